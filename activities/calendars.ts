@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Database } from '../src/platform/database.ts';
-import { ProviderFailure } from '../src/providers/ports.ts';
+import { ProviderFailure } from '../src/platform/provider-failure.ts';
 import { CalendarTooLarge } from '../src/scheduling/calendars/ports.ts';
 import { type PullServices, pullCalendar } from '../src/scheduling/calendars/pull-calendar.ts';
 import { noteSyncError, reasons, recordSyncFailure } from '../src/scheduling/calendars/sync-state.ts';

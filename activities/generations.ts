@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
 import type { Database } from '../src/platform/database.ts';
 import type { Log } from '../src/platform/log.ts';
+import { ProviderFailure } from '../src/platform/provider-failure.ts';
 import type { Waiters } from '../src/platform/waiters.ts';
-import { ProviderFailure } from '../src/providers/ports.ts';
 import { type AdvanceServices, advanceGeneration } from '../src/studio/advance-generation.ts';
 import { cancelAtProvider } from '../src/studio/cancel-generation.ts';
 import type { GenerationError } from '../src/studio/core/status.ts';

@@ -6,7 +6,7 @@ import { type Ending, stopMessage } from '../src/conversation/end-message.ts';
 import type { AskServices } from '../src/conversation/question.ts';
 import type { Database } from '../src/platform/database.ts';
 import type { Log } from '../src/platform/log.ts';
-import { ProviderFailure } from '../src/providers/ports.ts';
+import { ProviderFailure } from '../src/platform/provider-failure.ts';
 import type { MessageProgress } from '../src/temporal/contracts/conversation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';

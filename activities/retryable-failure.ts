@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import type { ProviderFailure } from '../src/providers/ports.ts';
+import type { ProviderFailure } from '../src/platform/provider-failure.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 
 /** A failure of a provider, as one after which Temporal retries the activity: after the time the provider asked for, if any. */

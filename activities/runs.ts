@@ -3,7 +3,7 @@ import { cancelRunRow } from '../src/automation/cancel-run.ts';
 import { type CallRef, continueRun, walkSteps } from '../src/automation/execute-run.ts';
 import type { RunProgress, RunRef, RunServices } from '../src/automation/run-execution.ts';
 import type { Database } from '../src/platform/database.ts';
-import { ProviderFailure } from '../src/providers/ports.ts';
+import { ProviderFailure } from '../src/platform/provider-failure.ts';
 import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { failingRun } from './failing-run.ts';

@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
 import type { Database } from '../src/platform/database.ts';
 import type { Log } from '../src/platform/log.ts';
+import { ProviderFailure } from '../src/platform/provider-failure.ts';
 import type { Waiters } from '../src/platform/waiters.ts';
-import { ProviderFailure } from '../src/providers/ports.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { VoiceCallEnd } from '../src/temporal/contracts/voice.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';

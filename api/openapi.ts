@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import type { Catalog } from '../src/platform/composition.ts';
+import type { Catalog } from '../src/platform/catalog.ts';
 import { keyScopes } from '../src/tenancy/core/scopes.ts';
 import type { ApiEnv } from './context.ts';
 import type { Mount, SecurityScheme } from './mount.ts';

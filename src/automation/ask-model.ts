@@ -1,8 +1,9 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { AppError } from '../platform/errors.ts';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { TenantKey } from '../platform/tenant-key.ts';
-import { type Call, ProviderFailure, type TextAnswer, type TextModel, type TextRequest } from '../providers/ports.ts';
+import type { Call, TextAnswer, TextModel, TextRequest } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { AskedModel, ModelFailureCode } from './core/run-status.ts';
 import { candidatesOf, type ModelChoice, type PromptStep } from './core/steps.ts';

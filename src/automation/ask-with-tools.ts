@@ -1,7 +1,8 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import type { ChatAnswer } from '../providers/chat-ports.ts';
-import { type Call, ProviderFailure } from '../providers/ports.ts';
+import type { Call } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import { maxRounds } from '../tools/core/rounds.ts';
 import { declarationsOf, messagesOfRounds, type Round, roundAnswer, toExecute } from '../tools/rounds.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
-import { ProviderFailure } from '../providers/ports.ts';
 import { StorageFailure } from '../storage/failure.ts';
 import { askModels, askOnce, isInstant, lastFailure, questionOf, StepFailure } from './ask-model.ts';
 import { askWithTools, type ToolCalls } from './ask-with-tools.ts';

@@ -1,5 +1,5 @@
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
-import { ProviderFailure } from '../providers/ports.ts';
 import type { StepActions } from './action-port.ts';
 import { renderPayload } from './core/payload.ts';
 import type { ActionStep } from './core/steps.ts';

@@ -1,9 +1,9 @@
 import type { Background } from '../platform/background.ts';
 import type { Log } from '../platform/log.ts';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { ProviderFailure } from '../providers/ports.ts';
 import { messageStates } from './core/status.ts';
 import type { OpenMessage } from './open-message.ts';
 import { type AskServices, askOpenMessage } from './question.ts';

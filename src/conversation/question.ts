@@ -1,7 +1,7 @@
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { ChatAnswer, ChatMessage, ChatModel } from '../providers/chat-ports.ts';
-import { ProviderFailure } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { MessagePolicy, MessageProgress } from '../temporal/contracts/conversation.ts';
 import { countTokens } from '../tenancy/usage.ts';

@@ -3,8 +3,8 @@ import { anthropicError } from '../../test/fakes/anthropic.ts';
 import { connect, liveAdapters } from '../../test/fakes/live-adapters.ts';
 import type { FakeProvider, Said } from '../../test/fakes/wire-server.ts';
 import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { ChatAnswer, ChatMessage, ChatModel, ChatRequest } from './chat-ports.ts';
-import { ProviderFailure } from './ports.ts';
 import { sandboxChatModel } from './sandbox/chat-model.ts';
 
 /** What a caller may rely on, whoever answers. */

@@ -5,8 +5,9 @@ import { connect, type LiveAdapter, liveAdapters } from '../../test/fakes/live-a
 import { openaiError } from '../../test/fakes/openai.ts';
 import type { Behaviour, FakeProvider, WireAnswer } from '../../test/fakes/wire-server.ts';
 import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
+import { type FailureKind, failureKinds, ProviderFailure } from '../platform/provider-failure.ts';
 import type { LiveOptions } from './live-model.ts';
-import { type FailureKind, failureKinds, ProviderFailure, type TextRequest } from './ports.ts';
+import type { TextRequest } from './ports.ts';
 
 /** What a failure is expected to be; retryable is as its kind has it unless it is said. */
 type Expected = { kind: FailureKind; retryable?: boolean; retryAfterMs?: number };

@@ -1,6 +1,6 @@
 import { readRetryAfter } from '../platform/core/retry-after.ts';
+import { type FailureFacts, type FailureKind, ProviderFailure } from '../platform/provider-failure.ts';
 import { AnswerTooLong, type HttpExchange } from './http-exchange.ts';
-import { type FailureFacts, type FailureKind, ProviderFailure } from './ports.ts';
 
 /** The context of a failed call. */
 export interface FailedCall {

@@ -6,9 +6,9 @@ import { openaiError } from '../../test/fakes/openai.ts';
 import type { Behaviour, FakeProvider, Said, WireAnswer } from '../../test/fakes/wire-server.ts';
 import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import { until } from '../../test/until.ts';
+import type { FailureKind } from '../platform/provider-failure.ts';
 import type { ChatAnswer, ChatMessage, ChatRequest } from './chat-ports.ts';
 import type { LiveOptions } from './live-model.ts';
-import type { FailureKind } from './ports.ts';
 
 const schema = { type: 'object', properties: { depth: { type: 'integer' } } };
 const tool = { name: 'memory_read_graph', description: 'Reads it.', inputSchema: schema };

@@ -1,10 +1,11 @@
 import { cleaned, cleanText } from '../platform/core/clean-text.ts';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import { checkContent, heldBack, type Listener } from './chat-answers.ts';
 import type { ChatCall, ChatMessage, ToolCall, ToolDeclaration } from './chat-ports.ts';
 import { toProviderFailure } from './failures.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { findModel, type ListedModel, type ModelList, type TextProvider, textProviders } from './models.ts';
-import { type Call, ProviderFailure, type TextAnswer, type TextRequest } from './ports.ts';
+import type { Call, TextAnswer, TextRequest } from './ports.ts';
 import type { Models } from './registry.ts';
 import { askInWords, type OutputForm, outputForm } from './structured-output.ts';
 import { offeredTools } from './tool-declarations.ts';

@@ -1,9 +1,9 @@
 import { AppError } from '../platform/errors.ts';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { type MediaProvider, type ModelTable, mediaModels } from './core/media/models.ts';
 import { type GenerationRequest, modelOf } from './core/media/requests.ts';
 import type { MediaModel } from './media-ports.ts';
-import { ProviderFailure } from './ports.ts';
 
 /** Selects implementations by environment. No other code distinguishes live and sandbox. */
 export interface MediaRegistry {

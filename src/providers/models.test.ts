@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { EnvError } from '../platform/env.ts';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import { findModel, listedModels, textProviders, withAliases } from './models.ts';
-import { ProviderFailure } from './ports.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'atelier-models-'));
 afterAll(() => rmSync(folder, { recursive: true }));

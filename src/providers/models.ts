@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { EnvError } from '../platform/env.ts';
-import { ProviderFailure } from './ports.ts';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 
 /** Providers of text models, with their display names. */
 export const textProviders = { ANTHROPIC: 'Anthropic', OPENAI: 'OpenAI', GOOGLE: 'Google' } as const;

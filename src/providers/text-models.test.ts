@@ -5,7 +5,8 @@ import { connect, liveAdapters } from '../../test/fakes/live-adapters.ts';
 import type { FakeProvider } from '../../test/fakes/wire-server.ts';
 import { openBoundedWork } from '../../test/platform/open-bounded-work.ts';
 import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
-import { type FailureKind, failureKinds, ProviderFailure, type TextModel, type TextRequest } from './ports.ts';
+import { type FailureKind, failureKinds, ProviderFailure } from '../platform/provider-failure.ts';
+import type { TextModel, TextRequest } from './ports.ts';
 import { sandboxTextModel } from './sandbox/text-model.ts';
 
 /** What a caller may rely on, whoever answers. */

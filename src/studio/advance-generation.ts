@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { mediaProviders } from '../providers/core/media/models.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import { ImageUnusable, type JobImage, type MadeMedia } from '../providers/media-ports.ts';
 import { type MediaRegistry, mediaModelFor } from '../providers/media-registry.ts';
-import { ProviderFailure } from '../providers/ports.ts';
 import { StorageFailure } from '../storage/failure.ts';
 import type { GenerationPolicy, GenerationProgress, WaitingForProvider } from '../temporal/contracts/studio.ts';
 import { cancelAtProvider } from './cancel-generation.ts';

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import type { TenantKey } from '../platform/tenant-key.ts';
 import { enhanceModel } from '../providers/core/media/models.ts';
-import { ProviderFailure, type TextModel, type TextRequest } from '../providers/ports.ts';
+import type { TextModel, TextRequest } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
 import type { FailureReason } from './core/status.ts';

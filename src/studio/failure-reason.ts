@@ -1,4 +1,4 @@
-import type { FailureKind } from '../providers/ports.ts';
+import type { FailureKind } from '../platform/provider-failure.ts';
 import type { FailureReason } from './core/status.ts';
 
 const reasons: Partial<Record<FailureKind, FailureReason>> = {

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseFailure } from '../platform/database-errors.ts';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { type MediaJob, type MediaModel, SubmissionLost } from '../providers/media-ports.ts';
-import { type Call, ProviderFailure } from '../providers/ports.ts';
+import type { Call } from '../providers/ports.ts';
 import { generationStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
 

@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
+import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { openWorkFolder } from '../platform/work-folder.ts';
-import { type Call, ProviderFailure } from '../providers/ports.ts';
+import type { Call } from '../providers/ports.ts';
 import type { SpeechRequest } from '../providers/voice-ports.ts';
 import type { VoiceRegistry } from '../providers/voice-registry.ts';
 import { StorageFailure } from '../storage/failure.ts';

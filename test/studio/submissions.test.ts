@@ -3,13 +3,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { reserveCredits } from '../../src/credits/reservations.ts';
 import { Background } from '../../src/platform/background.ts';
 import { openLog } from '../../src/platform/log.ts';
+import { ProviderFailure } from '../../src/platform/provider-failure.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { statement } from '../../src/platform/sql.ts';
 import { Waiters } from '../../src/platform/waiters.ts';
 import { mediaModels } from '../../src/providers/core/media/models.ts';
 import type { VideoRequest } from '../../src/providers/core/media/requests.ts';
 import { type MediaModel, type MediaStatus, SubmissionLost } from '../../src/providers/media-ports.ts';
-import { ProviderFailure } from '../../src/providers/ports.ts';
 import { type AdvanceServices, advanceGeneration } from '../../src/studio/advance-generation.ts';
 import { creditKey } from '../../src/studio/create-generation.ts';
 import { stopGeneration } from '../../src/studio/end-generation.ts';

@@ -1,8 +1,8 @@
+import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { mediaProviders } from '../core/media/models.ts';
 import { toProviderFailure } from '../failures.ts';
 import { HttpExchange } from '../http-exchange.ts';
 import { SubmissionLost } from '../media-ports.ts';
-import { ProviderFailure } from '../ports.ts';
 import type { HostJob, HostOptions, MediaHost } from './media-host.ts';
 
 /** An error body in the form in which `failures.ts` reads it, whatever form the provider has. */

@@ -3,6 +3,7 @@ import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
 import type { Egress } from '../../platform/egress.ts';
 import { KeyedSemaphore } from '../../platform/keyed-semaphore.ts';
+import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { TenantKey } from '../../platform/tenant-key.ts';
 import {
   type MediaKind,
@@ -19,7 +20,7 @@ import {
   videoUpstream,
 } from '../core/media/upstream-request.ts';
 import { ImageUnusable, type MadeMedia, type MediaJob, type MediaModel } from '../media-ports.ts';
-import { type Call, ProviderFailure } from '../ports.ts';
+import type { Call } from '../ports.ts';
 import type { Finishing } from './finish-output.ts';
 import { finishOutput } from './finishing.ts';
 import { dataUri } from './given-image.ts';

@@ -2,8 +2,8 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Egress } from '../../platform/egress.ts';
 import { EgressFailure } from '../../platform/egress-failure.ts';
+import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { openWorkFolder } from '../../platform/work-folder.ts';
-import { ProviderFailure } from '../ports.ts';
 
 /** A file that a provider made, on the local disk, and nothing known of it yet. */
 export interface OutputFile {

@@ -1,8 +1,8 @@
 import type { RunwayML } from '@runwayml/sdk';
 import { z } from 'zod';
+import { type FailureKind, ProviderFailure } from '../../platform/provider-failure.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { MediaStatus } from '../media-ports.ts';
-import { type FailureKind, ProviderFailure } from '../ports.ts';
 import { exchange, type MediaCall, submitOnce, type Wording } from './exchange.ts';
 import { type HostJob, type HostOptions, type MediaHost, upstreamIdPattern } from './media-host.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { isStillOverloaded, type SandboxWords } from '../core/sandbox-words.ts';
-import { ProviderFailure } from '../ports.ts';
 
 /** The failure that a prompt asks for; undefined when it asks for none. */
 export function requestedFailure(words: SandboxWords, model: string, attempt: number): ProviderFailure | undefined {

@@ -1,7 +1,7 @@
 import { AuthExpired, AuthorizationFailure, ConnectionMissing } from '../../connections/failures.ts';
 import { secretsUnreadable } from '../../platform/crypto.ts';
+import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { Scope } from '../../platform/scope.ts';
-import { ProviderFailure } from '../../providers/ports.ts';
 import { CalendarGone } from './ports.ts';
 import { stopSyncs } from './sync-state.ts';
 

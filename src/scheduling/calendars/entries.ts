@@ -1,6 +1,6 @@
+import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
-import { ProviderFailure } from '../../providers/ports.ts';
 import { type BookingLinks, type BookingPages, hostLinksOf } from '../booking-pages.ts';
 import type { CalendarStatus, Service } from '../core/calendar-status.ts';
 import { addressOf, answersOf, oneLine, whereOf } from '../core/mail-text.ts';

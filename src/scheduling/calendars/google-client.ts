@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { findTimezone } from '../../platform/core/timezone.ts';
 import { newId } from '../../platform/ids.ts';
-import { ProviderFailure } from '../../providers/ports.ts';
+import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { CalendarHttp, type CalendarHttpOptions, CalendarRefusal, isStatus, meetingUrlOf } from './calendar-http.ts';
 import { timeOfDays, timeOfInstants } from './event-times.ts';
 import {

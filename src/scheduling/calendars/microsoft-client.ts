@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ProviderFailure } from '../../providers/ports.ts';
+import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { CalendarHttp, type CalendarHttpOptions, CalendarRefusal, isStatus, meetingUrlOf } from './calendar-http.ts';
 import { eventSchema, type MicrosoftEvent, readEvent, type Series } from './microsoft-events.ts';
 import {

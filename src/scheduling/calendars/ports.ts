@@ -1,5 +1,5 @@
+import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { Scope } from '../../platform/scope.ts';
-import { ProviderFailure } from '../../providers/ports.ts';
 import type { Interval } from '../core/intervals.ts';
 
 /** The account whose primary calendar is read or written. */

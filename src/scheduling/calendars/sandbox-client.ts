@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { AuthExpired } from '../../connections/failures.ts';
+import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
-import { ProviderFailure } from '../../providers/ports.ts';
 import type { SandboxEvent, SandboxFault } from '../calendar-entities.ts';
 import type { Service } from '../core/calendar-status.ts';
 import { timeOfDays, timeOfInstants } from './event-times.ts';

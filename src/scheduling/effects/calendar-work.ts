@@ -1,4 +1,4 @@
-import { ProviderFailure } from '../../providers/ports.ts';
+import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { versionOf } from '../core/effects.ts';
 import { attempt, type Outcome, type Work } from './attempt.ts';
 import type { FollowedEffect } from './followed-booking.ts';
