@@ -75,6 +75,23 @@ describe('the house', () => {
     expect(found).toEqual([]);
   });
 
+  test('a part is entered through its door: index.ts, and its core', () => {
+    const partOf = (path: string) => /^src\/([^/]+)\//.exec(path)?.[1];
+    const open = ['platform', 'temporal', 'cli'];
+    const found = breaches(below('src'), (file) => {
+      const from = partOf(file.path);
+      if (from === undefined || open.includes(from)) return [];
+      return ownImports(file)
+        .map(({ target }) => target)
+        .filter((target) => {
+          const to = partOf(target);
+          return to !== undefined && to !== from && !open.includes(to) && !isCore(target);
+        })
+        .filter((target) => !/^src\/[^/]+\/index\.ts$/.test(target));
+    });
+    expect(found).toEqual([]);
+  });
+
   test('a core imports cores alone, and knows no clock, chance, process or network', () => {
     const pureLibraries = [
       '@marcbachmann/cel-js',

@@ -1,12 +1,16 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
-import type { ChatAnswer } from '../providers/chat-ports.ts';
-import type { Call } from '../providers/ports.ts';
-import type { ProviderRegistry } from '../providers/registry.ts';
+import type { Call, ChatAnswer, ProviderRegistry } from '../providers/index.ts';
 import { maxRounds } from '../tools/core/rounds.ts';
-import { declarationsOf, messagesOfRounds, type Round, roundAnswer, toExecute } from '../tools/rounds.ts';
-import type { DeclaredTool } from '../tools/tool.ts';
+import {
+  type DeclaredTool,
+  declarationsOf,
+  messagesOfRounds,
+  type Round,
+  roundAnswer,
+  toExecute,
+} from '../tools/index.ts';
 import { type Answer, askModels, fitToSchema, type Question, StepFailure, tokensOf } from './ask-model.ts';
 import type { AskedModel } from './core/run-status.ts';
 import type { ModelChoice } from './core/steps.ts';

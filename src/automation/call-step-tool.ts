@@ -1,9 +1,7 @@
 import type { Scope } from '../platform/scope.ts';
-import { lostCall } from '../tools/called-tool.ts';
 import { mayCall } from '../tools/core/rounds.ts';
 import { isToolServerId } from '../tools/core/server-ids.ts';
-import { ToolServerUnavailable } from '../tools/tool.ts';
-import type { Tools } from '../tools/tools.ts';
+import { lostCall, ToolServerUnavailable, type Tools } from '../tools/index.ts';
 import type { CallingRuns } from './calling-runs.ts';
 import { failPoint } from './fail-points.ts';
 import {

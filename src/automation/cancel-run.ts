@@ -2,7 +2,7 @@ import { enqueueSql } from '../platform/enqueue.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
-import { wakeDeliveries } from '../webhooks/publish-event.ts';
+import { wakeDeliveries } from '../webhooks/index.ts';
 import { openRun, type TerminalStatus } from './core/run-status.ts';
 import { failPoint } from './fail-points.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';

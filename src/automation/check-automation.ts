@@ -1,8 +1,8 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { type FieldError, invalid } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
-import type { ProviderRegistry } from '../providers/registry.ts';
-import type { Tools } from '../tools/tools.ts';
+import type { ProviderRegistry } from '../providers/index.ts';
+import type { Tools } from '../tools/index.ts';
 import type { StepActions } from './action-port.ts';
 import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
 import { isTemplated } from './core/payload.ts';

@@ -3,7 +3,7 @@ import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
-import type { ProviderRegistry } from '../providers/registry.ts';
+import type { ProviderRegistry } from '../providers/index.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { workflowIds } from './core/ids.ts';
 import { type InputDefinition, resolveInputs } from './core/inputs.ts';

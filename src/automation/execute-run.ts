@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
-import { StorageFailure } from '../storage/failure.ts';
+import { StorageFailure } from '../storage/index.ts';
 import { askModels, askOnce, isInstant, lastFailure, questionOf, StepFailure } from './ask-model.ts';
 import { askWithTools, type ToolCalls } from './ask-with-tools.ts';
 import { type AskedModel, storageFailed } from './core/run-status.ts';

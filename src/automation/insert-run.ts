@@ -3,7 +3,7 @@ import type { IdempotencyClaim } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { countRuns } from '../tenancy/usage.ts';
+import { countRuns } from '../tenancy/index.ts';
 import { workflowInactive, workflowNotFound } from './errors.ts';
 import { failPoint } from './fail-points.ts';
 import type { RunStart } from './start-run-workflow.ts';

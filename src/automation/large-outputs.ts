@@ -1,6 +1,5 @@
 import type { Scope } from '../platform/scope.ts';
-import type { Files } from '../storage/files.ts';
-import type { StoredFile } from '../storage/ports.ts';
+import type { Files, StoredFile } from '../storage/index.ts';
 import { runIds } from './core/ids.ts';
 import { shownBytes } from './run-columns.ts';
 import { maxOutputBytes, type Storable } from './storable.ts';

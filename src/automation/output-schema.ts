@@ -2,7 +2,7 @@ import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../platform/bounded-work/task.ts';
 import { JsonRefused, parseJson } from '../platform/core/bounded-json.ts';
 import type { TenantKey } from '../platform/tenant-key.ts';
-import type { JsonSchema } from '../providers/ports.ts';
+import type { JsonSchema } from '../providers/index.ts';
 import * as tasks from './bounded-tasks.ts';
 import { findSchemaExcess } from './core/schema-limits.ts';
 

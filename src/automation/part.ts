@@ -1,10 +1,10 @@
 import type { Foundation } from '../foundation.ts';
 import type { Part } from '../platform/part.ts';
 import { Waiters } from '../platform/waiters.ts';
-import type { ProviderServices } from '../providers/part.ts';
+import type { ProviderServices } from '../providers/index.ts';
 import { defaultRunPolicy, type RunPolicy } from '../temporal/contracts/automation.ts';
-import type { TenancyServices } from '../tenancy/part.ts';
-import type { WebhookServices } from '../webhooks/part.ts';
+import type { TenancyServices } from '../tenancy/index.ts';
+import type { WebhookServices } from '../webhooks/index.ts';
 import { automationTasks } from './bounded-tasks.ts';
 import { CallingRuns } from './calling-runs.ts';
 import { automationStateTable } from './core/automation-state.ts';

@@ -1,9 +1,9 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { removeFilesSql } from '../storage/file-sql.ts';
+import { removeFilesSql } from '../storage/index.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
-import { fairnessOf } from '../tenancy/fairness.ts';
+import { fairnessOf } from '../tenancy/index.ts';
 import { openRun } from './core/run-status.ts';
 import { cancelRunWorkflow, startPurgeAutomation } from './run-workflows.ts';
 import { removeTemporalSchedule } from './temporal-schedules.ts';

@@ -6,7 +6,7 @@ import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
 import { automationWorkflows, runWorkflowId } from '../temporal/contracts/automation.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import { watchStopped } from '../temporal/stopped-workflows.ts';
-import { wakeDeliveries } from '../webhooks/publish-event.ts';
+import { wakeDeliveries } from '../webhooks/index.ts';
 import { openRun, type RunErrorCode } from './core/run-status.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 import { runWorkflowState } from './run-workflows.ts';

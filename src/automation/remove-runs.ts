@@ -5,7 +5,7 @@ import type { Scope, Transaction } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import { changeByTenant } from '../platform/tenant-batches.ts';
 import { lockAllForTransaction } from '../platform/tenant-locks.ts';
-import { removedFilesKind } from '../storage/file-sql.ts';
+import { removedFilesKind } from '../storage/index.ts';
 import { tenancyLimits } from '../tenancy/core/limits.ts';
 import { runIds } from './core/ids.ts';
 import { endedRun, isTerminal, type RunStatus } from './core/run-status.ts';

@@ -1,4 +1,4 @@
-import { publishEventsSql } from '../webhooks/publish-event.ts';
+import { publishEventsSql } from '../webhooks/index.ts';
 
 /** The columns that a statement which changes a run returns for its events. `began`: whether it was queued before. */
 export const changedRun = (began: string) =>

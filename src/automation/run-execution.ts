@@ -3,11 +3,8 @@ import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import type { Waiters } from '../platform/waiters.ts';
-import type { ProviderRegistry } from '../providers/registry.ts';
-import { StorageFailure } from '../storage/failure.ts';
-import type { Files } from '../storage/files.ts';
-import type { StoredFile } from '../storage/ports.ts';
-import { isStorageFull, storageFullMessage } from '../storage/storage-limit.ts';
+import type { ProviderRegistry } from '../providers/index.ts';
+import { type Files, isStorageFull, StorageFailure, type StoredFile, storageFullMessage } from '../storage/index.ts';
 import type { StepActions } from './action-port.ts';
 import type { CallingRuns } from './calling-runs.ts';
 import {

@@ -1,10 +1,8 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { Files } from '../storage/files.ts';
-import type { StoredFile } from '../storage/ports.ts';
-import { type Stored, storedBytesSql } from '../storage/storage-limit.ts';
-import { countTokens } from '../tenancy/usage.ts';
-import { wakeDeliveries } from '../webhooks/publish-event.ts';
+import { type Files, type Stored, type StoredFile, storedBytesSql } from '../storage/index.ts';
+import { countTokens } from '../tenancy/index.ts';
+import { wakeDeliveries } from '../webhooks/index.ts';
 import { leaveAtEndSql } from './calling-runs-sql.ts';
 import {
   type AskedModel,

@@ -1,7 +1,7 @@
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { Files } from '../storage/files.ts';
+import type { Files } from '../storage/index.ts';
 import { runIds } from './core/ids.ts';
 import { type AskedModel, type RunError, runStates, type StepStatus } from './core/run-status.ts';
 import type { Warning } from './core/template.ts';

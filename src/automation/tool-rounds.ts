@@ -1,11 +1,9 @@
 import { auditSql } from '../platform/audit.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { countTokens } from '../tenancy/usage.ts';
-import type { CalledTool } from '../tools/called-tool.ts';
+import { countTokens } from '../tenancy/index.ts';
 import type { AskedCall } from '../tools/core/rounds.ts';
-import type { Round, RoundAnswer } from '../tools/rounds.ts';
-import type { DeclaredTool } from '../tools/tool.ts';
+import type { CalledTool, DeclaredTool, Round, RoundAnswer } from '../tools/index.ts';
 import { openRun } from './core/run-status.ts';
 import type { ModelChoice } from './core/steps.ts';
 import { storable } from './storable.ts';

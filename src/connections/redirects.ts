@@ -5,7 +5,7 @@ import { invalid } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { systemTransaction, type UnitOfWork } from '../platform/unit-of-work.ts';
-import { findOrganization } from '../tenancy/organizations.ts';
+import { findOrganization } from '../tenancy/index.ts';
 
 const maxRedirects = 20;
 const maxUrlLength = 2_048;

@@ -1,7 +1,7 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { MessageProgress } from '../temporal/contracts/conversation.ts';
-import { toExecute } from '../tools/rounds.ts';
+import { toExecute } from '../tools/index.ts';
 import type { MessageFailure } from './core/status.ts';
 import type { Ending } from './end-message.ts';
 import type { MessageEvents } from './message-events.ts';

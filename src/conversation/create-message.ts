@@ -1,15 +1,15 @@
-import { reserveCredits } from '../credits/reservations.ts';
+import { reserveCredits } from '../credits/index.ts';
 import { AppError, concurrencyLimitReached, invalid } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { readSandboxWords } from '../providers/core/sandbox-words.ts';
-import type { ProviderRegistry } from '../providers/registry.ts';
+import type { ProviderRegistry } from '../providers/index.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { MessagePolicy } from '../temporal/contracts/conversation.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
-import { fairnessOf } from '../tenancy/fairness.ts';
+import { fairnessOf } from '../tenancy/index.ts';
 import type { ToolServerId } from '../tools/core/server-ids.ts';
 import { conversationLimits } from './core/limits.ts';
 import { messagePrice } from './core/prices.ts';

@@ -1,9 +1,9 @@
-import { settleCredits, voidCredits } from '../credits/reservations.ts';
+import { settleCredits, voidCredits } from '../credits/index.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import { releaseClaim } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { countTokens } from '../tenancy/usage.ts';
+import { countTokens } from '../tenancy/index.ts';
 import { messagePrice } from './core/prices.ts';
 import { type MessageError, messageStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';

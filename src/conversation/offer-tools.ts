@@ -1,7 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { type DeclaredTool, ToolServerUnavailable } from '../tools/tool.ts';
-import type { Tools } from '../tools/tools.ts';
+import { type DeclaredTool, ToolServerUnavailable, type Tools } from '../tools/index.ts';
 import { messageStates } from './core/status.ts';
 import type { Ending, EndServices } from './end-message.ts';
 import type { OpenMessage } from './open-message.ts';

@@ -1,7 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { Round, RoundAnswer } from '../tools/rounds.ts';
-import type { DeclaredTool } from '../tools/tool.ts';
+import type { DeclaredTool, Round, RoundAnswer } from '../tools/index.ts';
 import { messageStates } from './core/status.ts';
 import type { MessageKind } from './entities.ts';
 import type { ExecutedCall, SealedMessage, StoredRequest } from './sealed-message.ts';

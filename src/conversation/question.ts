@@ -1,14 +1,19 @@
 import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { ChatAnswer, ChatMessage, ChatModel } from '../providers/chat-ports.ts';
-import type { ProviderRegistry } from '../providers/registry.ts';
+import type { ChatAnswer, ChatMessage, ChatModel, ProviderRegistry } from '../providers/index.ts';
 import type { MessagePolicy, MessageProgress } from '../temporal/contracts/conversation.ts';
-import { countTokens } from '../tenancy/usage.ts';
+import { countTokens } from '../tenancy/index.ts';
 import { maxRounds } from '../tools/core/rounds.ts';
-import { declarationsOf, messagesOfRounds, type Round, roundAnswer, toExecute } from '../tools/rounds.ts';
-import type { DeclaredTool } from '../tools/tool.ts';
-import type { Tools } from '../tools/tools.ts';
+import {
+  type DeclaredTool,
+  declarationsOf,
+  messagesOfRounds,
+  type Round,
+  roundAnswer,
+  type Tools,
+  toExecute,
+} from '../tools/index.ts';
 import { type MessageError, messageStates } from './core/status.ts';
 import { completeMessage, contradicted, type Ending, type EndServices, stopMessage } from './end-message.ts';
 import { failPoint } from './fail-points.ts';

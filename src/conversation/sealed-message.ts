@@ -3,8 +3,7 @@ import type { IdempotencyClaim } from '../platform/idempotency.ts';
 import type { TenantSql } from '../platform/sql.ts';
 import type { ToolServerId } from '../tools/core/server-ids.ts';
 import type { ToolResult } from '../tools/core/tool-result.ts';
-import type { RoundAnswer } from '../tools/rounds.ts';
-import type { DeclaredTool } from '../tools/tool.ts';
+import type { DeclaredTool, RoundAnswer } from '../tools/index.ts';
 
 export interface Message {
   role: 'user' | 'assistant';

@@ -6,7 +6,7 @@ import { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
-import { findOrganization } from '../tenancy/organizations.ts';
+import { findOrganization } from '../tenancy/index.ts';
 import { currentGrant, type GivenGrant, isGrantDue, type Standing } from './core/grants.ts';
 
 /** An organization's accounts, and the data that determines its plan grants. */

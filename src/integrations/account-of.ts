@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AccessTokenRefused, AuthExpired } from '../connections/failures.ts';
+import { AccessTokenRefused, AuthExpired } from '../connections/index.ts';
 import { IntegrationFailure } from './failures.ts';
 import type { Account } from './provider-call.ts';
 

@@ -1,4 +1,4 @@
-import type { OAuthProvider } from '../connections/providers.ts';
+import type { OAuthProvider } from '../connections/index.ts';
 import type { Settings } from '../platform/env.ts';
 import type { NoSettings } from '../platform/part.ts';
 import { catalog } from './catalog.ts';

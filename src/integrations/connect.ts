@@ -1,8 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import type { Tokens } from '../connections/authority.ts';
-import type { Grant } from '../connections/grants.ts';
-import type { ConnectionServices } from '../connections/part.ts';
-import type { Asked } from '../connections/states.ts';
+import type { Asked, ConnectionServices, Grant, Tokens } from '../connections/index.ts';
 import type { Background } from '../platform/background.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';

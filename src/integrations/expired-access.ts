@@ -1,6 +1,6 @@
 import type { Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { publishEvent } from '../webhooks/publish-event.ts';
+import { publishEvent } from '../webhooks/index.ts';
 import { integrationAuthExpired } from './core/events.ts';
 import { followKind, needsSchedule } from './following/follow-work.ts';
 

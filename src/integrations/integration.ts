@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { OAuthProvider } from '../connections/providers.ts';
+import type { OAuthProvider } from '../connections/index.ts';
 import type { SettingsOf } from '../platform/env.ts';
 import type { IntegrationFailure } from './failures.ts';
 import type { Inbound, Notice } from './inbound.ts';

@@ -1,5 +1,10 @@
-import type { Connections } from '../connections/connections.ts';
-import { AccessTokenRefused, AuthExpired, AuthorizationFailure, ConnectionMissing } from '../connections/failures.ts';
+import {
+  AccessTokenRefused,
+  AuthExpired,
+  AuthorizationFailure,
+  ConnectionMissing,
+  type Connections,
+} from '../connections/index.ts';
 import type { Scope } from '../platform/scope.ts';
 import { findIntegration } from './catalog.ts';
 import type { IntegrationClients } from './clients.ts';

@@ -1,4 +1,4 @@
-import type { ConnectionServices } from '../connections/part.ts';
+import type { ConnectionServices } from '../connections/index.ts';
 import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/batches.ts';
 import type { Part } from '../platform/part.ts';
@@ -6,8 +6,8 @@ import { Waiters } from '../platform/waiters.ts';
 import { defaultFollowPolicy, type FollowPolicy } from '../temporal/contracts/followed-integrations.ts';
 import { defaultFetchEventsPolicy, type FetchEventsPolicy } from '../temporal/contracts/integration-events.ts';
 import { type ActionPolicy, defaultActionPolicy } from '../temporal/contracts/integrations.ts';
-import type { TenancyServices } from '../tenancy/part.ts';
-import type { WebhookServices } from '../webhooks/part.ts';
+import type { TenancyServices } from '../tenancy/index.ts';
+import type { WebhookServices } from '../webhooks/index.ts';
 import { IntegrationAction } from './action-entities.ts';
 import { cancelPerformAction } from './actions/action-workflows.ts';
 import { type ActionsOfSteps, actionsOfSteps } from './actions/actions-of-steps.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { AccessTokenRefused, AuthExpired } from '../connections/failures.ts';
+import { AccessTokenRefused, AuthExpired } from '../connections/index.ts';
 import type { Egress, EgressResponse } from '../platform/egress.ts';
 import { EgressFailure } from '../platform/egress-failure.ts';
 import { readAnswer } from './answer-json.ts';

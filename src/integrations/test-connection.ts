@@ -1,4 +1,4 @@
-import { AuthExpired } from '../connections/failures.ts';
+import { AuthExpired } from '../connections/index.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { isOutOfTime } from './account-of.ts';

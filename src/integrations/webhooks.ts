@@ -2,10 +2,14 @@ import { AppError, invalid } from '../platform/errors.ts';
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { deleteSubscription } from '../webhooks/change-subscription.ts';
 import { webhookIds } from '../webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../webhooks/core/retry-schedule.ts';
-import { createSubscription, defaultConcurrency, type SubscriptionServices } from '../webhooks/subscriptions.ts';
+import {
+  createSubscription,
+  defaultConcurrency,
+  deleteSubscription,
+  type SubscriptionServices,
+} from '../webhooks/index.ts';
 import type { Integration } from './integration.ts';
 import { triggerType } from './trigger-events.ts';
 

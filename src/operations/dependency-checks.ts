@@ -1,7 +1,7 @@
 import { type PlatformEnv, requiredInProduction } from '../platform/env.ts';
 import type { Probe } from '../platform/probe.ts';
 import { statement } from '../platform/sql.ts';
-import type { Disk } from '../storage/ports.ts';
+import type { Disk } from '../storage/index.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { missingAttributesProblem } from '../temporal/namespace.ts';
 import type { Dependency } from './core/health.ts';

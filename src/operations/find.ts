@@ -1,4 +1,4 @@
-import { type LedgerEntry, ledgerEntriesOf } from '../credits/ledger-entries.ts';
+import { type LedgerEntry, ledgerEntriesOf } from '../credits/index.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import {

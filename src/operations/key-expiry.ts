@@ -4,8 +4,8 @@ import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { keyIds } from '../tenancy/core/ids.ts';
-import { isKept } from '../tenancy/deleted-organizations.ts';
-import { publishEvent } from '../webhooks/publish-event.ts';
+import { isKept } from '../tenancy/index.ts';
+import { publishEvent } from '../webhooks/index.ts';
 import { keyExpiring } from './core/events.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 

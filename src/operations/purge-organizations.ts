@@ -4,10 +4,8 @@ import { newId } from '../platform/ids.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import { environments } from '../platform/tenant.ts';
-import type { StorageServices } from '../storage/part.ts';
-import { removeDueFilesOf } from '../storage/sweep.ts';
-import { restorableDays } from '../tenancy/organizations.ts';
-import type { TenancyServices } from '../tenancy/part.ts';
+import { removeDueFilesOf, type StorageServices } from '../storage/index.ts';
+import { restorableDays, type TenancyServices } from '../tenancy/index.ts';
 import { failPoint } from './fail-points.ts';
 import { markFilesOf, purgeRows } from './purge-rows.ts';
 

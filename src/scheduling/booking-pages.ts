@@ -5,7 +5,7 @@ import { AppError } from '../platform/errors.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
-import { isKept } from '../tenancy/deleted-organizations.ts';
+import { isKept } from '../tenancy/index.ts';
 
 const tokenLength = 22;
 const tokenPattern = new RegExp(`^[\\w-]{${tokenLength}}$`);

@@ -1,7 +1,7 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
-import { publishEvent } from '../webhooks/publish-event.ts';
+import { publishEvent } from '../webhooks/index.ts';
 import { type BookingServices, lockHosts, queueMove } from './booking-queues.ts';
 import { type BookingView, viewOf, withEffects } from './booking-view.ts';
 import { readBookableOf } from './calendar-rules.ts';

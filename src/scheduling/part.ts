@@ -1,7 +1,7 @@
-import type { ConnectionServices } from '../connections/part.ts';
+import type { ConnectionServices } from '../connections/index.ts';
 import type { Foundation } from '../foundation.ts';
 import type { Part } from '../platform/part.ts';
-import type { TenancyServices } from '../tenancy/part.ts';
+import type { TenancyServices } from '../tenancy/index.ts';
 import { BookingPages } from './booking-pages.ts';
 import { BookingQueues, type BookingServices } from './booking-queues.ts';
 import { Calendar, CalendarBusy, CalendarEntry, SandboxCalendar, SandboxCalendarEvent } from './calendar-entities.ts';

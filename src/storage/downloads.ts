@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { enterAll, MemoryOpenCounter } from '../tenancy/open-counter.ts';
+import { enterAll, MemoryOpenCounter } from '../tenancy/index.ts';
 import type { ByteRange } from './core/byte-range.ts';
 import { isTooSlow } from './core/pace.ts';
 import type { Files } from './files.ts';

@@ -1,8 +1,7 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
-import { type MediaRegistry, mediaModelFor } from '../providers/media-registry.ts';
-import type { Call } from '../providers/ports.ts';
+import { type Call, type MediaRegistry, mediaModelFor } from '../providers/index.ts';
 import { type StopServices, stopGeneration } from './end-generation.ts';
 import { failPoint } from './fail-points.ts';
 import { ageMs, type GenerationDetail, getVideo } from './generations.ts';

@@ -2,7 +2,7 @@ import { AppError } from '../platform/errors.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { MediaModel, MediaProvider } from '../providers/core/media/models.ts';
 import { requestLimits } from '../providers/core/media/requests.ts';
-import type { MediaRegistry } from '../providers/media-registry.ts';
+import type { MediaRegistry } from '../providers/index.ts';
 import { studioPrices } from './core/prices.ts';
 
 /** A model that callers can name. */

@@ -6,7 +6,7 @@ import { sqlOn, statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { changeByTenant } from '../platform/tenant-batches.ts';
 import { lockForTransaction } from '../platform/tenant-locks.ts';
-import { removedFilesKind } from '../storage/file-sql.ts';
+import { removedFilesKind } from '../storage/index.ts';
 import { tenancyLimits } from '../tenancy/core/limits.ts';
 import { generationIds, videoIds } from './core/ids.ts';
 import { generationStates } from './core/status.ts';

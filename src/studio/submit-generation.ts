@@ -3,8 +3,7 @@ import { databaseFailure } from '../platform/database-errors.ts';
 import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { type MediaJob, type MediaModel, SubmissionLost } from '../providers/media-ports.ts';
-import type { Call } from '../providers/ports.ts';
+import { type Call, type MediaJob, type MediaModel, SubmissionLost } from '../providers/index.ts';
 import { generationStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
 

@@ -1,10 +1,9 @@
-import { settleCredits, voidCredits } from '../credits/reservations.ts';
+import { settleCredits, voidCredits } from '../credits/index.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
-import type { Files } from '../storage/files.ts';
-import type { StoredFile } from '../storage/ports.ts';
+import type { Files, StoredFile } from '../storage/index.ts';
 import { type VoiceCallError, voiceCallStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
 import { type StoredTranscript, voiceContents } from './sealed-call.ts';

@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 import { resourceDeleted } from '../platform/idempotency.ts';
-import { storageAway } from '../storage/failure.ts';
+import { storageAway } from '../storage/index.ts';
 
 /** A published sentence about a request. The answer contains nothing else. */
 export const refused = (sentence: string) => new AppError('validation_error', sentence);

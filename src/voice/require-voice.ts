@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
-import type { VoiceRegistry } from '../providers/voice-registry.ts';
+import type { VoiceRegistry } from '../providers/index.ts';
 import { notConfigured } from './errors.ts';
 
 /** @throws AppError provider_not_configured with the published sentence */

@@ -1,7 +1,7 @@
 import type { Sealer } from '../platform/crypto.ts';
 import type { TenantSql } from '../platform/sql.ts';
 import type { AudioFormat } from '../providers/core/speech/audio-format.ts';
-import type { SpeechRequest, Transcript } from '../providers/voice-ports.ts';
+import type { SpeechRequest, Transcript } from '../providers/index.ts';
 
 /** What is to be transcribed, beside the file itself. */
 export interface TranscriptionRequest {

@@ -1,4 +1,4 @@
-import { enterAll, MemoryOpenCounter } from '../tenancy/open-counter.ts';
+import { enterAll, MemoryOpenCounter } from '../tenancy/index.ts';
 
 /** Recordings that arrive at the same time at one process: of one organization, and in all. */
 export const uploadSlots = { organization: 32, process: 128 } as const;

@@ -5,7 +5,7 @@ import { type Sql, sqlOn } from '../platform/sql.ts';
 import { systemTransaction } from '../platform/unit-of-work.ts';
 import { WakeSignal } from '../platform/wake-signal.ts';
 import type { TemporalClient } from '../temporal/client.ts';
-import { fairnessOf } from '../tenancy/fairness.ts';
+import { fairnessOf } from '../tenancy/index.ts';
 import { describeWebhook } from './core/failure-sentence.ts';
 import {
   findDeadLetters,

@@ -1,7 +1,7 @@
 import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/batches.ts';
 import type { Part } from '../platform/part.ts';
-import type { TenancyServices } from '../tenancy/part.ts';
+import type { TenancyServices } from '../tenancy/index.ts';
 import { countedDeliveries } from './block-entities.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { deliveryStates } from './core/delivery-status.ts';

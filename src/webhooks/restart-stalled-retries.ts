@@ -6,7 +6,7 @@ import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
-import { fairnessOf } from '../tenancy/fairness.ts';
+import { fairnessOf } from '../tenancy/index.ts';
 import { describeWebhook } from './core/failure-sentence.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { failPoint } from './fail-points.ts';
@@ -30,7 +30,11 @@ const findPlan = statement<{ plan: PlanName; name: string; url: string }>(
 );
 
 /** Lets the workflow of a subscription with waiting retries look at them; starts it unless it is open. */
-export async function wakeRetryRelease({ temporal }: WakeServices, scope: Scope, subscriptionId: string): Promise<void> {
+export async function wakeRetryRelease(
+  { temporal }: WakeServices,
+  scope: Scope,
+  subscriptionId: string,
+): Promise<void> {
   const found = await scope.one(findPlan, subscriptionId);
   if (!found) return;
   const args = { ...scope.tenant, correlationId: scope.correlationId, subscriptionId };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AuthExpired } from '../../connections/failures.ts';
+import { AuthExpired } from '../../connections/index.ts';
 import { AppError } from '../../platform/errors.ts';
 import { sortedJson } from '../../platform/idempotency.ts';
 import type { Scope } from '../../platform/scope.ts';

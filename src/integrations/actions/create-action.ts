@@ -8,7 +8,7 @@ import { lockForTransaction } from '../../platform/tenant-locks.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
 import type { ActionPolicy } from '../../temporal/contracts/integrations.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
-import { fairnessOf } from '../../tenancy/fairness.ts';
+import { fairnessOf } from '../../tenancy/index.ts';
 import { actionStates } from '../core/action-status.ts';
 import { integrationLimits } from '../core/limits.ts';
 import type { ActionPriority } from '../integration.ts';

@@ -1,11 +1,11 @@
-import { AuthExpired } from '../../connections/failures.ts';
+import { AuthExpired } from '../../connections/index.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import type { FollowOutcome } from '../../temporal/contracts/followed-integrations.ts';
-import { isDeleted } from '../../tenancy/deleted-organizations.ts';
-import { listens } from '../../webhooks/publish-event.ts';
+import { isDeleted } from '../../tenancy/index.ts';
+import { listens } from '../../webhooks/index.ts';
 import { findIntegration } from '../catalog.ts';
 import { IntegrationFailure } from '../failures.ts';
 import { findConnectionById } from '../find-connection.ts';

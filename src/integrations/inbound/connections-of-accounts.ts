@@ -2,7 +2,7 @@ import { Batcher, retryIndividually } from '../../platform/batcher.ts';
 import type { Database } from '../../platform/database.ts';
 import { sqlOn, statement } from '../../platform/sql.ts';
 import type { Environment, Tenant } from '../../platform/tenant.ts';
-import { isKept } from '../../tenancy/deleted-organizations.ts';
+import { isKept } from '../../tenancy/index.ts';
 import type { IntegrationStatus } from '../core/connection-status.ts';
 
 /** A connection to an account that sends events. */

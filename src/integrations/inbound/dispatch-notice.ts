@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/database.ts';
 import type { Log } from '../../platform/log.ts';
 import { sqlOn, statement } from '../../platform/sql.ts';
-import { deliveriesChannel } from '../../webhooks/publish-event.ts';
+import { deliveriesChannel } from '../../webhooks/index.ts';
 
 const notify = statement('integration.notify_dispatchers', `select pg_notify('${deliveriesChannel}', '')`);
 

@@ -1,4 +1,4 @@
-import { AuthExpired } from '../../connections/failures.ts';
+import { AuthExpired } from '../../connections/index.ts';
 import { isDatabaseUnavailable } from '../../platform/database-errors.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';

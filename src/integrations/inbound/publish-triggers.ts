@@ -3,7 +3,7 @@ import { Batcher, retryIndividually } from '../../platform/batcher.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
-import { listens, newDeliveries, wakeDeliveries } from '../../webhooks/publish-event.ts';
+import { listens, newDeliveries, wakeDeliveries } from '../../webhooks/index.ts';
 import type { Integration } from '../integration.ts';
 import { type TriggerFacts, triggerType } from '../trigger-events.ts';
 import { storableJson } from './storable-json.ts';

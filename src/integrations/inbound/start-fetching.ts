@@ -10,7 +10,7 @@ import {
 import { actionPriorities } from '../../temporal/contracts/priorities.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
-import { fairnessOf } from '../../tenancy/fairness.ts';
+import { fairnessOf } from '../../tenancy/index.ts';
 
 export interface StartServices {
   temporal: TemporalClient;

@@ -1,4 +1,4 @@
-import { AuthExpired, AuthorizationFailure, ConnectionMissing } from '../../connections/failures.ts';
+import { AuthExpired, AuthorizationFailure, ConnectionMissing } from '../../connections/index.ts';
 import { secretsUnreadable } from '../../platform/crypto.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { Scope } from '../../platform/scope.ts';

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
-import { AccessTokenRefused } from '../../connections/failures.ts';
+
+import { AccessTokenRefused } from '../../connections/index.ts';
 import { readJson } from '../../platform/core/bounded-json.ts';
+
 import { readRetryAfter } from '../../platform/core/retry-after.ts';
 import type { Egress, EgressRequest, EgressResponse } from '../../platform/egress.ts';
 import { EgressFailure } from '../../platform/egress-failure.ts';

@@ -1,5 +1,5 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
-import type { ConnectionServices } from '../../connections/part.ts';
+import type { ConnectionServices } from '../../connections/index.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';

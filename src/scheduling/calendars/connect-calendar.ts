@@ -1,5 +1,4 @@
-import { AccessTokenRefused } from '../../connections/failures.ts';
-import type { ConnectionServices } from '../../connections/part.ts';
+import { AccessTokenRefused, type ConnectionServices } from '../../connections/index.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';

@@ -1,4 +1,4 @@
-import type { ConnectionServices } from '../../connections/part.ts';
+import type { ConnectionServices } from '../../connections/index.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import { deleteCalendar } from './calendars.ts';

@@ -1,4 +1,4 @@
-import type { OAuthProvider } from '../../connections/providers.ts';
+import type { OAuthProvider } from '../../connections/index.ts';
 import type { CalendarEnv } from './settings.ts';
 
 const microsoftLogin = 'https://login.microsoftonline.com';

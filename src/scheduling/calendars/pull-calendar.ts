@@ -3,7 +3,7 @@ import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import type { CalendarOutcome } from '../../temporal/contracts/calendars.ts';
-import { isDeleted } from '../../tenancy/deleted-organizations.ts';
+import { isDeleted } from '../../tenancy/index.ts';
 import type { Baseline } from '../calendar-entities.ts';
 import { isConnected } from '../core/calendar-status.ts';
 import type { Interval } from '../core/intervals.ts';

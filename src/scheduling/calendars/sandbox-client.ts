@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AuthExpired } from '../../connections/failures.ts';
+import { AuthExpired } from '../../connections/index.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';

@@ -1,4 +1,4 @@
-import type { ConnectionServices } from '../../connections/part.ts';
+import type { ConnectionServices } from '../../connections/index.ts';
 import type { Foundation } from '../../foundation.ts';
 import { withoutSlash } from '../../platform/core/base-url.ts';
 import { mailSettings } from '../../platform/env.ts';

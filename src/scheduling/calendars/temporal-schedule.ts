@@ -18,7 +18,7 @@ import {
   restoreSchedules,
   triggerSchedule,
 } from '../../temporal/kept-schedules.ts';
-import { isDeleted, isKept } from '../../tenancy/deleted-organizations.ts';
+import { isDeleted, isKept } from '../../tenancy/index.ts';
 import { isConnected } from '../core/calendar-status.ts';
 import { findCalendar } from './sync-state.ts';
 

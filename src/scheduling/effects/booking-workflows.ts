@@ -13,7 +13,7 @@ import {
   type FollowBookingArgs,
 } from '../../temporal/contracts/scheduling.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
-import { fairnessOf } from '../../tenancy/fairness.ts';
+import { fairnessOf } from '../../tenancy/index.ts';
 import type { BookingStatus } from '../core/booking-status.ts';
 import { openEffect } from '../core/effect-status.ts';
 import { bookingIds } from '../core/ids.ts';

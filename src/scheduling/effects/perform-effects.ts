@@ -1,6 +1,6 @@
 import type { Scope } from '../../platform/scope.ts';
 import type { BookingProgress } from '../../temporal/contracts/scheduling.ts';
-import { isDeleted } from '../../tenancy/deleted-organizations.ts';
+import { isDeleted } from '../../tenancy/index.ts';
 import { judge, typeOf, versionOf } from '../core/effects.ts';
 import { failPoint } from '../fail-points.ts';
 import { attempt, type PerformServices, type Work } from './attempt.ts';

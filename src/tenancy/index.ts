@@ -1,0 +1,11 @@
+// What other parts use of tenancy: fairness, limits, usage and organizations.
+
+export { isDeleted, isKept } from './deleted-organizations.ts';
+export { fairnessOf } from './fairness.ts';
+export { findRateLimits } from './find-rate-limits.ts';
+export { countMail } from './mails.ts';
+export { enterAll, MemoryOpenCounter, type OpenCounter } from './open-counter.ts';
+export { findOrganization, restorableDays } from './organizations.ts';
+export type { TenancyServices } from './part.ts';
+export { type RateLimiter, subjectOf } from './rate-limiter.ts';
+export { countRuns, countTokens } from './usage.ts';

@@ -1,0 +1,14 @@
+// What other parts use of webhooks: they publish events, alone or in a statement of theirs, and have subscriptions of their own kind.
+
+export { deleteSubscription } from './change-subscription.ts';
+export type { WebhookServices } from './part.ts';
+export {
+  deliveriesChannel,
+  listens,
+  newDeliveries,
+  publishEvent,
+  publishEvents,
+  publishEventsSql,
+  wakeDeliveries,
+} from './publish-event.ts';
+export { createSubscription, defaultConcurrency, type SubscriptionServices } from './subscriptions.ts';
