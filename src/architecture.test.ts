@@ -208,6 +208,11 @@ describe('the house', () => {
     ]);
   });
 
+  test('private members are private at run time', () => {
+    const found = files.filter(({ text }) => /^ +private (?!constructor\b)[\w ]+[(:=;<]/m.test(text));
+    expect(found.map(({ path }) => path)).toEqual([]);
+  });
+
   test('names say what is inside', () => {
     const banned = ['utils', 'util', 'common', 'helpers', 'lib', 'misc', 'shared', 'types'];
     const found = files.filter(({ path }) =>

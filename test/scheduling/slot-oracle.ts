@@ -94,42 +94,42 @@ function inPattern(pattern: RecurringPattern, zone: string, at: number): boolean
 export type RefusalReason = string | undefined;
 
 export class Oracle {
-  private readonly facts: Facts;
-  private readonly known = new Map<number, boolean>();
+  readonly #facts: Facts;
+  readonly #known = new Map<number, boolean>();
 
   constructor(facts: Facts) {
-    this.facts = facts;
+    this.#facts = facts;
   }
 
-  private exceptionAt(at: number) {
-    const { rules } = this.facts;
+  #exceptionAt(at: number) {
+    const { rules } = this.#facts;
     const { businessHours } = rules;
     const date = dateAt(businessHours?.timezone ?? rules.timezone, at);
     return businessHours?.exceptions.find((one) => dateOf(one.date) === date);
   }
 
-  private isHoliday(at: number): boolean {
-    const { rules, holidays } = this.facts;
+  #isHoliday(at: number): boolean {
+    const { rules, holidays } = this.#facts;
     return holidays.has(dateAt(rules.businessHours?.timezone ?? rules.timezone, at));
   }
 
   /** Whether the grid of slots knows this minute. */
-  private inHours(at: number): boolean {
-    let known = this.known.get(at);
+  #inHours(at: number): boolean {
+    let known = this.#known.get(at);
     if (known === undefined) {
-      known = this.computeInHours(at);
-      this.known.set(at, known);
+      known = this.#computeInHours(at);
+      this.#known.set(at, known);
     }
     return known;
   }
 
-  private computeInHours(at: number): boolean {
-    const { rules } = this.facts;
+  #computeInHours(at: number): boolean {
+    const { rules } = this.#facts;
     const { businessHours, timezone, patterns } = rules;
     const wall = wallAt(businessHours?.timezone ?? timezone, at);
-    const exception = this.exceptionAt(at);
+    const exception = this.#exceptionAt(at);
     if (exception) return shows(exception.hours, Math.floor((wall % day) / minute));
-    if (this.isHoliday(at)) return false;
+    if (this.#isHoliday(at)) return false;
     const opens = patterns.filter(({ blockType }) => blockType === 'available');
     const isOpen =
       inWeek(rules.weeklyHours ?? defaultWeeklyHours, wallAt(timezone, at)) ||
@@ -137,8 +137,8 @@ export class Oracle {
     return isOpen && (!businessHours?.default || inWeek(businessHours.default, wall));
   }
 
-  private inBlackout(at: number): boolean {
-    const { timezone, blackouts } = this.facts.rules;
+  #inBlackout(at: number): boolean {
+    const { timezone, blackouts } = this.#facts.rules;
     return blackouts.some(({ start, end, allDay, recurring }) => {
       if (!allDay) return Date.parse(start) <= at && at < Date.parse(end);
       const date = dateAt(timezone, at);
@@ -152,21 +152,21 @@ export class Oracle {
     });
   }
 
-  private closedBecause(from: number, to: number): RefusalReason {
-    for (let at = from; at < to; at += minute) if (this.inBlackout(at)) return 'blackout_period blackout';
-    const { rules } = this.facts;
+  #closedBecause(from: number, to: number): RefusalReason {
+    for (let at = from; at < to; at += minute) if (this.#inBlackout(at)) return 'blackout_period blackout';
+    const { rules } = this.#facts;
     const closing = rules.patterns.filter(({ blockType }) => blockType !== 'available');
     for (let at = from; at < to; at += minute) {
-      if (this.inHours(at)) {
+      if (this.#inHours(at)) {
         if (closing.some((pattern) => inPattern(pattern, rules.timezone, at))) return 'outside_availability pattern';
-      } else if (this.exceptionAt(at)) return 'outside_availability exception';
-      else return `outside_availability ${this.isHoliday(at) ? 'holiday' : 'closed'}`;
+      } else if (this.#exceptionAt(at)) return 'outside_availability exception';
+      else return `outside_availability ${this.#isHoliday(at) ? 'holiday' : 'closed'}`;
     }
     return undefined;
   }
 
-  private earlyOrLate(from: number): RefusalReason {
-    const { now, eventType, rules } = this.facts;
+  #earlyOrLate(from: number): RefusalReason {
+    const { now, eventType, rules } = this.#facts;
     if (from < now) return 'notice_too_short past';
     if (from < now + eventType.minNotice * 60 * minute) return 'notice_too_short notice';
     const { maxAdvance } = eventType;
@@ -176,8 +176,8 @@ export class Oracle {
     return undefined;
   }
 
-  private takenBecause(from: number, to: number): RefusalReason {
-    const { eventType, taken } = this.facts;
+  #takenBecause(from: number, to: number): RefusalReason {
+    const { eventType, taken } = this.#facts;
     if (taken.bookings.some((one) => one.startsAt < to && one.endsAt > from)) return 'slot_unavailable booked';
     if (taken.busy.some((one) => one.startsAt < to && one.endsAt > from)) return 'slot_unavailable calendar';
     const [holdFrom, holdTo] = [from - eventType.bufferBefore * minute, to + eventType.bufferAfter * minute];
@@ -187,16 +187,11 @@ export class Oracle {
     ) {
       return 'buffer_conflict buffer';
     }
-    return this.overLimit({ startsAt: from, endsAt: to, holdStartsAt: holdFrom, holdEndsAt: holdTo });
+    return this.#overLimit({ startsAt: from, endsAt: to, holdStartsAt: holdFrom, holdEndsAt: holdTo });
   }
 
-  private overLimit(asked: {
-    startsAt: number;
-    endsAt: number;
-    holdStartsAt: number;
-    holdEndsAt: number;
-  }): RefusalReason {
-    const { taken, rules } = this.facts;
+  #overLimit(asked: { startsAt: number; endsAt: number; holdStartsAt: number; holdEndsAt: number }): RefusalReason {
+    const { taken, rules } = this.#facts;
     const { limits, timezone } = rules;
     const all = [...taken.bookings, asked].sort((a, b) => a.startsAt - b.startsAt);
     const gap = (limits.minGapMinutes ?? 0) * minute;
@@ -232,21 +227,21 @@ export class Oracle {
   }
 
   refuse(from: number): RefusalReason {
-    const to = from + this.facts.eventType.duration * minute;
-    if (!this.facts.eventType.isActive) return 'outside_availability inactive';
-    return this.earlyOrLate(from) ?? this.closedBecause(from, to) ?? this.takenBecause(from, to);
+    const to = from + this.#facts.eventType.duration * minute;
+    if (!this.#facts.eventType.isActive) return 'outside_availability inactive';
+    return this.#earlyOrLate(from) ?? this.#closedBecause(from, to) ?? this.#takenBecause(from, to);
   }
 
   /** Stretches of open minutes, those of a day and more divided where a date of the host begins. */
-  private pieces(from: number, to: number): [number, number][] {
+  #pieces(from: number, to: number): [number, number][] {
     const runs: [number, number][] = [];
     for (let at = from; at < to; at += minute) {
-      if (!this.inHours(at)) continue;
+      if (!this.#inHours(at)) continue;
       const last = runs.at(-1);
       if (last && last[1] === at) last[1] = at + minute;
       else runs.push([at, at + minute]);
     }
-    const { timezone } = this.facts.rules;
+    const { timezone } = this.#facts.rules;
     return runs.flatMap(([startsAt, endsAt]) => {
       if (endsAt - startsAt < day) return [[startsAt, endsAt]];
       const cuts = [startsAt];
@@ -259,14 +254,14 @@ export class Oracle {
 
   /** `<start> <available>` of each slot. */
   slots({ range, timezone }: SlotQuery): string[] {
-    const { now, eventType } = this.facts;
+    const { now, eventType } = this.#facts;
     const length = eventType.duration * minute;
     const today = dateAt(timezone, now);
     const found: string[] = [];
-    for (const [startsAt, endsAt] of this.pieces((range.from - 3) * day, (range.to + 4) * day)) {
+    for (const [startsAt, endsAt] of this.#pieces((range.from - 3) * day, (range.to + 4) * day)) {
       for (let at = startsAt; at + length <= endsAt; at += length) {
         const date = dateAt(timezone, at);
-        if (date < range.from || date > range.to || date < today || this.closedBecause(at, at + length)) continue;
+        if (date < range.from || date > range.to || date < today || this.#closedBecause(at, at + length)) continue;
         found.push(`${new Date(at).toISOString()} ${this.refuse(at) === undefined}`);
       }
     }

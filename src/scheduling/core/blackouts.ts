@@ -28,22 +28,22 @@ export function findBlackoutProblems({
 
 /** A time on the wall, to be found again in other years. */
 class Anniversary {
-  private readonly date: DateParts;
-  private readonly time: number;
+  readonly #date: DateParts;
+  readonly #time: number;
 
   constructor(wall: number) {
     const day = Math.floor(wall / dayMs);
-    this.date = partsOf(day);
-    this.time = wall - day * dayMs;
+    this.#date = partsOf(day);
+    this.#time = wall - day * dayMs;
   }
 
   get year(): number {
-    return this.date.year;
+    return this.#date.year;
   }
 
   /** The same date and time so many years later; February 29 becomes the 28th where there is none. */
   later(years: number): number {
-    return clampedDayOf({ ...this.date, year: this.date.year + years }) * dayMs + this.time;
+    return clampedDayOf({ ...this.#date, year: this.#date.year + years }) * dayMs + this.#time;
   }
 }
 
@@ -82,10 +82,10 @@ const yearAt = (at: number) => new Date(at).getUTCFullYear();
 
 /** The blackouts of an organization, at the clock of a host. */
 export class Blackouts {
-  private readonly all: readonly Times[];
+  readonly #all: readonly Times[];
 
   constructor(blackouts: readonly BlackoutPeriod[], timezone: string) {
-    this.all = blackouts.map((blackout) => timesOf(blackout, timezone));
+    this.#all = blackouts.map((blackout) => timesOf(blackout, timezone));
   }
 
   /**
@@ -99,7 +99,7 @@ export class Blackouts {
     const [firstYear, lastYear] = [yearAt(from), yearAt(to)];
     const moments: Interval[] = [];
     const walls: Interval[] = [];
-    for (const { recurring, moment, wall, begins, ends, afterEnds } of this.all) {
+    for (const { recurring, moment, wall, begins, ends, afterEnds } of this.#all) {
       if (moment && isNear(moment)) moments.push(moment);
       if (!moment && isNear(wall)) walls.push(wall);
       if (!recurring) continue;

@@ -34,61 +34,61 @@ function endOfAdvance(now: number, maxAdvance: number, timezone: string): number
  */
 export class Decider {
   readonly openings: Openings;
-  private readonly now: number;
-  private readonly eventType: EventTypeRules;
-  private readonly earliest: number;
-  private readonly advanceEnds: number;
-  private readonly booked: Spans;
-  private readonly holds: Spans;
-  private readonly busy: Spans;
-  private readonly limits: LimitCheck;
+  readonly #now: number;
+  readonly #eventType: EventTypeRules;
+  readonly #earliest: number;
+  readonly #advanceEnds: number;
+  readonly #booked: Spans;
+  readonly #holds: Spans;
+  readonly #busy: Spans;
+  readonly #limits: LimitCheck;
 
   constructor({ now, rules, eventType, taken, holidays }: Facts, window: Interval) {
-    this.now = now;
-    this.eventType = eventType;
-    this.earliest = now + eventType.minNotice * hourMs;
-    this.advanceEnds =
+    this.#now = now;
+    this.#eventType = eventType;
+    this.#earliest = now + eventType.minNotice * hourMs;
+    this.#advanceEnds =
       eventType.maxAdvance === null ? Infinity : endOfAdvance(now, eventType.maxAdvance, rules.timezone);
     this.openings = new Openings(rules, holidays, window);
-    this.booked = Spans.of(taken.bookings);
-    this.holds = Spans.of(
+    this.#booked = Spans.of(taken.bookings);
+    this.#holds = Spans.of(
       taken.bookings.map(({ holdStartsAt, holdEndsAt }) => ({ startsAt: holdStartsAt, endsAt: holdEndsAt })),
     );
-    this.busy = Spans.of(taken.busy);
+    this.#busy = Spans.of(taken.busy);
     const { host } = this.openings;
     const days = { from: host.dayAt(window.startsAt), to: host.dayAt(window.endsAt) };
-    this.limits = new LimitCheck(rules, taken, host, days);
+    this.#limits = new LimitCheck(rules, taken, host, days);
   }
 
   /** Why start..end cannot be booked; undefined when it can. */
   decide(startsAt: number, endsAt: number): Refusal | undefined {
     return (
-      this.refuseEarlyOrLate(startsAt, endsAt) ??
-      this.refuseClosed(startsAt, endsAt) ??
-      this.refuseTaken(startsAt, endsAt)
+      this.#refuseEarlyOrLate(startsAt, endsAt) ??
+      this.#refuseClosed(startsAt, endsAt) ??
+      this.#refuseTaken(startsAt, endsAt)
     );
   }
 
   /** Undefined when the host is closed then, so that it is no slot at all; otherwise whether it can be booked. */
   offers(startsAt: number, endsAt: number): boolean | undefined {
-    if (this.refuseClosed(startsAt, endsAt)) return undefined;
-    return !this.refuseEarlyOrLate(startsAt, endsAt) && !this.refuseTaken(startsAt, endsAt);
+    if (this.#refuseClosed(startsAt, endsAt)) return undefined;
+    return !this.#refuseEarlyOrLate(startsAt, endsAt) && !this.#refuseTaken(startsAt, endsAt);
   }
 
-  private refuseEarlyOrLate(startsAt: number, endsAt: number): Refusal | undefined {
-    if (!this.eventType.isActive) return { code: 'outside_availability', startsAt, endsAt, reason: 'inactive' };
-    if (startsAt < this.now || startsAt < this.earliest) {
-      const earliest = Math.ceil(this.earliest / minuteMs) * minuteMs;
-      return { code: 'notice_too_short', startsAt, endsAt, reason: startsAt < this.now ? 'past' : 'notice', earliest };
+  #refuseEarlyOrLate(startsAt: number, endsAt: number): Refusal | undefined {
+    if (!this.#eventType.isActive) return { code: 'outside_availability', startsAt, endsAt, reason: 'inactive' };
+    if (startsAt < this.#now || startsAt < this.#earliest) {
+      const earliest = Math.ceil(this.#earliest / minuteMs) * minuteMs;
+      return { code: 'notice_too_short', startsAt, endsAt, reason: startsAt < this.#now ? 'past' : 'notice', earliest };
     }
-    if (startsAt >= this.advanceEnds) {
-      const latest = this.advanceEnds - minuteMs;
+    if (startsAt >= this.#advanceEnds) {
+      const latest = this.#advanceEnds - minuteMs;
       return { code: 'too_far_advance', startsAt, endsAt, reason: 'advance', latest };
     }
     return undefined;
   }
 
-  private refuseClosed(startsAt: number, endsAt: number): Refusal | undefined {
+  #refuseClosed(startsAt: number, endsAt: number): Refusal | undefined {
     const { blackouts, open } = this.openings;
     const conflictsUntil = blackouts.overlapsUntil(startsAt, endsAt);
     if (conflictsUntil !== undefined) {
@@ -99,22 +99,22 @@ export class Decider {
     return { code: 'outside_availability', startsAt, endsAt, reason: this.openings.reasonAt(closedAt) };
   }
 
-  private refuseTaken(startsAt: number, endsAt: number): Refusal | undefined {
-    const booked = this.booked.overlapsUntil(startsAt, endsAt);
+  #refuseTaken(startsAt: number, endsAt: number): Refusal | undefined {
+    const booked = this.#booked.overlapsUntil(startsAt, endsAt);
     if (booked !== undefined) {
       return { code: 'slot_unavailable', startsAt, endsAt, reason: 'booked', conflictsUntil: booked };
     }
-    const busy = this.busy.overlapsUntil(startsAt, endsAt);
+    const busy = this.#busy.overlapsUntil(startsAt, endsAt);
     if (busy !== undefined) {
       return { code: 'slot_unavailable', startsAt, endsAt, reason: 'calendar', conflictsUntil: busy };
     }
-    const holdStartsAt = startsAt - this.eventType.bufferBefore * minuteMs;
-    const holdEndsAt = endsAt + this.eventType.bufferAfter * minuteMs;
+    const holdStartsAt = startsAt - this.#eventType.bufferBefore * minuteMs;
+    const holdEndsAt = endsAt + this.#eventType.bufferAfter * minuteMs;
     const held =
-      this.holds.overlapsUntil(holdStartsAt, holdEndsAt) ?? this.busy.overlapsUntil(holdStartsAt, holdEndsAt);
+      this.#holds.overlapsUntil(holdStartsAt, holdEndsAt) ?? this.#busy.overlapsUntil(holdStartsAt, holdEndsAt);
     if (held !== undefined)
       return { code: 'buffer_conflict', startsAt, endsAt, reason: 'buffer', conflictsUntil: held };
-    return this.limits.check({ startsAt, endsAt, holdStartsAt, holdEndsAt });
+    return this.#limits.check({ startsAt, endsAt, holdStartsAt, holdEndsAt });
   }
 }
 

@@ -12,7 +12,7 @@ export class Spans {
   readonly starts: readonly number[];
   readonly ends: readonly number[];
   /** Where the last question was answered: questions mostly come in order. */
-  private last = 0;
+  #last = 0;
 
   private constructor(starts: number[], ends: number[]) {
     this.starts = starts;
@@ -73,11 +73,11 @@ export class Spans {
 
   subtract(other: Spans): Spans {
     if (other.length === 0 || this.length === 0) return this;
-    return this.intersect(other.outside());
+    return this.intersect(other.#outside());
   }
 
   /** All other times. */
-  private outside(): Spans {
+  #outside(): Spans {
     const starts = [-Infinity, ...this.ends];
     const ends = [...this.starts, Infinity];
     return new Spans(starts, ends);
@@ -86,12 +86,12 @@ export class Spans {
   /** The index of the first interval that ends after this moment; the number of intervals if none does. */
   endingAfter(at: number): number {
     const { ends } = this;
-    let from = this.last;
+    let from = this.#last;
     if (from > 0 && ends[from - 1]! > at) from = 0;
     // A few steps ahead, then halving: a question far away costs no walk over everything between.
     for (let step = 0; step < 8; step++, from++) {
       if (from >= ends.length || ends[from]! > at) {
-        this.last = from;
+        this.#last = from;
         return from;
       }
     }
@@ -101,7 +101,7 @@ export class Spans {
       if (ends[middle]! > at) to = middle;
       else from = middle + 1;
     }
-    this.last = from;
+    this.#last = from;
     return from;
   }
 

@@ -70,7 +70,7 @@ export function countedWindow(
 
 /** The bookings of each day, week and month of the host. */
 class Counts {
-  private readonly byPeriod = new Map<Period, Map<DayNumber, number>>();
+  readonly #byPeriod = new Map<Period, Map<DayNumber, number>>();
 
   constructor(limits: BookingLimits, timezone: string, counted: readonly number[], window: Interval | null) {
     if (!window) return;
@@ -87,51 +87,51 @@ class Counts {
         const first = period.first(day);
         counts.set(first, (counts.get(first) ?? 0) + count);
       }
-      this.byPeriod.set(period, counts);
+      this.#byPeriod.set(period, counts);
     }
   }
 
   of(period: Period, day: DayNumber): number {
-    return this.byPeriod.get(period)?.get(period.first(day)) ?? 0;
+    return this.#byPeriod.get(period)?.get(period.first(day)) ?? 0;
   }
 }
 
 /** Bookings of a host by start, and the runs they form. */
 class Runs {
-  private readonly bookings: readonly Booked[];
+  readonly #bookings: readonly Booked[];
   /** The number of bookings of the run that ends with, and of the one that begins with, the booking at this place. */
-  private readonly endingWith: number[] = [];
-  private readonly beginningWith: number[] = [];
-  private readonly minGapMs: number;
+  readonly #endingWith: number[] = [];
+  readonly #beginningWith: number[] = [];
+  readonly #minGapMs: number;
 
   constructor(bookings: readonly Booked[], minGapMinutes: number | null) {
-    this.minGapMs = (minGapMinutes ?? 0) * minuteMs;
+    this.#minGapMs = (minGapMinutes ?? 0) * minuteMs;
     const sorted = [...bookings].sort((a, b) => a.startsAt - b.startsAt);
     // Two reads may both have found one.
-    this.bookings = sorted.filter((one, index) => one.startsAt !== sorted[index - 1]?.startsAt);
-    for (let index = 0; index < this.bookings.length; index++) {
-      this.endingWith.push(this.joins(index - 1, index) ? this.endingWith[index - 1]! + 1 : 1);
+    this.#bookings = sorted.filter((one, index) => one.startsAt !== sorted[index - 1]?.startsAt);
+    for (let index = 0; index < this.#bookings.length; index++) {
+      this.#endingWith.push(this.#joins(index - 1, index) ? this.#endingWith[index - 1]! + 1 : 1);
     }
-    for (let index = this.bookings.length - 1; index >= 0; index--) {
-      this.beginningWith[index] = this.joins(index, index + 1) ? this.beginningWith[index + 1]! + 1 : 1;
+    for (let index = this.#bookings.length - 1; index >= 0; index--) {
+      this.#beginningWith[index] = this.#joins(index, index + 1) ? this.#beginningWith[index + 1]! + 1 : 1;
     }
   }
 
-  private joins(before: number, after: number): boolean {
-    const [one, other] = [this.bookings[before], this.bookings[after]];
-    return one !== undefined && other !== undefined && this.areJoined(one, other);
+  #joins(before: number, after: number): boolean {
+    const [one, other] = [this.#bookings[before], this.#bookings[after]];
+    return one !== undefined && other !== undefined && this.#areJoined(one, other);
   }
 
-  private areJoined(one: Booked, other: Booked): boolean {
+  #areJoined(one: Booked, other: Booked): boolean {
     const buffers = one.holdEndsAt - one.endsAt + (other.startsAt - other.holdStartsAt);
-    return other.startsAt - one.endsAt <= Math.max(this.minGapMs, buffers);
+    return other.startsAt - one.endsAt <= Math.max(this.#minGapMs, buffers);
   }
 
-  private placeOf(at: number): number {
-    let [from, to] = [0, this.bookings.length];
+  #placeOf(at: number): number {
+    let [from, to] = [0, this.#bookings.length];
     while (from < to) {
       const middle = (from + to) >> 1;
-      if (this.bookings[middle]!.startsAt >= at) to = middle;
+      if (this.#bookings[middle]!.startsAt >= at) to = middle;
       else from = middle + 1;
     }
     return from;
@@ -139,26 +139,26 @@ class Runs {
 
   /** Milliseconds to the nearer neighbour. */
   gapAround({ startsAt, endsAt }: Booked): number {
-    const place = this.placeOf(startsAt);
-    const [before, after] = [this.bookings[place - 1], this.bookings[place]];
+    const place = this.#placeOf(startsAt);
+    const [before, after] = [this.#bookings[place - 1], this.#bookings[place]];
     return Math.min(before ? startsAt - before.endsAt : Infinity, after ? after.startsAt - endsAt : Infinity);
   }
 
   /** The bookings that would be one run with this one, without it. */
   joinedBy(booked: Booked): number {
-    const place = this.placeOf(booked.startsAt);
-    const [before, after] = [this.bookings[place - 1], this.bookings[place]];
+    const place = this.#placeOf(booked.startsAt);
+    const [before, after] = [this.#bookings[place - 1], this.#bookings[place]];
     return (
-      (before && this.areJoined(before, booked) ? this.endingWith[place - 1]! : 0) +
-      (after && this.areJoined(booked, after) ? this.beginningWith[place]! : 0)
+      (before && this.#areJoined(before, booked) ? this.#endingWith[place - 1]! : 0) +
+      (after && this.#areJoined(booked, after) ? this.#beginningWith[place]! : 0)
     );
   }
 
   /** The longest run with a booking that starts in this time. */
   maxConsecutiveIn({ startsAt, endsAt }: Interval): number {
     let max = 0;
-    for (let place = this.placeOf(startsAt); (this.bookings[place]?.startsAt ?? Infinity) < endsAt; place++) {
-      max = Math.max(max, this.endingWith[place]! + this.beginningWith[place]! - 1);
+    for (let place = this.#placeOf(startsAt); (this.#bookings[place]?.startsAt ?? Infinity) < endsAt; place++) {
+      max = Math.max(max, this.#endingWith[place]! + this.#beginningWith[place]! - 1);
     }
     return max;
   }
@@ -166,11 +166,11 @@ class Runs {
 
 /** The limits of an organization, for bookings of one event type that start on these days of the host. */
 export class LimitCheck {
-  private readonly limits: BookingLimits;
-  private readonly counting: readonly Period[];
-  private readonly counts: Counts;
-  private readonly runs: Runs | undefined;
-  private readonly host: ZoneClock;
+  readonly #limits: BookingLimits;
+  readonly #counting: readonly Period[];
+  readonly #counts: Counts;
+  readonly #runs: Runs | undefined;
+  readonly #host: ZoneClock;
 
   /** @param host for the days */
   constructor(
@@ -179,18 +179,18 @@ export class LimitCheck {
     host: ZoneClock,
     days: { from: DayNumber; to: DayNumber },
   ) {
-    this.limits = limits;
-    this.counting = setPeriods(limits);
-    this.host = host;
-    this.counts = new Counts(limits, timezone, taken.counted, countedWindow({ timezone, limits }, days));
+    this.#limits = limits;
+    this.#counting = setPeriods(limits);
+    this.#host = host;
+    this.#counts = new Counts(limits, timezone, taken.counted, countedWindow({ timezone, limits }, days));
     if (limits.minGapMinutes || limits.consecutiveMax !== null) {
-      this.runs = new Runs(taken.bookings, limits.minGapMinutes);
+      this.#runs = new Runs(taken.bookings, limits.minGapMinutes);
     }
   }
 
   /** The first limit that a booking would break, one that overlaps no other. */
   check(booked: Booked): LimitRefusal | undefined {
-    const { minGapMinutes, consecutiveMax } = this.limits;
+    const { minGapMinutes, consecutiveMax } = this.#limits;
     const refuse = (limit: keyof BookingLimits, max: number, current: number, period?: string): LimitRefusal => ({
       code: 'booking_limit_reached',
       limit,
@@ -198,19 +198,19 @@ export class LimitCheck {
       current,
       ...(period && { period }),
     });
-    if (this.runs && minGapMinutes) {
-      const gap = this.runs.gapAround(booked);
+    if (this.#runs && minGapMinutes) {
+      const gap = this.#runs.gapAround(booked);
       if (gap < minGapMinutes * minuteMs) return refuse('minGapMinutes', minGapMinutes, Math.floor(gap / minuteMs));
     }
-    if (this.runs && consecutiveMax !== null) {
-      const joined = this.runs.joinedBy(booked);
+    if (this.#runs && consecutiveMax !== null) {
+      const joined = this.#runs.joinedBy(booked);
       if (joined >= consecutiveMax) return refuse('consecutiveMax', consecutiveMax, joined);
     }
-    if (this.counting.length === 0) return undefined;
-    const day = this.host.dayAt(booked.startsAt);
-    for (const period of this.counting) {
-      const max = this.limits[period.limit]!;
-      const current = this.counts.of(period, day);
+    if (this.#counting.length === 0) return undefined;
+    const day = this.#host.dayAt(booked.startsAt);
+    for (const period of this.#counting) {
+      const max = this.#limits[period.limit]!;
+      const current = this.#counts.of(period, day);
       if (current >= max) return refuse(period.limit, max, current, period.write(day));
     }
     return undefined;
@@ -219,12 +219,12 @@ export class LimitCheck {
   /** What is left of each limit on a day; null where none is set. */
   remainingOn(day: DayNumber): Remaining {
     const left = (limit: Period['limit']) => {
-      const period = this.counting.find((one) => one.limit === limit);
-      return period ? Math.max(0, this.limits[limit]! - this.counts.of(period, day)) : null;
+      const period = this.#counting.find((one) => one.limit === limit);
+      return period ? Math.max(0, this.#limits[limit]! - this.#counts.of(period, day)) : null;
     };
-    const { consecutiveMax } = this.limits;
-    const times = { startsAt: this.host.startOfDay(day), endsAt: this.host.startOfDay(day + 1) };
-    const max = this.runs?.maxConsecutiveIn(times) ?? 0;
+    const { consecutiveMax } = this.#limits;
+    const times = { startsAt: this.#host.startOfDay(day), endsAt: this.#host.startOfDay(day + 1) };
+    const max = this.#runs?.maxConsecutiveIn(times) ?? 0;
     return {
       daily: left('dailyMax'),
       weekly: left('weeklyMax'),

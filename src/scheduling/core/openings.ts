@@ -41,9 +41,9 @@ export class Openings {
   /** The same without the patterns that close. */
   readonly open: Spans;
   readonly blackouts: Spans;
-  private readonly business: ZoneClock;
-  private readonly exceptionDays: ReadonlySet<DayNumber>;
-  private readonly holidays: ReadonlySet<DayNumber>;
+  readonly #business: ZoneClock;
+  readonly #exceptionDays: ReadonlySet<DayNumber>;
+  readonly #holidays: ReadonlySet<DayNumber>;
 
   /** @param holidays days that are public holidays somewhere in the window, for the codes in the business hours */
   constructor(rules: CalendarRules, holidays: ReadonlySet<DayNumber>, window: Interval) {
@@ -51,8 +51,8 @@ export class Openings {
     const around = { startsAt: window.startsAt - marginMs, endsAt: window.endsAt + marginMs };
     this.host = new ZoneClock(timezone, around);
     const isSameZone = !businessHours?.timezone || businessHours.timezone === timezone;
-    this.business = isSameZone ? this.host : new ZoneClock(businessHours.timezone!, around);
-    this.holidays = holidays;
+    this.#business = isSameZone ? this.host : new ZoneClock(businessHours.timezone!, around);
+    this.#holidays = holidays;
 
     const days = daysIn(this.host, window);
     const patterns = (opens: boolean) =>
@@ -62,22 +62,22 @@ export class Openings {
           .flatMap((pattern) => [...patternIntervals(pattern, days, this.host)]),
       );
     const weekly = this.host.showing(weekOnWall(rules.weeklyHours ?? defaultWeeklyHours, days)).union(patterns(true));
-    const { hours, exceptionDays } = this.withBusinessHours(weekly, rules, window);
-    this.exceptionDays = exceptionDays;
+    const { hours, exceptionDays } = this.#withBusinessHours(weekly, rules, window);
+    this.#exceptionDays = exceptionDays;
     const within = { startsAt: window.startsAt, endsAt: Math.min(window.endsAt, endOfTime) };
     this.hours = hours.intersect(Spans.of([within]));
     this.open = this.hours.subtract(patterns(false));
     this.blackouts = new Blackouts(rules.blackouts, timezone).within(window, this.host);
   }
 
-  private withBusinessHours(weekly: Spans, { businessHours }: CalendarRules, window: Interval) {
+  #withBusinessHours(weekly: Spans, { businessHours }: CalendarRules, window: Interval) {
     const exceptionDays = new Set<DayNumber>();
-    const days = daysIn(this.business, window);
+    const days = daysIn(this.#business, window);
     const [first, last] = [writeDay(days.from), writeDay(days.to)];
     const replaced: Interval[] = [];
     const opened: Interval[] = [];
     for (let day = days.from; day <= days.to; day++) {
-      if (this.holidays.has(day)) replaced.push({ startsAt: day * dayMs, endsAt: (day + 1) * dayMs });
+      if (this.#holidays.has(day)) replaced.push({ startsAt: day * dayMs, endsAt: (day + 1) * dayMs });
     }
     for (const { date, hours } of businessHours?.exceptions ?? []) {
       if (date < first || date > last) continue;
@@ -87,19 +87,19 @@ export class Openings {
       opened.push(...onDay(day, wallRanges(hours)));
     }
     const regular = businessHours?.default
-      ? weekly.intersect(this.business.showing(weekOnWall(businessHours.default, days)))
+      ? weekly.intersect(this.#business.showing(weekOnWall(businessHours.default, days)))
       : weekly;
     const hours = regular
-      .subtract(this.business.showing(Spans.of(replaced)))
-      .union(this.business.showing(Spans.of(opened)));
+      .subtract(this.#business.showing(Spans.of(replaced)))
+      .union(this.#business.showing(Spans.of(opened)));
     return { hours, exceptionDays };
   }
 
   /** Why a moment that is not open is closed. */
   reasonAt(at: number): 'closed' | 'exception' | 'holiday' | 'pattern' {
     if (this.hours.contains(at, at + 1)) return 'pattern';
-    const day = this.business.dayAt(at);
-    if (this.exceptionDays.has(day)) return 'exception';
-    return this.holidays.has(day) ? 'holiday' : 'closed';
+    const day = this.#business.dayAt(at);
+    if (this.#exceptionDays.has(day)) return 'exception';
+    return this.#holidays.has(day) ? 'holiday' : 'closed';
   }
 }

@@ -20,34 +20,34 @@ function writeOffset(offset: number): string {
  * putting texts together.
  */
 export class TimeWriter {
-  private readonly clock: ZoneClock;
-  private readonly offsets = new Map<number, string>();
-  private day = Number.NaN;
-  private date = '';
+  readonly #clock: ZoneClock;
+  readonly #offsets = new Map<number, string>();
+  #day = Number.NaN;
+  #date = '';
 
   constructor(timezone: string, within: Interval) {
-    this.clock = new ZoneClock(timezone, within);
+    this.#clock = new ZoneClock(timezone, within);
   }
 
   write(at: number): string {
-    const offset = this.clock.offsetAt(at);
+    const offset = this.#clock.offsetAt(at);
     // Offsets with seconds, which a few zones had until 1972, cannot be written.
     if (at % minuteMs !== 0 || offset % minuteMs !== 0) return new Date(at).toISOString();
     const wall = at + offset;
     const day = Math.floor(wall / dayMs);
-    if (day !== this.day) {
-      this.day = day;
-      this.date = writeDay(day);
+    if (day !== this.#day) {
+      this.#day = day;
+      this.#date = writeDay(day);
     }
-    return this.date + minutesOfDay[(wall - day * dayMs) / minuteMs]! + this.textOf(offset);
+    return this.#date + minutesOfDay[(wall - day * dayMs) / minuteMs]! + this.#textOf(offset);
   }
 
-  private textOf(offset: number): string {
-    if (this.clock.isUtc) return 'Z';
-    let text = this.offsets.get(offset);
+  #textOf(offset: number): string {
+    if (this.#clock.isUtc) return 'Z';
+    let text = this.#offsets.get(offset);
     if (text === undefined) {
       text = writeOffset(offset);
-      this.offsets.set(offset, text);
+      this.#offsets.set(offset, text);
     }
     return text;
   }

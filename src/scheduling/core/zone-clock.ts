@@ -61,8 +61,8 @@ function changesIn(zone: IANAZone, chunk: number): readonly Change[] {
 export class ZoneClock {
   readonly isUtc: boolean;
   /** The offset `offsets[i]` holds from `starts[i]` on. The first one starts before all. */
-  private readonly starts: number[] = [];
-  private readonly offsets: number[] = [];
+  readonly #starts: number[] = [];
+  readonly #offsets: number[] = [];
 
   constructor(timezone: string, { startsAt, endsAt }: Interval) {
     const name = canonicalName(timezone);
@@ -71,21 +71,21 @@ export class ZoneClock {
     const last = this.isUtc ? Math.floor(startsAt / chunkMs) : Math.floor(endsAt / chunkMs);
     for (let chunk = Math.floor(startsAt / chunkMs); chunk <= last; chunk++) {
       for (const { at, offset } of changesIn(zone, chunk)) {
-        if (offset === this.offsets.at(-1)) continue;
-        this.starts.push(this.starts.length === 0 ? -Infinity : at);
-        this.offsets.push(offset);
+        if (offset === this.#offsets.at(-1)) continue;
+        this.#starts.push(this.#starts.length === 0 ? -Infinity : at);
+        this.#offsets.push(offset);
       }
     }
   }
 
-  private endOf(index: number): number {
-    return this.starts[index + 1] ?? Infinity;
+  #endOf(index: number): number {
+    return this.#starts[index + 1] ?? Infinity;
   }
 
   offsetAt(at: number): number {
-    let index = this.starts.length - 1;
-    while (this.starts[index]! > at) index--;
-    return this.offsets[index]!;
+    let index = this.#starts.length - 1;
+    while (this.#starts[index]! > at) index--;
+    return this.#offsets[index]!;
   }
 
   wallAt(at: number): number {
@@ -99,8 +99,8 @@ export class ZoneClock {
   /** The moments at which the clocks show a time of these, in either pass of an hour that comes twice. */
   showing(wall: Spans): Spans {
     const found: Interval[] = [];
-    for (const [index, offset] of this.offsets.entries()) {
-      const within = Spans.of([{ startsAt: this.starts[index]! + offset, endsAt: this.endOf(index) + offset }]);
+    for (const [index, offset] of this.#offsets.entries()) {
+      const within = Spans.of([{ startsAt: this.#starts[index]! + offset, endsAt: this.#endOf(index) + offset }]);
       for (const { startsAt, endsAt } of wall.intersect(within)) {
         found.push({ startsAt: startsAt - offset, endsAt: endsAt - offset });
       }
@@ -111,10 +111,10 @@ export class ZoneClock {
   /** The moment at which the clocks show this time: the earlier of two; of a missing time, as long after the gap began. */
   momentOf(wall: number): number {
     let afterGap = Infinity;
-    for (const [index, offset] of this.offsets.entries()) {
+    for (const [index, offset] of this.#offsets.entries()) {
       const at = wall - offset;
-      if (at < this.starts[index]!) return afterGap;
-      if (at < this.endOf(index)) return at;
+      if (at < this.#starts[index]!) return afterGap;
+      if (at < this.#endOf(index)) return at;
       afterGap = at;
     }
     return afterGap;
@@ -122,9 +122,9 @@ export class ZoneClock {
 
   /** The first moment of a day: 01:00 where midnight is skipped, and of a day that is skipped as a whole that of the next. */
   startOfDay(day: DayNumber): number {
-    for (const [index, offset] of this.offsets.entries()) {
-      const at = Math.max(this.starts[index]!, day * dayMs - offset);
-      if (at < this.endOf(index)) return at;
+    for (const [index, offset] of this.#offsets.entries()) {
+      const at = Math.max(this.#starts[index]!, day * dayMs - offset);
+      if (at < this.#endOf(index)) return at;
     }
     throw new RangeError('A clock without an end has every day.');
   }
