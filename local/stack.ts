@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import type { LocalSettings, Variables } from '../src/platform/env.ts';
+import { UnknownSchema } from '../src/platform/unknown-schema.ts';
 import { temporalEndpoint } from '../src/temporal/endpoint.ts';
 import { type RunningApp, startApp } from './app-process.ts';
 import type { Credentials } from './credentials.ts';
@@ -15,6 +16,7 @@ import { createShutdown, type Shutdown } from './shutdown.ts';
 import { NoTemporalServer, prepareNamespaceAt } from './temporal-namespace.ts';
 import { findTemporalProgram } from './temporal-program.ts';
 import { startTemporal } from './temporal-server.ts';
+import { requireUsableFiles, unusableData } from './usable-data.ts';
 
 /** The product that the stack runs on its servers. */
 export interface Product {
@@ -95,6 +97,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     return stopped;
   };
   try {
+    if (settings.databaseUrl === undefined) requireUsableFiles(folder);
     rotateLogs(folder);
     const secrets = keepSecrets(folder.secrets);
     const ports = await choosePorts(settings);
@@ -185,7 +188,10 @@ async function startDatabase(
     ownerUrl: postgres.url('atelier'),
     url: postgres.applicationUrl('atelier', secrets.APP_DATABASE_PASSWORD),
   };
-  return { ...logins, credentials: await product.prepareDatabase(logins, folder.credentials) };
+  const credentials = await product.prepareDatabase(logins, folder.credentials).catch((error: unknown) => {
+    throw error instanceof UnknownSchema ? unusableData(folder.path, error.reason) : error;
+  });
+  return { ...logins, credentials };
 }
 
 /** A failed connection to a host with several addresses is an AggregateError without a message of its own. */

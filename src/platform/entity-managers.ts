@@ -5,6 +5,8 @@ import type { Pool } from 'pg';
 import type { Database, DatabaseSettings } from './database.ts';
 import { entityConnection } from './entity-connection.ts';
 
+export const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url));
+
 /** @param connection options of its connections: migrations have other limits than work */
 export function ormConfig({ url, poolSize, entities }: DatabaseSettings, connection: object) {
   return defineConfig({
@@ -17,7 +19,7 @@ export function ormConfig({ url, poolSize, entities }: DatabaseSettings, connect
     pool: { min: 0, max: Math.max(2, Math.ceil(poolSize / 4)) },
     driverOptions: connection,
     migrations: {
-      path: fileURLToPath(new URL('../../migrations', import.meta.url)),
+      path: migrationsFolder,
       glob: 'Migration*.ts',
       emit: 'ts',
       // Migrations are written by hand; a test compares what they make with the entities.

@@ -1,16 +1,39 @@
+import { readdirSync } from 'node:fs';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { type Database, databaseRoles } from './database.ts';
 import { areSeparate, prepareLogin } from './database-login.ts';
-import { ormConfig } from './entity-managers.ts';
+import { migrationsFolder, ormConfig } from './entity-managers.ts';
 import { requireServerVersion } from './server-version.ts';
+import { UnknownSchema } from './unknown-schema.ts';
+
+/**
+ * Migrations only add, so a database of a later version can be used. One whose migrations began with others cannot: those of
+ * this version would make its tables a second time.
+ * @throws UnknownSchema
+ */
+async function requireKnownSchema(guard: pg.Client): Promise<void> {
+  const { rows } = await guard.query<{ exists: boolean }>(
+    `select to_regclass('mikro_orm_migrations') is not null as exists`,
+  );
+  if (!rows[0]?.exists) return;
+  const executed = await guard.query<{ name: string }>('select name from mikro_orm_migrations order by id');
+  const names = executed.rows.map(({ name }) => name);
+  const [first] = readdirSync(migrationsFolder)
+    .filter((file) => /^Migration.*\.ts$/.test(file))
+    .map((file) => file.replace('.ts', ''))
+    .toSorted();
+  if (names.length > 0 && first !== undefined && !names.includes(first)) {
+    throw new UnknownSchema({ unknown: names[0]!, missing: first });
+  }
+}
 
 /**
  * Brings the schema up to date, as the owner of the tables, and makes the application's login where that is another one.
  * Two processes that start at once take turns on an advisory lock.
  * @param ownerUrl of the login that owns the tables; the application's own unless given
  * @returns the names of the migrations it ran.
- * @throws EnvError when the server is too old
+ * @throws EnvError when the server is too old; UnknownSchema
  */
 export async function migrate({ settings }: Pick<Database, 'settings'>, ownerUrl = settings.url): Promise<string[]> {
   const guard = new pg.Client({ connectionString: ownerUrl, application_name: 'atelier migrations' });
@@ -21,6 +44,7 @@ export async function migrate({ settings }: Pick<Database, 'settings'>, ownerUrl
   try {
     await requireServerVersion(guard);
     await guard.query("select pg_advisory_lock(hashtext('atelier.migrate'))");
+    await requireKnownSchema(guard);
     const migrated = (await orm.migrator.up()).map((migration) => migration.name);
     if (areSeparate(ownerUrl, settings.url)) {
       await prepareLogin(guard, settings.url, Object.values(databaseRoles));

@@ -1,6 +1,6 @@
 import { type ExecFileException, execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -165,6 +165,25 @@ describe('the first npm start', () => {
     expect(await start.ended).toBe(1);
     expect(start.stdout).toBe('');
     expect(start.stderr).toMatch(/^ATELIER_DATA: .*secrets\.json cannot be used as a folder \(EEXIST.*\)\.\n$/);
+  });
+
+  test('refuses data that it cannot use with one sentence, and moves it aside only when that is confirmed', async () => {
+    const other = new StackFolder();
+    try {
+      mkdirSync(other.file('postgres'), { recursive: true });
+      writeFileSync(other.file('postgres/PG_VERSION'), '12\n');
+      const refused = other.start();
+      expect(await refused.ended).toBe(1);
+      expect(refused.stderr.trimEnd()).toMatch(
+        /^The data in .* PostgreSQL 12 .*"npm start -- --reset" .* begins anew.*\.$/,
+      );
+      const unconfirmed = other.start({ flags: ['--reset'] });
+      expect(await unconfirmed.ended).toBe(1);
+      expect(unconfirmed.stderr).toContain('confirm with --yes');
+      expect(existsSync(other.file('postgres/PG_VERSION'))).toBe(true);
+    } finally {
+      other.close();
+    }
   });
 
   test('names the variable of each port that is taken, and leaves nothing behind', async () => {

@@ -43,6 +43,8 @@ export interface StartOptions {
   /** What was typed: `npm start`, or the program itself. */
   by?: 'npm' | 'node';
   json?: boolean;
+  /** Further arguments. */
+  flags?: string[];
   env?: Record<string, string>;
 }
 
@@ -55,11 +57,11 @@ export class Start {
   stderr = '';
   #hasEnded = false;
 
-  constructor({ by = 'node', json = true, env }: StartOptions) {
+  constructor({ by = 'node', json = true, flags: further = [], env }: StartOptions) {
     const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, ['local/start.ts']];
     // Marked as npm's, the starter drains when its parent is gone: an interrupted test run leaves nothing behind.
     const mark = by === 'npm' ? {} : { npm_lifecycle_event: 'start' };
-    const flags = json ? [...(by === 'npm' ? ['--'] : []), '--json'] : [];
+    const flags = json ? [...(by === 'npm' ? ['--'] : []), '--json', ...further] : further;
     const child = spawn(program, [...args, ...flags], {
       cwd: root,
       detached: true,
