@@ -1,13 +1,22 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
 import { runCommand } from '../../src/cli/run-command.ts';
 import { tablesOfAutomations, tablesOfOrganizations } from '../../src/operations/purge-rows.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { bookingIds, calendarIds } from '../../src/scheduling/core/ids.ts';
 import { entities } from '../../src/services.ts';
+import { calendarScheduleId } from '../../src/temporal/contracts/calendars.ts';
+import { followScheduleId } from '../../src/temporal/contracts/followed-integrations.ts';
+import { bookingMessages, bookingWorkflowId } from '../../src/temporal/contracts/scheduling.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
+import { addCalendar } from '../scheduling/calendar-rows.ts';
+import { sceneOf } from '../scheduling/scene.ts';
+import { runningServers } from '../servers.ts';
 import { pathOf } from '../studio/files.ts';
 import { temporalSchedule } from '../temporal-schedules.ts';
 import { createThings } from '../things.ts';
@@ -83,6 +92,74 @@ test('a deleted organization does nothing, and restored it has everything', asyn
   const again = await cli(['org', 'restore', tenant.organizationId]);
   expect(again).toMatchObject({ code: 1, output: { error: { code: 'conflict' } } });
 });
+
+test('while it is deleted its calendars, integrations, booking pages and reminders rest, and then they go on', async () => {
+  const tenant = await product.createTenant();
+  const api = client(tenant);
+  const uuid = organizationIds.parse(tenant.organizationId);
+  const scene = sceneOf(api);
+  const { id: eventType, host } = await scene.offer({ reminders: [60] });
+  const booking = (await scene.book(eventType, '2040-06-13T10:00:00Z')).body.data;
+  const page = async () => (await fetch(`${base}${new URL(booking.confirmationUrl).pathname}`)).status;
+  const effects = (status: string) =>
+    query(
+      `select from booking_effect where booking_id = $1 and kind like 'reminder%' and status = $2`,
+      bookingIds.parse(booking.id),
+      status,
+    );
+  const calendar = await addCalendar(product.database, host);
+  const calendarUuid = calendarIds.parse(calendar)!;
+  await scene.request('POST', `calendars/${calendar}/sync`);
+  const connection = newId();
+  await query(
+    `insert into integration_connection (id, organization_id, environment, integration, account_id, account_name, details,
+                                         status, connected_at)
+     values ($1, $2, 'live', 'salesforce', $1::uuid::text, 'Ours', '{}', 'connected', now())`,
+    connection,
+    uuid,
+  );
+  const ids = [calendarScheduleId(calendarUuid), followScheduleId(connection)];
+  const areThere = async () => {
+    const found = await Promise.allSettled(ids.map(temporalSchedule));
+    return found.map(({ status }) => status === 'fulfilled');
+  };
+  const both = async (there: boolean) => (await areThere()).every((one) => one === there);
+  await until('both have a Schedule', () => both(true), 150_000);
+  await until(
+    'it was synced',
+    async () =>
+      (await query('select from calendar where id = $1 and last_synced_at is not null', calendarUuid)).rowCount === 1,
+  );
+  expect(await page()).toBe(200);
+
+  await cli(['org', 'delete', tenant.organizationId, '--yes', tenant.organizationId]);
+  await query('update calendar set last_synced_at = null where id = $1', calendarUuid);
+  await query(`update booking_effect set due_at = now() where booking_id = $1`, bookingIds.parse(booking.id));
+  expect(await page()).toBe(404);
+  const connected = await Connection.connect({ address: runningServers().temporalAddress });
+  const temporal = new Client({ connection: connected });
+  const workflow = temporal.workflow.getHandle(bookingWorkflowId(bookingIds.parse(booking.id)!));
+  const details = async () =>
+    (await workflow.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
+  try {
+    for (const id of ids) await temporal.schedule.getHandle(id).trigger();
+    await workflow.signal(bookingMessages.rescheduled);
+    await until('both Schedules are removed', () => both(false));
+    await until('the reminders rest', async () => (await details()) === 'The organization was deleted.');
+    expect((await effects('pending')).rowCount).toBe(1);
+    expect((await query('select from calendar where id = $1 and last_synced_at is null', calendarUuid)).rowCount).toBe(
+      1,
+    );
+
+    await cli(['org', 'restore', tenant.organizationId]);
+    expect(await page()).toBe(200);
+    await workflow.signal(bookingMessages.rescheduled);
+    await until('the reminder is sent', async () => (await effects('pending')).rowCount === 0);
+    await until('both have a Schedule again', () => both(true), 150_000);
+  } finally {
+    await connected.close();
+  }
+}, 400_000);
 
 test('after 30 days everything is gone, files and Schedules too, and nothing of others', async () => {
   const [tenant, other] = [await product.createTenant(), await product.createTenant()];
