@@ -1,6 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Catalog } from '../src/platform/catalog.ts';
-import { keyScopes } from '../src/tenancy/core/scopes.ts';
 import type { ApiEnv } from './context.ts';
 import type { Mount, SecurityScheme } from './mount.ts';
 import { referenceText } from './reference-text.ts';
@@ -53,12 +52,12 @@ export interface OpenApiSettings {
   /** The word in the names of the headers of webhooks. */
   webhookBrand: string;
   /** What the parts of the product declare. */
-  catalog: Pick<Catalog, 'errors' | 'limits'>;
+  catalog: Pick<Catalog, 'errors' | 'limits' | 'scopes'>;
 }
 
 /** The ids of the operations that need a scope, by scope. */
-function operationsByScope(document: Json): Map<string, string[]> {
-  const found = new Map<string, string[]>(keyScopes.map((scope) => [scope, []]));
+function operationsByScope(document: Json, scopes: readonly string[]): Map<string, string[]> {
+  const found = new Map<string, string[]>(scopes.map((scope) => [scope, []]));
   for (const operation of Object.values<Json>(document.paths).flatMap((path) => Object.values<Json>(path))) {
     for (const scope of operation.security?.[0]?.bearer ?? []) found.get(scope)?.push(operation.operationId);
   }
@@ -127,7 +126,7 @@ export function openApiDocument(app: OpenAPIHono<ApiEnv>, mounts: readonly Mount
   }
   document.info.description = referenceText({
     publicUrl,
-    operationsByScope: operationsByScope(document),
+    operationsByScope: operationsByScope(document, catalog.scopes),
     examples: mounts.flatMap(({ example }) => example ?? []),
     limits: catalog.limits,
   });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { keyScopes } from '../src/tenancy/core/scopes.ts';
+import { catalog } from '../src/services.ts';
 import { createKey, revokeKey } from '../src/tenancy/keys.ts';
 import { type Answer, type ApiClient, apiClient } from './api-client.ts';
 import {
@@ -113,8 +113,8 @@ describe('every route that needs a key', () => {
   test('asks for the scope that it says it needs', async () => {
     const { database } = product;
     const clients = new Map<string, ApiClient>();
-    for (const without of keyScopes) {
-      const scopes = keyScopes.filter((scope) => scope !== without);
+    for (const without of catalog.scopes) {
+      const scopes = catalog.scopes.filter((scope) => scope !== without);
       const { key } = await createKey(database, {
         organizationId: owner.organizationId,
         environment: 'test',

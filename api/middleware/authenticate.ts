@@ -9,7 +9,6 @@ import { keyIds } from '../../src/tenancy/core/ids.ts';
 import type { PlanLimit } from '../../src/tenancy/core/plan-limits.ts';
 import { missingScopes } from '../../src/tenancy/core/plans.ts';
 import { type RateDecision, type RateLimits, requestWindows } from '../../src/tenancy/core/rate-windows.ts';
-import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
 import { subjectOf } from '../../src/tenancy/rate-limiter.ts';
 import { attributeAnswer, setAnswerHeaders } from '../answer-headers.ts';
 import { limitedRange } from '../client-address.ts';
@@ -54,7 +53,7 @@ function identify(c: ApiContext, { authenticator, failedAuthentications }: Acces
   }
 }
 
-function checkScope({ scopes, plan }: Caller, required: KeyScope): void {
+function checkScope({ scopes, plan }: Caller, required: string): void {
   if (!scopes.includes(required)) throw new AppError('forbidden', `The key lacks the scope ${required}.`, { required });
   if (missingScopes[plan].includes(required)) {
     throw new AppError('forbidden', `The plan ${plan} does not include ${required}.`, { feature: required, plan });
@@ -116,7 +115,7 @@ export interface IdInPath {
 
 /** What a route asks of every request, before it looks at it. */
 export interface Requirements {
-  scopes: readonly KeyScope[];
+  scopes: readonly string[];
   id?: IdInPath;
   /** Requests a minute: a window in which every request counts as well. */
   operation?: PlanLimit;
@@ -165,15 +164,15 @@ function middlewareFor(access: Access, required: Requirements) {
 }
 
 /** Requires a valid key within its rate limits and with the required scopes, and sets the tenant's scope. */
-export const requireKey = (access: Access, ...scopes: KeyScope[]) => middlewareFor(access, { scopes });
+export const requireKey = (access: Access, ...scopes: string[]) => middlewareFor(access, { scopes });
 
 /**
  * The same for a route that reads nothing of its request but an `{id}`, which must be well-formed. A GET request that is
  * refused for its id needs no route then: see `refuseEarly`.
  */
-export const requireKeyAndId = (access: Access, id: IdInPath, ...scopes: KeyScope[]) =>
+export const requireKeyAndId = (access: Access, id: IdInPath, ...scopes: string[]) =>
   middlewareFor(access, { scopes, id });
 
 /** The same as `requireKey` for an operation that has a limit of its own, by plan. */
-export const requireKeyFor = (access: Access, operation: PlanLimit, ...scopes: KeyScope[]) =>
+export const requireKeyFor = (access: Access, operation: PlanLimit, ...scopes: string[]) =>
   middlewareFor(access, { scopes, operation });

@@ -1,5 +1,4 @@
 import { z } from '@hono/zod-openapi';
-import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
 import { success } from '../envelopes.ts';
 import { type ErrorStatus, type FailureSurface, surfaces } from './failures.ts';
 import { behindKey, headersOf, onAll } from './headers.ts';
@@ -155,7 +154,7 @@ export const jsonContent = <Schema extends z.ZodType>(schema: Schema, examples: 
 });
 
 /** The security of a route with keys: either header, with the scopes that its `requireKey` names. */
-export const keySecurity = (...scopes: KeyScope[]) => [{ bearer: scopes }, { apiKey: scopes }];
+export const keySecurity = (...scopes: string[]) => [{ bearer: scopes }, { apiKey: scopes }];
 
 type Reference = ReturnType<FailureSurface['general']>;
 

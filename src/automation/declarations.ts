@@ -6,6 +6,12 @@ import { findableAutomation } from './findable.ts';
 
 export const automationDeclarations: OperatorDeclarations = {
   name: 'automation',
+  scopes: [
+    { name: 'workflows:read', position: 10 },
+    { name: 'workflows:write', position: 20 },
+    { name: 'runs:read', position: 30 },
+    { name: 'runs:execute', position: 40 },
+  ],
   limits: automationLimits,
   events: [runStarted, runCompleted, runFailed, runCancelled],
   auditActions: {

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { latestAudit, verifyAudit } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
+import { declared } from '../platform/declared-parts.ts';
 import type { AuditEntry } from '../platform/entities.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { findOrganization, listOrganizationIds } from '../tenancy/organizations.ts';
 import { CommandFailure } from './command-failure.ts';
-import { declared } from './declared.ts';
 import { readLimit } from './limit.ts';
 import type { CommandContext } from './with-database.ts';
 

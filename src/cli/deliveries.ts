@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { declared } from '../platform/declared-parts.ts';
 import { deliveryWorkflowId } from '../temporal/contracts/webhooks.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { type AnyDelivery, listAnyDeliveries } from '../webhooks/all-deliveries.ts';
@@ -7,7 +8,6 @@ import { deliveryIds, eventIds, webhookIds } from '../webhooks/core/ids.ts';
 import { redriveInDatabase } from '../webhooks/dead-letters.ts';
 import { replayAnyDelivery } from '../webhooks/operator-actions.ts';
 import { readRedriveArguments } from '../webhooks/redrive-arguments.ts';
-import { declared } from './declared.ts';
 import { addShowCommand } from './find.ts';
 import { readLimit } from './limit.ts';
 import type { CommandContext } from './with-database.ts';

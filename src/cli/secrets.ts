@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
+import { declared } from '../platform/declared-parts.ts';
 import { readSealingKeys, type Variables } from '../platform/env.ts';
 import { type Resealed, reseal, type UnreadableValue } from '../platform/reseal.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { CommandFailure } from './command-failure.ts';
-import { declared } from './declared.ts';
 import type { CommandContext } from './with-database.ts';
 
 const view = ({ organizationId, ...value }: UnreadableValue) => ({

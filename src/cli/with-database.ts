@@ -51,7 +51,10 @@ export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' 
 
 /** The parts declare the limits. */
 async function overridePlans(settings: Variables): Promise<void> {
-  const [{ applyPlanLimits }] = await Promise.all([import('../tenancy/plan-limits.ts'), import('./declared.ts')]);
+  const [{ applyPlanLimits }] = await Promise.all([
+    import('../tenancy/plan-limits.ts'),
+    import('../platform/declared-parts.ts'),
+  ]);
   applyPlanLimits(settings);
 }
 

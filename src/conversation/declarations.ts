@@ -4,6 +4,7 @@ import { findableMessages } from './findable.ts';
 
 export const conversationDeclarations: OperatorDeclarations = {
   name: 'conversation',
+  scopes: [{ name: 'chat', position: 60 }],
   limits: conversationLimits,
   findable: [findableMessages],
 };

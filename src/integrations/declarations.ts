@@ -8,6 +8,7 @@ import { triggerEvents } from './trigger-events.ts';
 
 export const integrationsDeclarations: OperatorDeclarations = {
   name: 'integrations',
+  scopes: [{ name: 'integrations', position: 80 }],
   limits: integrationLimits,
   events: [integrationAuthExpired, ...triggerEvents],
   auditActions: {

@@ -1,5 +1,6 @@
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import type { PlanLimit } from '../tenancy/core/plan-limits.ts';
+import { orderedScopes } from '../tenancy/core/scopes.ts';
 import type { AnyBoundedTask } from './bounded-work/task.ts';
 import type { EventType } from './core/event-type.ts';
 import type { ResourceId } from './core/ids.ts';
@@ -20,6 +21,8 @@ export interface Catalog {
   ids: ResourceId[];
   /** In the order of their parts. */
   limits: PlanLimit[];
+  /** The permissions of keys, as published lists have them. */
+  scopes: string[];
   /** By name. */
   states: Readonly<Record<string, AnyStateTable>>;
   /** Kind by published code. */
@@ -103,6 +106,13 @@ export function catalogOf(parts: readonly Declarations[]): Catalog {
     ),
   );
   refuseTwice(
+    'scope',
+    names(
+      ({ scopes }) => scopes,
+      ({ name }) => name,
+    ),
+  );
+  refuseTwice(
     'state machine',
     names(({ states }) => Object.keys(states ?? {}), same),
   );
@@ -116,6 +126,7 @@ export function catalogOf(parts: readonly Declarations[]): Catalog {
     settings: parts.flatMap(({ settings }) => settings ?? []),
     ids: parts.flatMap(({ ids = [] }) => ids),
     limits: parts.flatMap(({ limits = {} }) => Object.values<PlanLimit>(limits)),
+    scopes: orderedScopes(parts.flatMap(({ scopes = [] }) => scopes)),
     states: Object.assign({}, ...parts.map(({ states }) => states)),
     errors: Object.assign({}, ...parts.map(({ errors }) => errors)),
     events: new Map(parts.flatMap(({ events = [] }) => events.map((event: EventType) => [event.type, event]))),

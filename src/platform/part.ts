@@ -1,6 +1,7 @@
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import type { PlanLimit } from '../tenancy/core/plan-limits.ts';
+import type { DeclaredScope } from '../tenancy/core/scopes.ts';
 import type { AnyBoundedTask } from './bounded-work/task.ts';
 import type { EventType } from './core/event-type.ts';
 import type { ResourceId } from './core/ids.ts';
@@ -38,6 +39,8 @@ export interface Declarations {
   ids?: readonly ResourceId[];
   /** What plans include of it. */
   limits?: Readonly<Record<string, PlanLimit>>;
+  /** The permissions of keys that its operations need. */
+  scopes?: readonly DeclaredScope[];
   /** Its state machines, by what a reader calls the thing: `A voice call`. */
   states?: Readonly<Record<string, AnyStateTable>>;
   /** Published error codes beside the platform's kinds. */
@@ -60,7 +63,7 @@ export interface Declarations {
 /** Those that operators' commands need. A part has them in a file of its own, so that a command does not load the part. */
 export type OperatorDeclarations = Pick<
   Declarations,
-  'name' | 'limits' | 'events' | 'auditActions' | 'findable' | 'sealed'
+  'name' | 'limits' | 'scopes' | 'events' | 'auditActions' | 'findable' | 'sealed'
 >;
 
 /** The shape of a part without environment variables. */

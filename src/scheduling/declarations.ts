@@ -7,6 +7,7 @@ import { findableScheduling } from './findable.ts';
 
 export const schedulingDeclarations: OperatorDeclarations = {
   name: 'scheduling',
+  scopes: [{ name: 'scheduling', position: 90 }],
   limits: schedulingLimits,
   events: bookingEvents,
   auditActions: {

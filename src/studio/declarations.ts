@@ -5,6 +5,7 @@ import { findableGenerations } from './findable.ts';
 
 export const studioDeclarations: OperatorDeclarations = {
   name: 'studio',
+  scopes: [{ name: 'studio', position: 50 }],
   events: [videoCompleted, videoFailed],
   auditActions: { 'generation.delete': generationIds },
   findable: [findableGenerations],

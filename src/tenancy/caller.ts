@@ -1,7 +1,6 @@
 import type { Environment } from '../platform/tenant.ts';
 import type { PlanName } from './core/plans.ts';
 import type { RateLimits } from './core/rate-windows.ts';
-import type { KeyScope } from './core/scopes.ts';
 
 /** A key's dialect, which applies unless the request selects one. */
 export type Variant = 'A' | 'B';
@@ -13,7 +12,7 @@ export interface Caller {
   organizationName: string;
   plan: PlanName;
   environment: Environment;
-  scopes: KeyScope[];
+  scopes: string[];
   variant: Variant;
   limits: RateLimits;
   /** When the key expires, in milliseconds since the epoch; null: never. */

@@ -4,6 +4,7 @@ import { tenancyLimits } from './core/limits.ts';
 
 export const tenancyDeclarations: OperatorDeclarations = {
   name: 'tenancy',
+  scopes: [{ name: 'keys', position: 110 }],
   limits: tenancyLimits,
   auditActions: {
     'organization.create': organizationIds,

@@ -4,6 +4,7 @@ import { findableCalls } from './findable.ts';
 
 export const voiceDeclarations: OperatorDeclarations = {
   name: 'voice',
+  scopes: [{ name: 'voice', position: 70 }],
   limits: voiceLimits,
   findable: [findableCalls],
 };

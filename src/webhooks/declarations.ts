@@ -7,6 +7,7 @@ import { sealedColumns } from './subscription-secrets.ts';
 
 export const webhooksDeclarations: OperatorDeclarations = {
   name: 'webhooks',
+  scopes: [{ name: 'webhooks', position: 100 }],
   limits: webhookLimits,
   events: [testWebhook],
   auditActions: {

@@ -3,7 +3,6 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { statusOf } from '../../api/envelopes.ts';
 import { AppError, type ErrorKind, errorKinds } from '../../src/platform/errors.ts';
 import { catalog } from '../../src/services.ts';
-import { keyScopes } from '../../src/tenancy/core/scopes.ts';
 import {
   type DocumentedOperation,
   isSpoken,
@@ -69,7 +68,7 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
     const isKeyed = first?.bearer !== undefined && JSON.stringify(second?.apiKey) === JSON.stringify(scopes);
     return [
       !isKeyed && 'security: keySecurity(scope) of api/schemas/answers.ts',
-      !scopes.every((scope: string) => keyScopes.some((one) => one === scope)) && 'security: a scope that exists',
+      !scopes.every((scope: string) => catalog.scopes.some((one) => one === scope)) && 'security: a scope that exists',
     ];
   },
 

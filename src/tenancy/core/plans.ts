@@ -1,10 +1,8 @@
-import type { KeyScope } from './scopes.ts';
-
 export const planNames = ['free', 'pro', 'team', 'enterprise'] as const;
 export type PlanName = (typeof planNames)[number];
 
 /** Scopes that a plan does not include, even if a key has them. */
-export const missingScopes: Readonly<Record<PlanName, readonly KeyScope[]>> = {
+export const missingScopes: Readonly<Record<PlanName, readonly string[]>> = {
   free: [],
   pro: [],
   team: [],
