@@ -47,7 +47,7 @@ const conventions = (limits: readonly PlanLimit[]) => [
   '**Retries.** Send an `Idempotency-Key` to retry a POST safely. 429 and 503 answers carry `Retry-After`, except',
   '`provider_not_configured` and `/api/ready`, where waiting alone does not help.',
   '',
-  '**Requests.** Bodies are JSON in UTF-8, without `Content-Encoding`. They have at most 1 MiB, 64 levels, and 50,000',
+  '**Requests.** Bodies are JSON in UTF-8, without `Content-Encoding`. They have at most 1 MiB, 64 levels, and 40,000',
   'objects, lists and members together. No text in them contains the character NUL or half of a',
   'surrogate pair, and no number is beyond the range of a double. An unknown path',
   'is answered with 404 `not_found`, and a method that a path does not support with 405 `method_not_allowed` and `Allow`.',

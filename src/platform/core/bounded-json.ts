@@ -2,7 +2,7 @@
 export const maxDepth = 64;
 
 /** Objects, lists and members of one text. Each costs a parser and its readers up to a microsecond. */
-export const maxStructures = 50_000;
+export const maxStructures = 40_000;
 
 /** Commas of one text. What lists hold beside objects and lists costs a tenth of these. */
 export const maxCommas = 550_000;

@@ -79,7 +79,8 @@ export class ProcessTransport implements Transport {
     if (++this.#lines > maxNotifications + 1) return this.#fail(new TooManyNotifications(maxNotifications));
     if (line.length === 0) return true;
     try {
-      this.onmessage?.(parseJson(line, maxMessageLength) as JSONRPCMessage);
+      const message = parseJson(line, maxMessageLength) as JSONRPCMessage;
+      this.onmessage?.(message);
       return true;
     } catch (error) {
       const isComplex = error instanceof JsonRefused && error.reason !== 'malformed';
