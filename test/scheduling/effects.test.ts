@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { bookingIds } from '../../src/scheduling/core/ids.ts';
 import { wallTime } from '../../src/scheduling/core/mail-text.ts';
 import { bookingMessages } from '../../src/temporal/contracts/scheduling.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { until } from '../until.ts';
 import {
   contact,
@@ -347,3 +348,43 @@ describe('a booking of a test key', () => {
     for (const mail of mails) expect(mail.text).toContain(`Where:   Google Meet: ${url}\n`);
   });
 });
+
+test('mails to attendees count in the day; what keeps failing unexpectedly has failed, until an operator asks again', async () => {
+  const { pool } = scene.product.database;
+  const counted = async () => {
+    const { rows } = await pool.query(
+      `select mails from mail_day where organization_id = $1 and environment = 'live'`,
+      [organizationIds.parse(scene.tenant.organizationId)],
+    );
+    return (rows[0]?.mails ?? 0) as number;
+  };
+  const before = await counted();
+  const eventType = await live.offer({ reminders: [60] });
+  const attendee = { name: 'Grace', email: 'grace.unexpected@example.com' };
+  const { id } = (await live.book(eventType.id, at('10:00'), { attendee })).body.data;
+  await hasStatus(live, id, 'attendee_mail', 'succeeded');
+  await hasStatus(live, id, 'contact_mail', 'succeeded');
+  expect(await counted()).toBe(before + 1);
+
+  const booking = bookingIds.parse(id);
+  const zone = async (timezone: string) =>
+    pool.query('update booking set attendee_timezone = $2 where id = $1', [booking, timezone]);
+  await zone('No/Where');
+  await pool.query(`update booking_effect set due_at = now() where booking_id = $1 and status = 'pending'`, [booking]);
+  await scene.workflowOf(id).signal(bookingMessages.rescheduled);
+  const failed = await until(
+    'the reminder has failed',
+    async () => {
+      const effect = await effectOf(live, id, 'reminder');
+      return effect.status === 'failed' && effect;
+    },
+    120_000,
+  );
+  expect(failed.lastError).toBe('An unexpected error. An operator can try it again.');
+  await expect(scene.workflowOf(id).result()).rejects.toThrow();
+
+  await zone('UTC');
+  const path = `bookings/${id}`;
+  await live.request('PATCH', `${path}/reschedule`, { newStart: at('14:00') });
+  await hasStatus(live, id, 'attendee_mail', 'succeeded');
+}, 240_000);
