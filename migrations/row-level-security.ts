@@ -1,15 +1,19 @@
+/** Of policies: the rows of the organization that the connection's settings name. */
+export const ownOrganization = "organization_id = nullif(current_setting('atelier.organization_id', true), '')::uuid";
+
+/** The same, of its environment alone. */
+export const ownTenant = `${ownOrganization} and environment = current_setting('atelier.environment', true)`;
+
 /**
  * Statements that put a table with the columns `organization_id` and `environment` behind row-level security: the role
  * `atelier_tenant` sees and writes the rows of the tenant named by its connection's settings, and none where no tenant
  * is named; `atelier_system` sees all. FORCE makes it hold for the tables' owner too.
  */
 export function secureTenantTable(table: string): string[] {
-  const own = `organization_id = nullif(current_setting('atelier.organization_id', true), '')::uuid
-    and environment = current_setting('atelier.environment', true)`;
   return [
     `alter table ${table} enable row level security;`,
     `alter table ${table} force row level security;`,
-    `create policy tenant on ${table} to atelier_tenant using (${own}) with check (${own});`,
+    `create policy tenant on ${table} to atelier_tenant using (${ownTenant}) with check (${ownTenant});`,
     `create policy system on ${table} to atelier_system using (true) with check (true);`,
     `grant select, insert, update, delete on ${table} to atelier_tenant, atelier_system;`,
   ];

@@ -112,7 +112,6 @@ export const Run = defineEntity({
     { name: 'run_block_end_index', properties: ['automationId', 'number'], where: 'number % 1000 = 0' },
     { name: 'run_finished_index', properties: ['organizationId', 'finishedAt'], where: 'finished_at is not null' },
     { name: 'run_definition_index', properties: ['definitionId'] },
-    { name: 'run_unsized_index', properties: ['id'], where: 'input_bytes is null' },
     { name: 'run_open_index', properties: ['status', 'createdAt'], where: `status in (${openRun})` },
   ],
 });

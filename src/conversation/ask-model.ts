@@ -11,7 +11,7 @@ import { type SealedMessage, sealedMessage } from './sealed-message.ts';
 
 const findFailure = statement<{ code: MessageFailure }>(
   'turn.failure',
-  `select error ->> 'code' as code from conversation_turn
+  `select error ->> 'code' as code from conversation_message
     where organization_id = $1 and environment = $2 and id = $3 and status = 'failed'`,
 );
 

@@ -27,10 +27,10 @@ export interface CallRef {
 const begin = statement<{ attempts: number; notified: unknown }>(
   'turn.begin_call',
   `with begun as (
-     insert into conversation_entry as e (turn_id, round, position, organization_id, environment, attempts)
-     select id, $4::smallint, $5::smallint, $1::uuid, $2::text, 1 from conversation_turn
+     insert into conversation_entry as e (message_id, round, position, organization_id, environment, attempts)
+     select id, $4::smallint, $5::smallint, $1::uuid, $2::text, 1 from conversation_message
       where organization_id = $1 and environment = $2 and id = $3::uuid and status in (${messageStates.sql('processing')})
-     on conflict (turn_id, round, position) do update set attempts = e.attempts + 1 where e.content is null
+     on conflict (message_id, round, position) do update set attempts = e.attempts + 1 where e.content is null
      returning attempts)
    select attempts, case when $6::text is not null then pg_notify($6, $3::text) end as notified from begun`,
 );
@@ -40,9 +40,9 @@ const record = statement<{ audited: unknown; notified: unknown }>(
   'turn.record_result',
   `with recorded as (
      update conversation_entry set content = $6::text
-      where organization_id = $1 and environment = $2 and turn_id = $3::uuid and round = $4 and position = $5
+      where organization_id = $1 and environment = $2 and message_id = $3::uuid and round = $4 and position = $5
         and content is null
-     returning turn_id)
+     returning message_id)
    select ${auditSql(8)} as audited,
           case when $7::text is not null and exists (select from recorded) then pg_notify($7, $3::text) end as notified`,
 );

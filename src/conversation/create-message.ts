@@ -61,7 +61,7 @@ const keptLongerMs = 3_600_000;
 
 const insertMessage = statement<{ id: string }>(
   'turn.insert',
-  `insert into conversation_turn (id, organization_id, environment, kind, status, model, has_tools, request, correlation_id,
+  `insert into conversation_message (id, organization_id, environment, kind, status, model, has_tools, request, correlation_id,
                                   asked_until, created_at)
    values ($3::uuid, $1::uuid, $2::text, $4::text, 'processing', $5::text, $6::boolean, $7::text, $8::text,
            clock_timestamp() + make_interval(secs => $9::float8 / 1000), clock_timestamp())
@@ -71,7 +71,7 @@ const insertMessage = statement<{ id: string }>(
 const countOpen = statement<{ open: number }>(
   'turn.count_open',
   `select count(*)::int as open from (
-     select from conversation_turn
+     select from conversation_message
       where organization_id = $1 and environment = $2 and status in (${messageStates.sql('processing')}) limit $3) as counted`,
 );
 
@@ -191,7 +191,7 @@ export async function createMessage(
 // Also of one that failed before its workflow began: the workflow fails too, so that operators find it.
 const findPending = statement<{ plan: PlanName }>(
   'turn.pending_start',
-  `select o.plan from conversation_turn t join organization o on o.id = t.organization_id
+  `select o.plan from conversation_message t join organization o on o.id = t.organization_id
     where t.organization_id = $1 and t.environment = $2 and t.id = $3
       and t.status in (${messageStates.sql('processing', 'failed')})`,
 );

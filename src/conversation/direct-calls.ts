@@ -75,7 +75,7 @@ export interface DirectCall {
 
 const hold = statement<{ id: string }>(
   'turn.hold_question',
-  `update conversation_turn set asked_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
+  `update conversation_message set asked_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
     where organization_id = $1 and environment = $2 and id = $3 and status in (${messageStates.sql('processing')})
    returning id`,
 );

@@ -26,14 +26,14 @@ export const creditKey = (turnId: string) => `turn:${turnId}`;
 
 // What only the work needed is forgotten with it.
 const dropEntries = `delete from conversation_entry e using ended
-   where e.organization_id = $1 and e.environment = $2 and e.turn_id = ended.id`;
+   where e.organization_id = $1 and e.environment = $2 and e.message_id = ended.id`;
 
 const complete = statement<{ notified: unknown }>(
   'turn.complete',
   `with ended as (
-     update conversation_turn
+     update conversation_message
         set status = 'completed', reply = $4::text, credits = $5::smallint, request = null, tools = null,
-            told = null, finished_at = clock_timestamp()
+            streamed_text = null, finished_at = clock_timestamp()
       where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
       returning id),
    dropped as (${dropEntries}),
@@ -44,12 +44,12 @@ const complete = statement<{ notified: unknown }>(
 const stop = statement<{ request: string; notified: unknown }>(
   'turn.stop',
   `with open as (
-     select id, request from conversation_turn
+     select id, request from conversation_message
       where organization_id = $1 and environment = $2 and id = $3 and status in (${messageStates.sql('processing')})
         for no key update),
    ended as (
-     update conversation_turn t
-        set status = $4::text, error = $5::jsonb, request = null, tools = null, told = null, finished_at = clock_timestamp()
+     update conversation_message t
+        set status = $4::text, error = $5::jsonb, request = null, tools = null, streamed_text = null, finished_at = clock_timestamp()
        from open where t.organization_id = $1 and t.environment = $2 and t.id = open.id and t.status = 'processing'
      returning t.id),
    dropped as (${dropEntries})

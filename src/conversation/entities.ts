@@ -13,7 +13,7 @@ export type MessageKind = 'chat' | 'agent';
  */
 export const ConversationMessage = defineEntity({
   name: 'ConversationMessage',
-  tableName: 'conversation_turn',
+  tableName: 'conversation_message',
   filters: { tenant: tenantFilter },
   properties: {
     id: p.uuid().primary(),
@@ -29,7 +29,7 @@ export const ConversationMessage = defineEntity({
     /** The sealed list of the tools that are offered to the model, once the servers have listed them. */
     tools: p.text().nullable(),
     /** Sealed: the beginning of the reply that was sent to a reader before the model was interrupted. */
-    told: p.text().nullable(),
+    streamedText: p.text().nullable(),
     /**
      * Until then the process that took the message asks its model, and nobody else does. It is renewed while that process
      * works. Null where the workflow asks from the start.
@@ -45,13 +45,13 @@ export const ConversationMessage = defineEntity({
     finishedAt: p.datetime().nullable(),
   },
   indexes: [
-    { name: 'conversation_turn_open_index', properties: ['createdAt'], where: `status = 'processing'` },
+    { name: 'conversation_message_open_index', properties: ['createdAt'], where: `status = 'processing'` },
     {
-      name: 'conversation_turn_tenant_open_index',
+      name: 'conversation_message_tenant_open_index',
       properties: ['organizationId', 'environment'],
       where: `status = 'processing'`,
     },
-    { name: 'conversation_turn_created_index', properties: ['createdAt'] },
+    { name: 'conversation_message_created_index', properties: ['createdAt'] },
   ],
 });
 export type ConversationMessage = InferEntity<typeof ConversationMessage>;
@@ -62,7 +62,7 @@ export const ConversationEntry = defineEntity({
   tableName: 'conversation_entry',
   filters: { tenant: tenantFilter },
   properties: {
-    turnId: p.uuid().primary(),
+    messageId: p.uuid().primary(),
     /** From 1. */
     round: p.smallint().primary(),
     /** 0: the model's answer. From 1: its calls of tools. */

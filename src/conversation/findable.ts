@@ -5,7 +5,7 @@ import { creditKey } from './end-message.ts';
 /** What operators find of chats and agents, for a day. */
 export const findableMessages: FindableRows = {
   kind: 'message',
-  table: 'conversation_turn',
+  table: 'conversation_message',
   state: 'r.status',
   reason: `(r.error->>'code') || ': ' || (r.error->>'message')`,
   facts: `jsonb_build_object(

@@ -86,7 +86,7 @@ test('a piece of another tenant, or that was changed, is nothing', () => {
   const turnId = randomUUID();
   const told = new SentText();
   reader.follow(turnId, { tenant, onDelta: (delta) => told.accept(delta), onChange: () => {} });
-  const place = { table: 'conversation_turn', column: 'delta', rowId: turnId };
+  const place = { table: 'conversation_message', column: 'delta', rowId: turnId };
   const foreign = { organizationId: randomUUID(), environment: 'test' } as const;
   reader.receive(`${turnId} ${sealer.seal('1 0 Hello', { ...place, tenant: foreign })}`);
   reader.receive(`${turnId} nonsense`);

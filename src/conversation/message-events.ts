@@ -33,7 +33,7 @@ const maxWaiting = 64 * 1024;
 const pauseMs = 25;
 
 const place = (turnId: string, tenant: Tenant) => ({
-  table: 'conversation_turn',
+  table: 'conversation_message',
   column: 'delta',
   rowId: turnId,
   tenant,

@@ -26,7 +26,7 @@ type MessageRow = Omit<Turn, 'reply'> & { reply: string | null };
 const find = statement<MessageRow>(
   'turn.find',
   `select id, status, model, has_tools as "hasTools", not has_tools or tools is not null as "hasBegun", reply, error, credits
-     from conversation_turn where organization_id = $1 and environment = $2 and id = $3`,
+     from conversation_message where organization_id = $1 and environment = $2 and id = $3`,
 );
 
 /** @returns undefined when it was removed, a day after it began */

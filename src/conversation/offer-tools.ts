@@ -14,7 +14,7 @@ export class ToolsUnavailable extends Error {
 const record = statement<{ notified: unknown }>(
   'turn.record_tools',
   `with recorded as (
-     update conversation_turn set tools = $4::text
+     update conversation_message set tools = $4::text
       where organization_id = $1 and environment = $2 and id = $3 and tools is null
         and status in (${messageStates.sql('processing')})
      returning id)

@@ -29,10 +29,10 @@ type MessageRow = Omit<OpenMessage, 'request' | 'tools' | 'told'> & {
 
 const find = statement<MessageRow>(
   'turn.open',
-  `select id, kind, model, has_tools as "hasTools", request, tools, told,
+  `select id, kind, model, has_tools as "hasTools", request, tools, streamed_text as told,
           extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs",
           extract(epoch from asked_until - clock_timestamp())::float8 * 1000 as "askedForMs"
-     from conversation_turn
+     from conversation_message
     where organization_id = $1 and environment = $2 and id = $3 and status in (${messageStates.sql('processing')})`,
 );
 
@@ -59,14 +59,14 @@ export interface EntryRow {
 export const findEntries = statement<EntryRow>(
   'turn.entries',
   `select round, position, content from conversation_entry
-    where organization_id = $1 and environment = $2 and turn_id = $3 and (round, position) >= ($4::smallint, $5::smallint)
+    where organization_id = $1 and environment = $2 and message_id = $3 and (round, position) >= ($4::smallint, $5::smallint)
     order by round, position`,
 );
 
 const findAnswer = statement<{ content: string }>(
   'turn.answer',
   `select content from conversation_entry
-    where organization_id = $1 and environment = $2 and turn_id = $3 and round = $4 and position = 0`,
+    where organization_id = $1 and environment = $2 and message_id = $3 and round = $4 and position = 0`,
 );
 
 /** What the model asked for in one round. */

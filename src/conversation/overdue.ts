@@ -11,9 +11,13 @@ import { type EndServices, stopMessage } from './end-message.ts';
 /** Time for a workflow to record the end by itself. */
 const graceMs = 60_000;
 
-const turns = { name: 'turn', table: 'conversation_turn', isOpen: `status in (${messageStates.sql('processing')})` };
-const overdueMessages = overdueRows(turns, 'created_at');
-const openMessages = openRows(turns);
+const messages = {
+  name: 'message',
+  table: 'conversation_message',
+  isOpen: `status in (${messageStates.sql('processing')})`,
+};
+const overdueMessages = overdueRows(messages, 'created_at');
+const openMessages = openRows(messages);
 
 type WatchServices = EndServices & { database: Database; log: Log };
 
@@ -42,6 +46,6 @@ export const watchStoppedTurns = (services: WatchServices & { temporal: Temporal
 
 /** Removes the turns of the day before, of all tenants. @returns how many; as many as `limit`: there may be more */
 export const forgetMessages = forgetting(
-  turns,
-  'entries as (delete from conversation_entry e using old where e.turn_id = old.id)',
+  messages,
+  'entries as (delete from conversation_entry e using old where e.message_id = old.id)',
 );

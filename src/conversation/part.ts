@@ -29,8 +29,8 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
   states: { 'A message': messageStates },
   entities: [ConversationMessage, ConversationEntry],
   rowBounds: {
-    conversation_turn: { retention: { by: 'remove messages after a day', after: 'a day' } },
-    conversation_entry: { removedWith: { table: 'conversation_turn', by: ['message.forget'] } },
+    conversation_message: { retention: { by: 'remove messages after a day', after: 'a day' } },
+    conversation_entry: { removedWith: { table: 'conversation_message', by: ['message.forget'] } },
   },
   failPoints: failPoint.names,
   promptKinds: ['turn.start'],
@@ -47,7 +47,7 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
     ...openWorkGauges(observer, {
       name: 'messages',
       title: 'Messages to models',
-      table: 'conversation_turn',
+      table: 'conversation_message',
       kinds: ['chat', 'agent'],
       isOpen: `status in (${messageStates.sql('processing')})`,
     }),

@@ -43,18 +43,18 @@ export interface AskCall {
 const recordRound = statement<{ notified: unknown }>(
   'turn.record_round',
   `with recorded as (
-     insert into conversation_entry (turn_id, round, position, organization_id, environment, attempts, content)
-     select id, $4::smallint, 0, $1::uuid, $2::text, 1, $5::text from conversation_turn
+     insert into conversation_entry (message_id, round, position, organization_id, environment, attempts, content)
+     select id, $4::smallint, 0, $1::uuid, $2::text, 1, $5::text from conversation_message
       where organization_id = $1 and environment = $2 and id = $3::uuid and status in (${messageStates.sql('processing')})
      on conflict do nothing
-     returning turn_id),
+     returning message_id),
    counted as (${countTokens('$6::bigint', 'recorded')})
    select case when $7::text is not null then pg_notify($7, $3::text) end as notified from recorded`,
 );
 
 const saveStreamedText = statement(
   'turn.keep_told',
-  `update conversation_turn set told = $4::text
+  `update conversation_message set streamed_text = $4::text
     where organization_id = $1 and environment = $2 and id = $3 and status in (${messageStates.sql('processing')})`,
 );
 

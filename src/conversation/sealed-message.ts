@@ -53,7 +53,7 @@ interface Contents {
 type Sql = Pick<TenantSql, 'tenant'>;
 
 const sealContextOf = (column: string, turnId: string, { tenant }: Sql) => ({
-  table: 'conversation_turn',
+  table: 'conversation_message',
   column,
   rowId: turnId,
   tenant,

@@ -31,7 +31,7 @@ export const tablesOfOrganizations: readonly Table[] = [
       of('delivery_block', 'subscription_id'),
       of('delivery_change', 'subscription_id'),
       of('attempt_hour', 'subscription_id'),
-      of('retry_clock', 'subscription_id'),
+      of('retry_release', 'subscription_id'),
       of('recovery', 'subscription_id'),
       of('skipped_events', 'subscription_id'),
     ],
@@ -42,7 +42,7 @@ export const tablesOfOrganizations: readonly Table[] = [
   { name: 'generation' },
   { name: 'generation_block' },
   { name: 'generation_total' },
-  { name: 'conversation_turn', children: [of('conversation_entry', 'turn_id')] },
+  { name: 'conversation_message', children: [of('conversation_entry', 'message_id')] },
   { name: 'voice_call' },
   { name: 'booking', children: [of('booking_effect', 'booking_id'), of('calendar_entry', 'booking_id')] },
   {

@@ -26,7 +26,7 @@ const belongings = [
   'delivery_block_count',
   'delivery_block',
   'attempt_hour',
-  'retry_clock',
+  'retry_release',
   'recovery',
   'skipped_events',
 ];

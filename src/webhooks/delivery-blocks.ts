@@ -4,7 +4,6 @@ import type { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import { systemTransaction, type UnitOfWork } from '../platform/unit-of-work.ts';
 import { deliveryStatuses } from './core/delivery-status.ts';
-import { eventIdOf } from './publish-event.ts';
 
 /*
  * How lists of deliveries are counted.
@@ -88,7 +87,7 @@ const countBlocks = statement<{ count: number }>(
      insert into delivery_block_count (subscription_id, ends_at, ends_id, organization_id, environment, event_type, ${columns})
      select due.subscription_id, due.ends_at, due.ends_id, due.organization_id, due.environment, typed.*
        from due cross join lateral (
-         select coalesce(d.event_type, (select e.type from event e where e.id = ${eventIdOf('d')}), ''),
+         select d.event_type,
                 ${deliveryStatuses.map((status) => `count(*) filter (where d.status = '${status}')`).join(', ')}
            from delivery d
           where d.subscription_id = due.subscription_id

@@ -104,8 +104,8 @@ export const Delivery = defineEntity({
     eventId: p.uuid(),
     /** The event of a resent delivery; null for the first one, which `recover` and the event itself make. */
     resentEventId: p.uuid().nullable(),
-    /** Of its event. Null for rows of earlier versions until a sweep fills it: see event-types.ts. */
-    eventType: p.string().length(60).nullable(),
+    /** Of its event. */
+    eventType: p.string().length(60),
     status: p.string().length(20).$type<DeliveryStatus>(),
     /** All attempts, over all replays. */
     attempts: p.integer(),
@@ -115,8 +115,6 @@ export const Delivery = defineEntity({
     nextAttemptAt: p.datetime().nullable(),
     /** Until when the attempt belongs to the process that leased it. */
     leasedUntil: p.datetime().nullable(),
-    /** Since when a retry belongs to the dispatchers: workflows of earlier versions leave it to them then. */
-    heldSince: p.datetime().nullable(),
     /** Whether its next attempt is made while the breaker is open too: somebody waits for it. */
     ignoresBreaker: p.boolean().default(false),
     /** Of the last attempt. */
@@ -145,7 +143,6 @@ export const Delivery = defineEntity({
       properties: ['subscriptionId', 'createdAt', 'id'],
       where: 'get_byte(uuid_send(id), 15) = 0 and get_byte(uuid_send(id), 14) % 4 = 0',
     },
-    { name: 'delivery_unfilled_index', properties: ['subscriptionId'], where: 'event_type is null' },
     {
       name: 'delivery_first_index',
       properties: ['subscriptionId', 'createdAt'],
@@ -155,11 +152,6 @@ export const Delivery = defineEntity({
       name: 'delivery_due_index',
       properties: ['nextAttemptAt'],
       where: `status in (${openDelivery}) and attempts > 0`,
-    },
-    {
-      name: 'delivery_held_index',
-      properties: ['subscriptionId', 'nextAttemptAt'],
-      where: `held_since is not null and status in (${openDelivery})`,
     },
     {
       name: 'delivery_exempt_index',
@@ -232,9 +224,9 @@ export const AttemptHour = defineEntity({
 export type AttemptHour = InferEntity<typeof AttemptHour>;
 
 /** A webhook with retries that wait. Its workflow deletes the row when nothing waits any more. */
-export const RetryClock = defineEntity({
-  name: 'RetryClock',
-  tableName: 'retry_clock',
+export const RetryRelease = defineEntity({
+  name: 'RetryRelease',
+  tableName: 'retry_release',
   filters: { tenant: tenantFilter },
   properties: {
     subscriptionId: p.uuid().primary(),
@@ -249,7 +241,7 @@ export const RetryClock = defineEntity({
   },
   indexes: [{ properties: ['looksAt'] }],
 });
-export type RetryClock = InferEntity<typeof RetryClock>;
+export type RetryRelease = InferEntity<typeof RetryRelease>;
 
 /** How fast attempts are made to one host, by all organizations and processes together. */
 export const WebhookHost = defineEntity({

@@ -44,7 +44,7 @@ const failingWebhooks = statement<FailingWebhooks>(
      left join (
        select case when c.paused_at is not null then 'paused' when s.next_probe_at is not null then 'open' else 'retrying' end
                 as state, extract(epoch from clock_timestamp() - due.at) as late
-         from (select subscription_id, paused_at from retry_clock limit ${maxCountedReleases}) c
+         from (select subscription_id, paused_at from retry_release limit ${maxCountedReleases}) c
          join webhook_subscription s on s.id = c.subscription_id
          left join lateral (
            select next_attempt_at as at from delivery

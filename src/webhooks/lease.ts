@@ -28,7 +28,7 @@ const isRetry = `${isWaiting} and ${isDue} and next_attempt_at <= c.released_unt
 
 /** Subscriptions with such retries. A limit, so that the planner looks for each one's first. */
 const retrying = `
-     (select c.subscription_id from retry_clock c
+     (select c.subscription_id from retry_release c
        cross join lateral (select from delivery where subscription_id = c.subscription_id and ${isRetry}
                             order by next_attempt_at limit 1) due)`;
 
@@ -44,7 +44,7 @@ export const subscriptionsOf = (condition: string) => `
 
 const mayBegin = (alias: string) => `${subscriptionIs(alias, 'active')}
       and not exists (select from organization where id = ${alias}.organization_id and deleted_at is not null)
-      and not exists (select from retry_clock where subscription_id = ${alias}.id and paused_at is not null)
+      and not exists (select from retry_release where subscription_id = ${alias}.id and paused_at is not null)
       and (${alias}.next_probe_at is null or ${alias}.next_probe_at <= clock_timestamp()
            or exists (select from delivery where subscription_id = ${alias}.id and ${isExempt} and ${isDue} and ${isFree}))`;
 
@@ -69,7 +69,7 @@ type DueRow = LoadRow & { url: string } & Pick<DueSubscription, 'exempt' | 'firs
 const findLoads = statement<DueRow>(
   'delivery.loads',
   `select ${loadColumns}, s.url, ${countOf(`${isExempt} and ${isDue}`)} as exempt, ${countOf(isFirst)} as first, ${countOf(isRetry)} as retries
-     from webhook_subscription s left join retry_clock c on c.subscription_id = s.id where s.id = any($1::uuid[]) order by random()`,
+     from webhook_subscription s left join retry_release c on c.subscription_id = s.id where s.id = any($1::uuid[]) order by random()`,
 );
 
 const admitMany = statement(
@@ -85,7 +85,7 @@ const leaseStatement = (name: string, condition: string, order: string) =>
     `update delivery set leased_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000)
     where id in (
       select d.id from unnest($1::uuid[], $2::int[]) as g (subscription_id, attempts)
-       left join retry_clock c on c.subscription_id = g.subscription_id
+       left join retry_release c on c.subscription_id = g.subscription_id
        cross join lateral (
          select id from delivery
           where subscription_id = g.subscription_id and ${condition} and ${isFree}

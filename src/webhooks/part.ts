@@ -19,7 +19,7 @@ import {
   Delivery,
   DeliveryAttempt,
   Event,
-  RetryClock,
+  RetryRelease,
   WebhookHost,
   WebhookSubscription,
 } from './entities.ts';
@@ -60,7 +60,7 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     Delivery,
     DeliveryAttempt,
     AttemptHour,
-    RetryClock,
+    RetryRelease,
     WebhookHost,
     ...countedDeliveries,
     RecoveryProgress,

@@ -23,8 +23,8 @@ interface RestartServices extends WakeServices {
 }
 
 const findPlan = statement<{ plan: PlanName; name: string; url: string }>(
-  'retry_clock.plan',
-  `select o.plan, s.name, s.url from retry_clock c join organization o on o.id = c.organization_id
+  'retry_release.plan',
+  `select o.plan, s.name, s.url from retry_release c join organization o on o.id = c.organization_id
      join webhook_subscription s on s.id = c.subscription_id
     where c.organization_id = $1 and c.environment = $2 and c.subscription_id = $3`,
 );
@@ -45,10 +45,10 @@ export async function wakeRetryRelease(
 
 // Asked again after twice the time, where no worker is there to look.
 const findLost = statement<Tenant & { id: string }>(
-  'retry_clock.lost',
-  `update retry_clock set looks_at = clock_timestamp() + make_interval(secs => $1::float8 / 1000)
+  'retry_release.lost',
+  `update retry_release set looks_at = clock_timestamp() + make_interval(secs => $1::float8 / 1000)
     where subscription_id in (
-      select subscription_id from retry_clock
+      select subscription_id from retry_release
        where looks_at < (select clock_timestamp() - make_interval(secs => $1::float8 / 1000))
        order by looks_at limit $2 for update skip locked)
    returning subscription_id as id, organization_id as "organizationId", environment`,
@@ -59,15 +59,15 @@ const lostBatchSize = 100;
 const searchCorrelation = 'lost-retries';
 
 const sleepLong = statement<{ long: boolean }>(
-  'retry_clock.sleep_long',
-  `select exists (select from retry_clock
+  'retry_release.sleep_long',
+  `select exists (select from retry_release
                    where looks_at > (select clock_timestamp() + make_interval(secs => $1::float8 / 1000))) as long`,
 );
 
 // Long enough ago to count as lost.
 const markLost = statement(
-  'retry_clock.mark_lost',
-  `update retry_clock set looks_at = clock_timestamp() - make_interval(secs => $2::float8 / 500)
+  'retry_release.mark_lost',
+  `update retry_release set looks_at = clock_timestamp() - make_interval(secs => $2::float8 / 500)
     where subscription_id = any($1::uuid[])`,
 );
 

@@ -16,9 +16,9 @@ const releaseColumns = 'subscription_id, organization_id, environment, released_
 // What is released before the workflow looks is due soon. A workflow that sleeps because everything was far away is woken,
 // but not by each failure of many.
 const beginStatement = statement<{ subjectId: string; entryId: string }>(
-  'retry_clock.begin',
+  'retry_release.begin',
   `with begun as (
-     insert into retry_clock as c (${releaseColumns})
+     insert into retry_release as c (${releaseColumns})
      select id, $1::uuid, $2::text, clock_timestamp() + make_interval(secs => $5::float8 / 1000), clock_timestamp(),
             clock_timestamp()
        from (select distinct id from unnest($3::uuid[]) as id order by id) wanted
@@ -46,9 +46,9 @@ export async function beginRetries(scope: Scope, subscriptionIds: readonly strin
 }
 
 const wakeStatement = statement<{ subjectId: string; entryId: string }>(
-  'retry_clock.wake',
+  'retry_release.wake',
   `with woken as (
-     update retry_clock set looks_at = clock_timestamp()
+     update retry_release set looks_at = clock_timestamp()
       where organization_id = $1 and environment = $2 and subscription_id = $3
         and created_at <= clock_timestamp() - make_interval(secs => $5::float8 / 1000)
      returning subscription_id)
@@ -76,15 +76,15 @@ interface SubscriptionRow {
 
 // The lock is the one that records of failures hold: a failure is recorded before the end is decided, or after it.
 const lockSubscription = statement<SubscriptionRow>(
-  'retry_clock.lock_subscription',
+  'retry_release.lock_subscription',
   `select name, url, deleted_at is not null as "isDeleted", next_probe_at as "nextProbeAt", failing_since as "failingSince",
           last_failed_at as "lastFailedAt", last_failure as "lastFailure"
      from webhook_subscription where organization_id = $1 and environment = $2 and id = $3 for no key update`,
 );
 
 const releaseMore = statement<{ pausedAt: Date | null; releasedBefore: Date | null }>(
-  'retry_clock.release',
-  `insert into retry_clock as c (${releaseColumns}, paused_at)
+  'retry_release.release',
+  `insert into retry_release as c (${releaseColumns}, paused_at)
    values ($3::uuid, $1::uuid, $2::text, clock_timestamp() + make_interval(secs => $4::float8 / 1000),
            clock_timestamp(), clock_timestamp(), case when $5::text = 'pause' then clock_timestamp() end)
    on conflict (subscription_id) do update
@@ -122,10 +122,10 @@ interface WaitingRow {
 }
 
 const ofIt = `from delivery where organization_id = $1 and environment = $2 and subscription_id = $3`;
-const releasedUntil = '(select released_until from retry_clock where subscription_id = $3)';
+const releasedUntil = '(select released_until from retry_release where subscription_id = $3)';
 
 const readWaiting = statement<WaitingRow>(
-  'retry_clock.waiting',
+  'retry_release.waiting',
   `select clock_timestamp() as now,
           (select count(*)::int from (select ${ofIt} and ${isWaiting} limit ${maxCounted}) w) as count,
           (select min(next_attempt_at) ${ofIt} and ${isWaiting}) as "nextAt",
@@ -135,14 +135,14 @@ const readWaiting = statement<WaitingRow>(
 );
 
 const lookLater = statement(
-  'retry_clock.look_later',
-  `update retry_clock set looks_at = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
+  'retry_release.look_later',
+  `update retry_release set looks_at = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
     where organization_id = $1 and environment = $2 and subscription_id = $3`,
 );
 
 const endRelease = statement(
-  'retry_clock.end',
-  'delete from retry_clock where organization_id = $1 and environment = $2 and subscription_id = $3',
+  'retry_release.end',
+  'delete from retry_release where organization_id = $1 and environment = $2 and subscription_id = $3',
 );
 
 // They look every second for what is due next. Retries that were released before need no wake-up.

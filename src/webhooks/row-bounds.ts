@@ -26,7 +26,7 @@ export const webhookRowBounds: RowBounds = {
     retention: { by: 'count deliveries in blocks', after: 'it was added to the count of its block' },
   },
   attempt_hour: { max: { rows: 24, of: 'webhook_subscription' }, ...withWebhook },
-  retry_clock: { max: { rows: 1, of: 'webhook_subscription' }, ...withWebhook },
+  retry_release: { max: { rows: 1, of: 'webhook_subscription' }, ...withWebhook },
   skipped_events: { max: { rows: 1, of: 'webhook_subscription' }, ...withWebhook },
   recovery: {
     ...withWebhook,

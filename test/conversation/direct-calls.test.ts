@@ -72,7 +72,7 @@ describe('a message whose model is asked by the process that took it', () => {
     const waiting = turn.ask();
     const { rows } = await until('the mark was renewed', async () => {
       const found = await product.database.pool.query(
-        `select 1 from conversation_turn
+        `select 1 from conversation_message
           where id = $1 and asked_until > created_at + make_interval(secs => $2::float8 / 1000)`,
         [turn.turnId, directCalls.policy.leaseMs + directCalls.policy.renewEveryMs / 2],
       );
@@ -169,7 +169,7 @@ describe('a process that does the work too', () => {
   };
   const newest = async () => {
     const { rows } = await product.database.pool.query(
-      'select id, asked_until is not null as "isFirst" from conversation_turn order by created_at desc limit 1',
+      'select id, asked_until is not null as "isFirst" from conversation_message order by created_at desc limit 1',
     );
     return rows[0];
   };
@@ -203,7 +203,7 @@ describe('a process that does the work too', () => {
     const answers = await Promise.all(Array.from({ length: 24 }, () => near.post('/api/chat', said('Hello'))));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     const { rows } = await product.database.pool.query(
-      'select asked_until is not null as first from conversation_turn order by created_at desc limit 24',
+      'select asked_until is not null as first from conversation_message order by created_at desc limit 24',
     );
     expect(rows.filter(({ first }) => first).length).toBeLessThan(24);
     expect(gemini.journal).toHaveLength(24);

@@ -97,7 +97,7 @@ test('a call that began before and did not end is not made again, and its end is
   await turn.call(1, 0);
   expect(calls).toBe(1);
   const { rows } = await product.database.pool.query(
-    'select attempts, content is not null as ended from conversation_entry where turn_id = $1 and position = 1',
+    'select attempts, content is not null as ended from conversation_entry where message_id = $1 and position = 1',
     [turn.turnId],
   );
   expect(rows).toEqual([{ attempts: 2, ended: true }]);
@@ -108,7 +108,7 @@ test('a message that nobody works on fails a minute after its time, and is forgo
   const { database, messagePolicy } = turn.services;
   const age = (hours: number) =>
     database.pool.query(
-      'update conversation_turn set created_at = created_at - make_interval(hours => $2) where id = $1',
+      'update conversation_message set created_at = created_at - make_interval(hours => $2) where id = $1',
       [turn.turnId, hours],
     );
   const { held } = await credits();

@@ -98,7 +98,7 @@ describe.each(liveAdapters)('a message to $provider', ({ provider, model }: Live
 async function cancelNewest(): Promise<string> {
   const connection = await Connection.connect({ address: runningServers().temporalAddress });
   const { rows } = await product.database.pool.query(
-    'select id from conversation_turn order by created_at desc limit 1',
+    'select id from conversation_message order by created_at desc limit 1',
   );
   const handle = new Client({ connection }).workflow.getHandle(messageWorkflowId(rows[0].id));
   const metadata = await handle.query<{ currentDetails: string }, []>('__temporal_workflow_metadata');
@@ -252,7 +252,7 @@ test('one that an operator terminates fails, and is not charged', async () => {
   const waiting = chat(said('Hello'));
   await until('the model is asked', async () => gemini().journal.length === 1);
   const connection = await Connection.connect({ address: runningServers().temporalAddress });
-  const { rows } = await product.database.pool.query(`select id from conversation_turn where status = 'processing'`);
+  const { rows } = await product.database.pool.query(`select id from conversation_message where status = 'processing'`);
   await new Client({ connection }).workflow.getHandle(messageWorkflowId(rows[0].id)).terminate();
   await connection.close();
   const { status, body } = await waiting;
@@ -283,11 +283,11 @@ test('what was said is sealed while it is kept', async () => {
   const secret = 'My secret is 0b5c1d';
   gemini().next({ say: { text: `You said: ${secret}` } });
   await chat(said(secret));
-  const { rows } = await product.database.pool.query('select t::text as row from conversation_turn t');
+  const { rows } = await product.database.pool.query('select t::text as row from conversation_message t');
   expect(rows.length).toBeGreaterThan(0);
   for (const { row } of rows) expect(row).not.toContain('0b5c1d');
   const { rows: entries } = await product.database.pool.query(
-    `select 1 from conversation_entry e join conversation_turn t on t.id = e.turn_id where t.status <> 'processing'`,
+    `select 1 from conversation_entry e join conversation_message t on t.id = e.message_id where t.status <> 'processing'`,
   );
   expect(entries).toEqual([]);
 });

@@ -181,7 +181,7 @@ async function findWrongWorkflows({ product, temporalAddress }: DeliveryEvidence
     const { rows } = await product.database.pool.query(`
       select s.id, c.subscription_id is not null as clock, exists (select from delivery d
                where d.subscription_id = s.id and d.status in ('pending', 'retrying') and d.attempts > 0) as waits
-        from webhook_subscription s left join retry_clock c on c.subscription_id = s.id`);
+        from webhook_subscription s left join retry_release c on c.subscription_id = s.id`);
     const wrong = await Promise.all(
       rows.map(async (row) => {
         const state = await stateOf(webhookWorkflowId(row.id));

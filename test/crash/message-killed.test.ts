@@ -82,7 +82,7 @@ test.each([
   const { liveKey } = tenant;
   const newest = async () => {
     const { rows } = await product.database.pool.query(
-      'select asked_until is not null as "isFirst" from conversation_turn order by created_at desc limit 1',
+      'select asked_until is not null as "isFirst" from conversation_message order by created_at desc limit 1',
     );
     return rows[0].isFirst;
   };

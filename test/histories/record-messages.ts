@@ -18,7 +18,7 @@ export async function recordTurns(
   keep: (name: string, workflowId: string) => Promise<void>,
 ): Promise<void> {
   const newest = async () => {
-    const { rows } = await pool.query('select id from conversation_turn order by created_at desc, id desc limit 1');
+    const { rows } = await pool.query('select id from conversation_message order by created_at desc, id desc limit 1');
     return messageWorkflowId(rows[0].id);
   };
   const say = (content: string, mcpServers: string[] = []) =>
@@ -32,7 +32,7 @@ export async function recordTurns(
   await record('failed', 'sandbox:fail');
   await record('with-tools', fourCalls.join(' '), ['memory']);
   const underWay = async () => {
-    const { rows } = await pool.query(`select id from conversation_turn where status = 'processing'`);
+    const { rows } = await pool.query(`select id from conversation_message where status = 'processing'`);
     return rows[0] && messageWorkflowId(rows[0].id);
   };
   await keep('takeTurn/cancelled', await cancelUnderWay(say('sandbox:slow=600 Hello'), underWay, cancel));

@@ -122,9 +122,9 @@ describe('the health of a webhook', () => {
     expect((await healthOf(webhook)).successRate24h).toBe(0.5);
 
     await sql(
-      `insert into delivery (id, organization_id, environment, subscription_id, event_id, status, attempts, schedule_attempts,
+      `insert into delivery (id, organization_id, environment, subscription_id, event_id, event_type, status, attempts, schedule_attempts,
                              response_body_truncated, created_at, finished_at, parked_at)
-       select uuidv7(), organization_id, environment, id, uuidv7(), 'dead_lettered', 1, 1, false, now(), now(), '-infinity'
+       select uuidv7(), organization_id, environment, id, uuidv7(), 'test.webhook', 'dead_lettered', 1, 1, false, now(), now(), '-infinity'
          from webhook_subscription, generate_series(1, 10050) where id = $1`,
       [id],
     );

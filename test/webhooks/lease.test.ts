@@ -46,9 +46,9 @@ async function waiting({ client }: Organization, count: number, url: string): Pr
   const given = { name: 'Ours', url, events: ['*'], concurrency: 64 };
   const { id } = (await client.post('/v1/webhooks', given)).body.data;
   await product.database.pool.query(
-    `insert into delivery (id, organization_id, environment, subscription_id, event_id, status, attempts,
+    `insert into delivery (id, organization_id, environment, subscription_id, event_id, event_type, status, attempts,
                            schedule_attempts, next_attempt_at, response_body_truncated, created_at)
-     select uuidv7(), organization_id, environment, id, uuidv7(), 'pending', 0, 0, now(), false, now()
+     select uuidv7(), organization_id, environment, id, uuidv7(), 'test.webhook', 'pending', 0, 0, now(), false, now()
        from webhook_subscription, generate_series(1, $2::int) where id = $1`,
     [webhookIds.parse(id), count],
   );
@@ -160,7 +160,8 @@ test('retries are leased when they are due, their webhook has released them and 
   expect((await lease()).count).toBe(0);
   const scope = new Scope(product.database, { organizationId: organization.id, environment: 'test' }, 'retried');
   await scope.transaction((tx) => beginRetries(tx, [subscription]));
-  const clock = (set: string) => pool.query(`update retry_clock set ${set} where subscription_id = $1`, [subscription]);
+  const clock = (set: string) =>
+    pool.query(`update retry_release set ${set} where subscription_id = $1`, [subscription]);
   await clock('paused_at = now()');
   expect((await lease()).count).toBe(0);
   await clock("paused_at = null, released_until = now() - interval '1 hour'");

@@ -48,7 +48,7 @@ test('operators see which webhooks fail, how late their retries are, and how man
     const late = (await samples()).find((sample) => sample.startsWith('atelier_retries_late_seconds'));
     return Number(late?.split(' ')[1]) >= 100;
   });
-  await change('update retry_clock set paused_at = now() where subscription_id = $1');
+  await change('update retry_release set paused_at = now() where subscription_id = $1');
   await shows('atelier_webhooks_failing{state="paused"} 1');
   await shows('atelier_retries_late_seconds 0');
 });

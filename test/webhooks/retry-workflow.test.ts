@@ -153,9 +153,9 @@ test('dead letters beyond the newest thousand of a webhook have no workflow, and
   for (const one of letters) await parkedBy(one);
   // A thousand newer ones, which nobody needs to start workflows for here.
   await pool.query(
-    `insert into delivery (id, organization_id, environment, subscription_id, event_id, status, attempts,
+    `insert into delivery (id, organization_id, environment, subscription_id, event_id, event_type, status, attempts,
                            schedule_attempts, response_body_truncated, created_at, finished_at, parked_at)
-     select uuidv7(), organization_id, environment, subscription_id, uuidv7(), 'dead_lettered', 1, 1, false,
+     select uuidv7(), organization_id, environment, subscription_id, uuidv7(), event_type, 'dead_lettered', 1, 1, false,
             created_at + interval '1 minute', now(), now()
        from delivery, generate_series(1, 1000) where id = $1`,
     [letter.uuid],

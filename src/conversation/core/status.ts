@@ -1,7 +1,7 @@
 import { defineStates } from '../../platform/core/states.ts';
 
 export const messageStates = defineStates(
-  { table: 'conversation_turn', column: 'status' },
+  { table: 'conversation_message', column: 'status' },
   {
     processing: {
       meaning: 'The credits are reserved, and the reply is being made.',
