@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { readSources } from '../test/architecture/source-graph.ts';
 import { findUnknownStates, type StoredStates } from '../test/architecture/sql-states.ts';
@@ -20,9 +20,11 @@ describe('every state machine', () => {
     for (const state of table.all) expect(table.meaning(state)).toMatch(/^[A-Z][^.]*\.$/);
   });
 
-  test('is drawn in the guide to lifecycles as it is', () => {
-    const guide = readFileSync(new URL('../docs/lifecycles.md', import.meta.url), 'utf8');
-    for (const [name, table] of Object.entries(machines)) expect(guide).toContain(diagramOf(name, table));
+  test('is drawn in a guide as it is', () => {
+    const folder = new URL('../docs/', import.meta.url);
+    const names = readdirSync(folder).filter((name) => name.endsWith('.md'));
+    const guides = names.map((name) => readFileSync(new URL(name, folder), 'utf8')).join('\n');
+    for (const [name, table] of Object.entries(machines)) expect(guides).toContain(diagramOf(name, table));
   });
 });
 
