@@ -1,55 +1,32 @@
-import { breakOffAction, type Ending } from '../src/integrations/actions/end-action.ts';
+import { actionJob } from '../src/integrations/actions/job.ts';
 import { type PerformServices, performNext } from '../src/integrations/actions/perform-action.ts';
-import type { StartedActions } from '../src/integrations/actions/started-actions.ts';
+import type { DirectWork } from '../src/jobs/index.ts';
 import type { Database } from '../src/platform/database.ts';
 import type { Log } from '../src/platform/log.ts';
-import type { Waiters } from '../src/platform/waiters.ts';
-import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { ActionProgress } from '../src/temporal/contracts/integrations.ts';
-import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
-import { withHeartbeats } from './heartbeats.ts';
-import { failingUnexpected } from './unexpected-error.ts';
-import { scopeOf } from './work-scope.ts';
+import type { JobContext } from '../src/temporal/contracts/jobs.ts';
+import { jobActivities } from './job-activities.ts';
 
-const heartbeatMs = 1_000;
-
-export type ActionRef = Ending & WorkContext;
-
-export interface ActionActivityServices extends Omit<PerformServices, 'waiters'> {
+export interface ActionActivityServices extends PerformServices {
   database: Database;
   log: Log;
-  actionWaiters: Waiters;
-  startedActions: StartedActions;
+  startedActions: DirectWork<ActionProgress>;
 }
 
-export const createActionActivities = ({ database, log, actionWaiters: waiters, ...rest }: ActionActivityServices) => {
-  const services = { ...rest, waiters };
+export const createActionActivities = (services: ActionActivityServices) => {
+  const { attempt, recordCancelled } = jobActivities(actionJob, services);
   const elsewhere: ActionProgress = { kind: 'elsewhere', ms: 1 };
   return {
-    /** What came of the attempt that this process made when it created the action. A rejection is tried again. */
-    async takeBegunAction({ actionId }: ActionRef): Promise<ActionProgress> {
-      return (await services.startedActions.find(actionId)) ?? elsewhere;
+    /** The result of the attempt that this process made when it created the action. A rejection is tried again. */
+    async takeBegunAction({ id }: JobContext): Promise<ActionProgress> {
+      return (await services.startedActions.find(id)) ?? elsewhere;
     },
 
     /** Calls the provider once and records its answer. */
-    async performAction(ref: ActionRef): Promise<ActionProgress> {
-      const scope = scopeOf(database, ref);
-      const job = {
-        log,
-        kind: 'action',
-        facts: { actionId: ref.actionId },
-        failureType: failureTypes.actionFailed,
-        fail: () => breakOffAction(services, scope, ref, 'failed'),
-      };
-      return failingUnexpected(job, () =>
-        withHeartbeats(heartbeatMs, (signal) => performNext(services, scope, ref, signal)),
-      );
-    },
+    performAction: (ref: JobContext): Promise<ActionProgress> =>
+      attempt(ref, (scope, { signal }) => performNext(services, scope, ref, signal)),
 
-    /** Ends the action, unless it has ended. What its provider was asked already may be done. */
-    async recordActionCancelled(ref: ActionRef): Promise<void> {
-      await breakOffAction(services, scopeOf(database, ref), ref, 'cancelled');
-    },
+    recordActionCancelled: recordCancelled,
   };
 };
 

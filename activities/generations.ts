@@ -2,20 +2,14 @@ import { Context } from '@temporalio/activity';
 import type { Database } from '../src/platform/database.ts';
 import type { Log } from '../src/platform/log.ts';
 import { ProviderFailure } from '../src/platform/provider-failure.ts';
-import type { Waiters } from '../src/platform/waiters.ts';
 import { type AdvanceServices, advanceGeneration } from '../src/studio/advance-generation.ts';
 import { cancelAtProvider } from '../src/studio/cancel-generation.ts';
-import type { GenerationError } from '../src/studio/core/status.ts';
-import { type Ending, stopGeneration } from '../src/studio/end-generation.ts';
-import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import { generationJob } from '../src/studio/job.ts';
+import type { JobContext } from '../src/temporal/contracts/jobs.ts';
 import type { GenerationProgress } from '../src/temporal/contracts/studio.ts';
-import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
-import { withHeartbeats } from './heartbeats.ts';
+import { jobActivities } from './job-activities.ts';
 import { retryableFailure } from './retryable-failure.ts';
-import { failingUnexpected } from './unexpected-error.ts';
 import { scopeOf } from './work-scope.ts';
-
-const heartbeatMs = 1_000;
 
 /** How often the cancellation of a job is sent to its provider. */
 const cancelAttempts = 4;
@@ -31,60 +25,35 @@ async function withoutRetries(isLast: boolean, work: () => Promise<void>): Promi
   }
 }
 
-export type GenerationRef = Ending & WorkContext;
-
-const unexpected: GenerationError = { code: 'provider_error', message: 'Something went wrong on our side.' };
-
-export interface GenerationActivityServices extends Omit<AdvanceServices, 'waiters'> {
+export interface GenerationActivityServices extends AdvanceServices {
   database: Database;
   log: Log;
-  generationWaiters: Waiters;
 }
 
-export const createGenerationActivities = ({
-  database,
-  log,
-  generationWaiters: waiters,
-  ...rest
-}: GenerationActivityServices) => {
-  const services = { ...rest, waiters };
+interface AdvanceRef extends JobContext {
+  maxAttempts: number;
+  withoutFile?: number;
+}
+
+export const createGenerationActivities = (services: GenerationActivityServices) => {
+  const { attempt, recordCancelled } = jobActivities(generationJob, services);
   return {
     /** Asks the provider once where a generation stands, and records its end. Fails retryably while that may change. */
-    async advanceGeneration(
-      ref: GenerationRef & { maxAttempts: number; withoutFile?: number },
-    ): Promise<GenerationProgress> {
-      const { attempt } = Context.current().info;
-      // Absent in the calls of workflows of an earlier version.
-      const { maxAttempts, withoutFile = 0 } = ref;
-      const scope = scopeOf(database, ref);
-      const job = {
-        log,
-        kind: 'generation',
-        facts: { generationId: ref.generationId },
-        failureType: failureTypes.generationFailed,
-        fail: () => stopGeneration(services, scope, ref, unexpected),
-      };
-      return failingUnexpected(job, async () => {
-        try {
-          return await withHeartbeats(heartbeatMs, (signal) =>
-            advanceGeneration(services, scope, ref, { attempt, maxAttempts, withoutFile, signal }),
-          );
-        } catch (failure) {
-          throw failure instanceof ProviderFailure ? retryableFailure(failure) : failure;
-        }
-      });
+    advanceGeneration({ maxAttempts, withoutFile = 0, ...ref }: AdvanceRef): Promise<GenerationProgress> {
+      return attempt(ref, (scope, call) =>
+        advanceGeneration(services, scope, ref, { ...call, maxAttempts, withoutFile }),
+      );
     },
 
     /**
-     * Records the generation as cancelled, unless it has ended, and tells its provider. A provider that does not listen is
-     * told a few times, and no failure.
+     * Records the generation as cancelled, unless it has ended, and cancels the job at its provider: a few times, where
+     * that fails.
      */
-    async recordGenerationCancelled(ref: GenerationRef): Promise<void> {
+    async recordGenerationCancelled(ref: JobContext): Promise<void> {
       const { info, cancellationSignal: signal } = Context.current();
-      const scope = scopeOf(database, ref);
-      await stopGeneration(services, scope, ref, null);
+      await recordCancelled(ref);
       await withoutRetries(info.attempt >= cancelAttempts, () =>
-        cancelAtProvider(services, scope, ref.generationId, { attempt: info.attempt, signal }),
+        cancelAtProvider(services, scopeOf(services.database, ref), ref.id, { attempt: info.attempt, signal }),
       );
     },
   };

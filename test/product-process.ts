@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { RoleName } from '../workers/roles.ts';
 import { compileCache, resolutionsFile, runningServers, type Servers, temporaryFolder } from './servers.ts';
 
-const ownEntryPoint = fileURLToPath(new URL('../workers/main.ts', import.meta.url));
+export const ownEntryPoint = fileURLToPath(new URL('../workers/main.ts', import.meta.url));
 
 const preload = new URL('./runtime/use-resolutions.ts', import.meta.url);
 

@@ -1,41 +1,26 @@
 import {
-  ApplicationFailure,
-  CancellationScope,
   condition,
   defineSignal,
-  isCancellation,
   patched,
-  proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
   setHandler,
   setWorkflowOptions,
 } from '@temporalio/workflow';
-import type { GenerationActivities, GenerationRef } from '../activities/generations.ts';
-import { withSentence } from '../src/temporal/contracts/failure-sentences.ts';
-import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import type { GenerationActivities } from '../activities/generations.ts';
+import type { JobContext, JobEnd } from '../src/temporal/contracts/jobs.ts';
 import {
   type GenerationPolicy,
   type GenerationProgress,
+  generationContract,
   generationMessages,
   type MakeGenerationArgs,
 } from '../src/temporal/contracts/studio.ts';
+import { jobActivities, runJob } from './job.ts';
 import { orElse } from './or-else.ts';
-import { retryWithoutLimit } from './retry-options.ts';
-
-/** Retried without limit: the row has a deadline, after which the activity itself records the failure. */
-const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: GenerationPolicy) =>
-  proxyActivities<GenerationActivities>({
-    startToCloseTimeout: timeoutMs,
-    heartbeatTimeout: heartbeatTimeoutMs,
-    retry: retryWithoutLimit(retry),
-  });
 
 /** One attempt, in a local activity, which needs no task of its own. @returns undefined when it is to be made as any other */
-async function advanceImmediately(
-  ref: GenerationRef,
-  policy: GenerationPolicy,
-): Promise<GenerationProgress | undefined> {
+async function advanceLocally(ref: JobContext, policy: GenerationPolicy): Promise<GenerationProgress | undefined> {
   const local = proxyLocalActivities<GenerationActivities>({
     startToCloseTimeout: policy.instantMs,
     retry: { maximumAttempts: 1 },
@@ -61,12 +46,9 @@ function waitsFor(progress: Extract<GenerationProgress, { ms: number }>): string
     : `Waits for ${provider} (${percent} %), and asks again at ${until}Z. Cancel to give the credits back.`;
 }
 
-/**
- * One generation of Studio. While its provider works it waits here, and holds no worker. When the generation fails this
- * workflow fails too, so that operators find it among the failed ones.
- */
+/** One generation of Studio. While its provider works it waits here, and holds no worker. */
 export async function makeGeneration({ policy, instant, ...ref }: MakeGenerationArgs): Promise<void> {
-  const activities = proxied(policy);
+  const activities = jobActivities<GenerationActivities>(policy);
   const { maximumAttempts: maxAttempts } = policy.retry;
   let reported = false;
   setHandler(
@@ -80,43 +62,28 @@ export async function makeGeneration({ policy, instant, ...ref }: MakeGeneration
   let isInstant = instant === true && patched('instant');
   let withoutFile = 0;
   const advance = async () => {
-    const made = isInstant ? await advanceImmediately(ref, policy) : undefined;
+    const made = isInstant ? await advanceLocally(ref, policy) : undefined;
     isInstant = false;
     return made ?? activities.advanceGeneration({ ...ref, maxAttempts, withoutFile });
   };
-  try {
+  const work = async (): Promise<JobEnd> => {
     for (;;) {
       setCurrentDetails('Calls its provider, or makes and stores the file.');
       reported = false;
       const progress = await advance();
-      if (progress.kind === 'ended') return setCurrentDetails('');
-      if (progress.kind === 'failed') {
-        const { code, message } = progress;
-        setCurrentDetails(`Failed: ${withSentence(code)}`);
-        throw ApplicationFailure.nonRetryable(
-          `The generation failed: ${withSentence(code)}`,
-          failureTypes.generationFailed,
-          {
-            generationId: ref.generationId,
-            code,
-            message,
-          },
-        );
-      }
+      if (progress.kind === 'ended' || progress.kind === 'failed') return progress;
       if (progress.kind === 'wait') withoutFile = progress.withoutFile ?? withoutFile;
       setCurrentDetails(waitsFor(progress));
-      // A file that is not there yet needs its time, whoever reports or asks meanwhile.
+      // A file that is not ready needs its time, even when its provider or its caller asks for it meanwhile.
       const needsTime = 'withoutFile' in progress;
       await condition(() => reported && !needsTime, progress.ms);
     }
-  } catch (failure) {
-    // Its caller or an operator cancelled it.
-    if (isCancellation(failure)) {
-      setCurrentDetails('Is being cancelled: its credits are given back, and its provider is notified.');
-      await CancellationScope.nonCancellable(() => activities.recordGenerationCancelled(ref));
-    }
-    throw failure;
-  }
+  };
+  await runJob(generationContract, ref, {
+    work,
+    recordCancelled: () => activities.recordGenerationCancelled(ref),
+    cancelling: 'Is being cancelled: its credits are given back, and its provider is notified.',
+  });
 }
 // A video waits for half an hour, and workers of an earlier version may be gone by then.
 setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, makeGeneration);

@@ -9,7 +9,7 @@ import { openLog } from '../../src/platform/log.ts';
 import { renderMedia } from '../../src/providers/sandbox/media/rendering.ts';
 import { openProductDatabase } from '../../src/services.ts';
 import { videoIds } from '../../src/studio/core/ids.ts';
-import { generationWorkflowId } from '../../src/temporal/contracts/studio.ts';
+import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import type { Item } from '../item.ts';
 import { memoryBelow } from '../memory.ts';
@@ -81,7 +81,7 @@ async function tasksOf({ temporal }: Stand, ids: string[]): Promise<number[]> {
   const { workflow } = new Client({ connection });
   try {
     const histories = ids.map(async (id) => {
-      const { events } = await workflow.getHandle(generationWorkflowId(videoIds.parse(id)!)).fetchHistory();
+      const { events } = await workflow.getHandle(jobWorkflowId('generation', videoIds.parse(id)!)).fetchHistory();
       const started = (events ?? []).filter(
         (event) => event.workflowTaskStartedEventAttributes ?? event.activityTaskStartedEventAttributes,
       );

@@ -1,9 +1,9 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { MessageProgress } from '../temporal/contracts/conversation.ts';
+import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { toExecute } from '../tools/index.ts';
 import type { MessageFailure } from './core/status.ts';
-import type { Ending } from './end-message.ts';
 import type { MessageEvents } from './message-events.ts';
 import { findOpenMessage, type OpenMessage, readRounds } from './open-message.ts';
 import { type AskCall, type AskServices, askOpenMessage } from './question.ts';
@@ -52,10 +52,10 @@ async function findUnasked(
 export async function askModel(
   services: AskServices,
   scope: Scope,
-  ending: Ending,
+  ref: JobRef,
   call: AskCall,
 ): Promise<MessageProgress> {
-  const { turnId } = ending;
+  const { id: turnId } = ref;
   const contents = sealedMessage(services.sealer, scope);
   const open = await findUnasked(services, scope, contents, turnId, call.signal);
   if (!open) {
@@ -67,5 +67,5 @@ export async function askModel(
   if (recorded) return { kind: 'calls', calls: toExecute(recorded, open.tools ?? []) };
   // A call by the process that created the turn counts as the first attempt.
   const attempt = open.askedForMs === null ? call.attempt : call.attempt + 1;
-  return askOpenMessage(services, scope, ending, { open, rounds }, { ...call, attempt });
+  return askOpenMessage(services, scope, ref, { open, rounds }, { ...call, attempt });
 }

@@ -1,20 +1,19 @@
 import { auditSql } from '../platform/audit.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { MessagePolicy } from '../temporal/contracts/conversation.ts';
+import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { mayCall } from '../tools/core/rounds.ts';
 import { failedResult } from '../tools/core/tool-result.ts';
 import { type CalledTool, calledTool, lostCall, type Tools } from '../tools/index.ts';
 import { messageStates } from './core/status.ts';
-import type { Ending, EndServices } from './end-message.ts';
 import { failPoint } from './fail-points.ts';
+import type { MessageJobServices } from './job.ts';
 import { findOpenMessage, readAnswer } from './open-message.ts';
 import { messageDeadline } from './question.ts';
 import { sealedMessage } from './sealed-message.ts';
 
-export interface CallServices extends EndServices {
+export interface CallServices extends MessageJobServices {
   tools: Tools;
-  messagePolicy: MessagePolicy;
 }
 
 /** Which call of a turn, by the round and the position in its answer, from 0. */
@@ -57,7 +56,7 @@ const outOfTime = failedResult('The time of this message was over before the too
 export async function callTool(
   services: CallServices,
   scope: Scope,
-  { turnId, waiter }: Ending,
+  { id: turnId, waiter }: JobRef,
   { round, call }: CallRef,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,5 +1,4 @@
 import type { Sealer } from '../platform/crypto.ts';
-import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { MessageError, MessageStatus } from './core/status.ts';
@@ -48,6 +47,3 @@ export function answerOf(turn: Turn): AnsweredMessage | undefined {
   if (turn.status !== 'completed') throw messageFailed(turn.error);
   return turn as AnsweredMessage;
 }
-
-/** The error for a request whose turn was removed while it waited. */
-export const messageDeleted = () => new AppError('conflict', 'What this Idempotency-Key made was deleted meanwhile.');

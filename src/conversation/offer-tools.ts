@@ -1,8 +1,9 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { type DeclaredTool, ToolServerUnavailable, type Tools } from '../tools/index.ts';
 import { messageStates } from './core/status.ts';
-import type { Ending, EndServices } from './end-message.ts';
+import type { MessageJobServices } from './job.ts';
 import type { OpenMessage } from './open-message.ts';
 import { sealedMessage } from './sealed-message.ts';
 
@@ -26,9 +27,9 @@ const record = statement<{ notified: unknown }>(
  * @throws ToolsUnavailable; the reason of `signal`; errors of the database
  */
 export async function offerTools(
-  { tools, sealer, messageEvents }: EndServices & { tools: Pick<Tools, 'list'> },
+  { tools, sealer, messageEvents }: MessageJobServices & { tools: Pick<Tools, 'list'> },
   scope: Scope,
-  { turnId, waiter }: Ending,
+  { id, waiter }: JobRef,
   open: OpenMessage,
   signal: AbortSignal,
 ): Promise<DeclaredTool[]> {
@@ -41,8 +42,8 @@ export async function offerTools(
     if (error instanceof ToolServerUnavailable) throw new ToolsUnavailable(error.message);
     throw error;
   }
-  const sealed = sealedMessage(sealer, scope).seal(turnId, 'tools', offered);
-  await scope.rows(record, turnId, sealed, messageEvents.remoteChannel(waiter));
-  messageEvents.notifyChange(turnId);
+  const sealed = sealedMessage(sealer, scope).seal(id, 'tools', offered);
+  await scope.rows(record, id, sealed, messageEvents.remoteChannel(waiter));
+  messageEvents.notifyChange(id);
   return offered;
 }

@@ -3,6 +3,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { ChatAnswer, ChatMessage, ChatModel, ProviderRegistry } from '../providers/index.ts';
 import type { MessagePolicy, MessageProgress } from '../temporal/contracts/conversation.ts';
+import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { countTokens } from '../tenancy/index.ts';
 import { maxRounds } from '../tools/core/rounds.ts';
 import {
@@ -14,9 +15,10 @@ import {
   type Tools,
   toExecute,
 } from '../tools/index.ts';
+import { completeMessage, contradicted } from './complete-message.ts';
 import { type MessageError, messageStates } from './core/status.ts';
-import { completeMessage, contradicted, type Ending, type EndServices, stopMessage } from './end-message.ts';
 import { failPoint } from './fail-points.ts';
+import { type MessageJobServices, messageJob } from './job.ts';
 import { offerTools, ToolsUnavailable } from './offer-tools.ts';
 import { executedIn, type OpenMessage, readAnswer } from './open-message.ts';
 import { type MessageReply, sealedMessage } from './sealed-message.ts';
@@ -24,10 +26,9 @@ import { type MessageReply, sealedMessage } from './sealed-message.ts';
 /** The provider of the published models. The registry refuses unknown names before a provider is chosen. */
 export const chatProvider = 'GOOGLE';
 
-export interface AskServices extends EndServices {
+export interface AskServices extends MessageJobServices {
   providers: Pick<ProviderRegistry, 'chatModel'>;
   tools: Tools;
-  messagePolicy: MessagePolicy;
 }
 
 export interface AskCall {
@@ -77,16 +78,16 @@ const transcriptOf = (
 class Question {
   readonly #services: AskServices;
   readonly #scope: Scope;
-  readonly #ending: Ending;
+  readonly #ref: JobRef;
   readonly #open: OpenMessage;
   readonly #rounds: Round[];
   /** What the model wrote of a reply so far. */
   #written = '';
 
-  constructor(services: AskServices, scope: Scope, ending: Ending, open: OpenMessage, rounds: Round[]) {
+  constructor(services: AskServices, scope: Scope, ref: JobRef, open: OpenMessage, rounds: Round[]) {
     this.#services = services;
     this.#scope = scope;
-    this.#ending = ending;
+    this.#ref = ref;
     this.#open = open;
     this.#rounds = rounds;
   }
@@ -127,7 +128,7 @@ class Question {
 
   /** Stores the part of an interrupted reply that a reader may have received, for the next attempt to continue from. */
   async saveStreamedText(): Promise<void> {
-    const { turnId, waiter } = this.#ending;
+    const { id: turnId, waiter } = this.#ref;
     if (waiter === null || this.#written.length <= this.#open.told.length) return;
     const { sealer } = this.#services;
     await this.#scope.rows(
@@ -138,7 +139,7 @@ class Question {
   }
 
   async fail(error: MessageError): Promise<MessageProgress> {
-    await stopMessage(this.#services, this.#scope, this.#ending, error);
+    await messageJob.stopWith(this.#services, this.#scope, this.#ref, error);
     return { kind: 'failed', code: error.code };
   }
 
@@ -148,11 +149,11 @@ class Question {
 
   async #offered(signal: AbortSignal): Promise<DeclaredTool[]> {
     if (!this.#open.hasTools) return [];
-    return offerTools(this.#services, this.#scope, this.#ending, this.#open, signal);
+    return offerTools(this.#services, this.#scope, this.#ref, this.#open, signal);
   }
 
   #tell(attempt: number, text: string): void {
-    const { turnId, waiter } = this.#ending;
+    const { id: turnId, waiter } = this.#ref;
     const at = this.#written.length;
     this.#written += text;
     if (waiter === null) return;
@@ -160,7 +161,7 @@ class Question {
   }
 
   async #record(round: number, answer: ChatAnswer, tools: DeclaredTool[]): Promise<MessageProgress> {
-    const { turnId, waiter } = this.#ending;
+    const { id: turnId, waiter } = this.#ref;
     const recorded = roundAnswer(answer);
     const place = { turnId, round, position: 0 };
     const contents = sealedMessage(this.#services.sealer, this.#scope);
@@ -183,7 +184,7 @@ class Question {
     const toolCalls = executedIn(this.#rounds);
     if (content.trim() === '' && toolCalls.length === 0) return this.fail(otherwise);
     const reply: MessageReply = { content, toolCalls, ...(isCut && { truncated: true }) };
-    await completeMessage(this.#services, this.#scope, this.#ending, { reply, tokens });
+    await completeMessage(this.#services, this.#scope, this.#ref, { reply, tokens });
     return { kind: 'ended' };
   }
 }
@@ -219,12 +220,12 @@ function withBackoff(failure: ProviderFailure, attempt: number, { retry }: Messa
 export async function askOpenMessage(
   services: AskServices,
   scope: Scope,
-  ending: Ending,
+  ref: JobRef,
   { open, rounds }: { open: OpenMessage; rounds: Round[] },
   call: AskCall,
 ): Promise<MessageProgress> {
   const { messageEvents, messagePolicy } = services;
-  const question = new Question(services, scope, ending, open, rounds);
+  const question = new Question(services, scope, ref, open, rounds);
   const limit = messageDeadline(messagePolicy, open);
   try {
     limit.throwIfAborted();
@@ -241,6 +242,6 @@ export async function askOpenMessage(
     }
     return await question.fail({ code: 'provider_error', message: error.message });
   } finally {
-    messageEvents.forget(ending.turnId);
+    messageEvents.forget(ref.id);
   }
 }

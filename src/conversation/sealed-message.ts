@@ -1,5 +1,6 @@
 import type { Sealer } from '../platform/crypto.ts';
-import type { IdempotencyClaim } from '../platform/idempotency.ts';
+import type { ClaimedKey } from '../platform/idempotency.ts';
+import { sealedColumns } from '../platform/sealed-columns.ts';
 import type { TenantSql } from '../platform/sql.ts';
 import type { ToolServerId } from '../tools/core/server-ids.ts';
 import type { ToolResult } from '../tools/core/tool-result.ts';
@@ -24,7 +25,7 @@ export interface MessageRequest {
 /** A request as it is stored, with its Idempotency-Key: a turn that was refused gives the key free. */
 export interface StoredRequest extends MessageRequest {
   servers: ToolServerId[];
-  claim?: Pick<IdempotencyClaim, 'method' | 'path' | 'key'>;
+  claim?: ClaimedKey;
 }
 
 /** A call that was executed. */
@@ -42,22 +43,14 @@ export interface MessageReply {
   truncated?: true;
 }
 
-/** Everything that is sealed, by the column that has it. */
-interface Contents {
+type Sql = Pick<TenantSql, 'tenant'>;
+
+const columns = sealedColumns<{
   request: StoredRequest;
   tools: DeclaredTool[];
   told: string;
   reply: MessageReply;
-}
-
-type Sql = Pick<TenantSql, 'tenant'>;
-
-const sealContextOf = (column: string, turnId: string, { tenant }: Sql) => ({
-  table: 'conversation_message',
-  column,
-  rowId: turnId,
-  tenant,
-});
+}>('conversation_message');
 
 /** Where a part of a turn stands. */
 export interface EntryPlace {
@@ -75,10 +68,7 @@ const placeOfEntry = ({ turnId, round, position }: EntryPlace, { tenant }: Sql) 
 
 /** Seals what was said, and opens it again. Each text opens in its own row alone. @throws SealError */
 export const sealedMessage = (sealer: Sealer, sql: Sql) => ({
-  seal: <Column extends keyof Contents>(turnId: string, column: Column, value: Contents[Column]): string =>
-    sealer.seal(JSON.stringify(value), sealContextOf(column, turnId, sql)),
-  open: <Column extends keyof Contents>(turnId: string, column: Column, sealed: string): Contents[Column] =>
-    JSON.parse(sealer.open(sealed, sealContextOf(column, turnId, sql))),
+  ...columns(sealer, sql),
   sealEntry: (place: EntryPlace, value: RoundAnswer | ToolResult): string =>
     sealer.seal(JSON.stringify(value), placeOfEntry(place, sql)),
   openAnswer: (place: Omit<EntryPlace, 'position'>, sealed: string): RoundAnswer =>

@@ -1,22 +1,21 @@
+import { findableJob } from '../jobs/core/findable.ts';
 import type { FindableRows } from '../platform/findable.ts';
 import { followScheduleId } from '../temporal/contracts/followed-integrations.ts';
-import { actionWorkflowId } from '../temporal/contracts/integrations.ts';
+import { actionContract } from '../temporal/contracts/integrations.ts';
 import { actionRunIds, integrationConnectionIds } from './core/ids.ts';
 
 /** What operators find of integrations: actions for a day, and connections. */
 export const findableIntegrations: readonly FindableRows[] = [
-  {
+  findableJob(actionContract, {
     kind: 'action',
     table: 'integration_action',
     ids: [actionRunIds],
-    state: 'r.status',
     reason: `(r.failure->>'code') || coalesce(' (' || (r.failure->>'providerCode') || ')', '')`,
     facts: `jsonb_build_object(
-      'integration', r.integration, 'action', r.action, 'delayed', r.delayed, 'dueAt', r.due_at,
-      'priority', r.priority, 'attempts', r.attempts, 'pausedMs', r.paused_ms, 'submittedAt', r.submitted_at,
-      'createdAt', r.created_at, 'finishedAt', r.finished_at)`,
-    workflowId: actionWorkflowId,
-  },
+    'integration', r.integration, 'action', r.action, 'delayed', r.delayed, 'dueAt', r.due_at,
+    'priority', r.priority, 'attempts', r.attempts, 'pausedMs', r.paused_ms, 'submittedAt', r.submitted_at,
+    'createdAt', r.created_at, 'finishedAt', r.finished_at)`,
+  }),
   {
     kind: 'integration',
     table: 'integration_connection',

@@ -1,20 +1,17 @@
 import type { ConnectionServices } from '../connections/index.ts';
 import type { Foundation } from '../foundation.ts';
+import { DirectWork } from '../jobs/index.ts';
 import { inBatches } from '../platform/batches.ts';
 import type { Part } from '../platform/part.ts';
-import { Waiters } from '../platform/waiters.ts';
+import type { Waiters } from '../platform/waiters.ts';
 import { defaultFollowPolicy, type FollowPolicy } from '../temporal/contracts/followed-integrations.ts';
 import { defaultFetchEventsPolicy, type FetchEventsPolicy } from '../temporal/contracts/integration-events.ts';
-import { type ActionPolicy, defaultActionPolicy } from '../temporal/contracts/integrations.ts';
+import { type ActionPolicy, type ActionProgress, defaultActionPolicy } from '../temporal/contracts/integrations.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
 import type { WebhookServices } from '../webhooks/index.ts';
 import { IntegrationAction } from './action-entities.ts';
-import { cancelPerformAction } from './actions/action-workflows.ts';
 import { type ActionsOfSteps, actionsOfSteps } from './actions/actions-of-steps.ts';
-import { type StartHint, startPendingAction } from './actions/create-action.ts';
-import { failPoint as actionFailPoint } from './actions/fail-points.ts';
-import { endOverdueActions, forgetActions, watchStoppedActions } from './actions/overdue.ts';
-import { StartedActions } from './actions/started-actions.ts';
+import { actionJob } from './actions/job.ts';
 import { integrationSettings, oauthProviders, openClients } from './clients.ts';
 import { integrationCallbackPath, integrationPurpose, sandboxAuthorizePath } from './connect.ts';
 import { actionStates } from './core/action-status.ts';
@@ -44,7 +41,7 @@ export interface IntegrationServices {
   integrations: Integrations;
   actionWaiters: Waiters;
   actionPolicy: ActionPolicy;
-  startedActions: StartedActions;
+  startedActions: DirectWork<ActionProgress>;
   /** For workflows. */
   stepActions: ActionsOfSteps;
   clientStates: ClientStates;
@@ -55,7 +52,6 @@ export interface IntegrationServices {
   followPolicy: FollowPolicy;
 }
 
-const overdueBatchSize = 50;
 const forgetBatchSize = 1_000;
 
 /** Third-party tools that tenants connect: actions, and events that are delivered to webhooks. */
@@ -70,8 +66,8 @@ export const integrations: Part<
   rowBounds: integrationRowBounds,
   ids: [integrationConnectionIds, actionRunIds],
   errors: integrationErrors,
-  failPoints: [...failPoint.names, ...actionFailPoint.names],
-  promptKinds: ['action.start'],
+  failPoints: [...failPoint.names, ...actionJob.declarations.failPoints],
+  promptKinds: actionJob.declarations.promptKinds,
   open({
     env,
     connections,
@@ -95,12 +91,10 @@ export const integrations: Part<
       onExpired: accessExpired,
     });
     listening.on(followListened);
-    const actionWaiters = new Waiters('action');
-    notifications.on(actionWaiters.channel, (id) => actionWaiters.notifyLocal(id));
     const services = {
-      actionWaiters,
+      actionWaiters: actionJob.openWaiters(notifications),
       actionPolicy: defaultActionPolicy,
-      startedActions: new StartedActions(),
+      startedActions: new DirectWork<ActionProgress>(),
       fetchEventsPolicy: defaultFetchEventsPolicy,
       followPolicy: defaultFollowPolicy,
       clientStates: new ClientStates(env.URL_SIGNING_KEY),
@@ -119,36 +113,17 @@ export const integrations: Part<
     return { ...services, stepActions: actionsOfSteps({ ...services, sealer, temporal, background, log }) };
   },
   outbox: (services) => ({
-    'action.start': (scope, id, hint?: StartHint) => startPendingAction(services, scope, id, hint),
-    'action.cancel': (_, id) => cancelPerformAction(services.temporal, id),
+    ...actionJob.outbox(services),
     [followKind]: (scope, id) => followSchedule(services, scope, id, { run: true }),
     'integration.fetch_events': (scope, connectionId) => startFetching(services, scope, connectionId),
   }),
   gauges: ({ observer }) => integrationGauges(observer),
-  sweeps: ({ database, temporal, log, sealer, actionWaiters: waiters, actionPolicy: { deadlineMs }, followPolicy }) => [
+  sweeps: ({ database, temporal, followPolicy, ...services }) => [
+    ...actionJob.sweeps({ ...services, database, temporal }),
     {
       name: 'restore schedules of integrations that were deleted in Temporal',
       everyMs: 60_000,
       run: async () => (await restoreFollowSchedules(database, { temporal, followPolicy })).length,
-    },
-    {
-      name: 'end actions that were terminated in Temporal',
-      everyMs: 5_000,
-      run: watchStoppedActions({ database, temporal, log, sealer, waiters }),
-    },
-    {
-      name: 'end actions that nobody works on',
-      everyMs: 60_000,
-      run: () =>
-        inBatches(
-          (limit) => endOverdueActions({ database, log, sealer, waiters }, deadlineMs, limit),
-          overdueBatchSize,
-        ),
-    },
-    {
-      name: 'remove actions after a day',
-      everyMs: 60_000,
-      run: () => inBatches((limit) => forgetActions(database, limit), forgetBatchSize),
     },
     {
       name: 'forget inbound events',

@@ -35,9 +35,13 @@ export const fingerprintOf = (body: unknown): Buffer =>
     .update(sortedJson(body ?? null))
     .digest();
 
+/** A key as a row keeps it that may release it. */
+export type ClaimedKey = Pick<IdempotencyClaim, 'method' | 'path' | 'key'>;
+
+export const claimedKey = ({ method, path, key }: IdempotencyClaim): ClaimedKey => ({ method, path, key });
+
 /** The name of the lock that its insertion takes. */
-export const claimLock = ({ method, path, key }: Pick<IdempotencyClaim, 'method' | 'path' | 'key'>): string =>
-  `claim ${method} ${path} ${key}`;
+export const claimLock = ({ method, path, key }: ClaimedKey): string => `claim ${method} ${path} ${key}`;
 
 /** For who sends a request again before the first one with its Idempotency-Key is answered. */
 export const requestInProgress = () =>
@@ -167,7 +171,7 @@ const release = statement(
 );
 
 /** A key, and the id of what it stands for. */
-export type ClaimOf = Pick<IdempotencyClaim, 'method' | 'path' | 'key'> & { resourceId: string };
+export type ClaimOf = ClaimedKey & { resourceId: string };
 
 /** Gives keys free that stand for these resources: their requests turned out to be refused, which does not use a key up. */
 export async function releaseClaims(tx: TenantSql, claims: readonly ClaimOf[]): Promise<void> {

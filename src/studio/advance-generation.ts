@@ -6,24 +6,25 @@ import { mediaProviders } from '../providers/core/media/models.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import { ImageUnusable, type JobImage, type MadeMedia, type MediaRegistry, mediaModelFor } from '../providers/index.ts';
 import { StorageFailure } from '../storage/index.ts';
-import type { GenerationPolicy, GenerationProgress, WaitingForProvider } from '../temporal/contracts/studio.ts';
+import type { JobRef } from '../temporal/contracts/jobs.ts';
+import type { GenerationProgress, WaitingForProvider } from '../temporal/contracts/studio.ts';
 import { cancelAtProvider } from './cancel-generation.ts';
+import { completeGeneration, type EndServices } from './complete-generation.ts';
 import { deadlineOf } from './core/deadlines.ts';
 import { formatId } from './core/ids.ts';
 import { type GenerationImage, queryOf } from './core/image.ts';
 import { pollAfterMs } from './core/polling.ts';
 import { progressOf, progressOfFraction } from './core/progress.ts';
 import { type GenerationError, generationStates } from './core/status.ts';
-import { completeGeneration, type Ending, type EndServices, stopGeneration } from './end-generation.ts';
 import { failPoint } from './fail-points.ts';
 import { failureReasonOf } from './failure-reason.ts';
 import { fetchInput, type InputServices } from './fetch-input.ts';
 import { ageMs } from './generations.ts';
+import { generationJob, timedOut } from './job.ts';
 import { submitOnce } from './submit-generation.ts';
 
 export interface AdvanceServices extends EndServices, InputServices {
   media: MediaRegistry;
-  generationPolicy: GenerationPolicy;
 }
 
 export interface AdvanceCall {
@@ -64,8 +65,6 @@ const recordAsked = statement<{ progress: number | null }>(
    returning progress`,
 );
 
-const timedOut = { code: 'timeout', message: 'The generation did not finish in time.' } as const;
-
 /** An attempt that was taken for dead may go on, and record that the provider took the job. */
 const lostLookMs = 300_000;
 
@@ -75,7 +74,7 @@ const maxBytes = 512 * 1024 * 1024;
 async function store(
   services: AdvanceServices,
   scope: Scope,
-  ending: Ending,
+  ref: JobRef,
   open: OpenGeneration,
   made: MadeMedia,
   signal: AbortSignal,
@@ -87,19 +86,19 @@ async function store(
     maxBytes,
     signal,
     content: createReadStream(made.path),
-    title: formatId(request.kind, ending.generationId),
+    title: formatId(request.kind, ref.id),
   });
   failPoint('generation.stored');
-  await completeGeneration(services, scope, ending, { request, stored, made });
+  await completeGeneration(services, scope, ref, { request, stored, made });
 }
 
 async function fail(
   services: AdvanceServices,
   scope: Scope,
-  ending: Ending,
+  ref: JobRef,
   error: GenerationError,
 ): Promise<GenerationProgress> {
-  await stopGeneration(services, scope, ending, error);
+  await generationJob.stopWith(services, scope, ref, error);
   const { code, message } = error;
   return { kind: 'failed', code, message };
 }
@@ -115,7 +114,7 @@ const jobImage = ({ files }: AdvanceServices, { file, ...facts }: GenerationImag
 async function ask(
   services: AdvanceServices,
   scope: Scope,
-  ending: Ending,
+  ref: JobRef,
   open: OpenGeneration,
   leftMs: number,
   call: AdvanceCall,
@@ -125,7 +124,7 @@ async function ask(
   const { generationPolicy: policy } = services;
   const { provider, model } = mediaModelFor(services.media, environment, request);
   const image = open.image && jobImage(services, open.image, open.imageUrl);
-  const job = { id: ending.generationId, request, image, seed, ageMs };
+  const job = { id: ref.id, request, image, seed, ageMs };
   const asking = { tenantKey: scope.tenantKey, attempt: call.attempt, signal: call.signal };
   const waits = (kind: 'wait' | 'lost', ms: number, progress = open.progress): WaitingForProvider => ({
     kind,
@@ -162,7 +161,7 @@ async function ask(
     return { ...waits('wait', ms), withoutFile: call.withoutFile + 1 };
   }
   try {
-    await store(services, scope, ending, open, made, call.signal);
+    await store(services, scope, ref, open, made, call.signal);
   } finally {
     await made.discard();
   }
@@ -176,16 +175,16 @@ async function ask(
 async function takeImage(
   services: AdvanceServices,
   scope: Scope,
-  ending: Ending,
+  ref: JobRef,
   open: OpenGeneration,
   leftMs: number,
   { signal }: AdvanceCall,
 ): Promise<GenerationProgress | undefined> {
   const { imageUrl, request, ageMs } = open;
   if (imageUrl === null || open.image !== null) return undefined;
-  const input = await fetchInput(services, scope, { ...ending, request, imageUrl, ageMs }, signal);
+  const input = await fetchInput(services, scope, { ...ref, request, imageUrl, ageMs }, signal);
   if (input.kind === 'wait') return { kind: 'image', ms: Math.min(input.ms, leftMs) };
-  if (input.kind === 'refused') return fail(services, scope, ending, input.error);
+  if (input.kind === 'refused') return fail(services, scope, ref, input.error);
   open.image = input.image;
   return undefined;
 }
@@ -198,35 +197,35 @@ async function takeImage(
 export async function advanceGeneration(
   services: AdvanceServices,
   scope: Scope,
-  ending: Ending,
+  ref: JobRef,
   call: AdvanceCall,
 ): Promise<GenerationProgress> {
-  const open = await scope.one(findOpen, ending.generationId);
+  const open = await scope.one(findOpen, ref.id);
   if (!open) return { kind: 'ended' };
   const { kind } = open.request;
   const leftMs = deadlineOf(services.generationPolicy.deadlineMs, kind) - open.ageMs;
   if (leftMs <= 0) {
-    const failed = await fail(services, scope, ending, timedOut);
+    const failed = await fail(services, scope, ref, timedOut);
     // Nobody waits for what it still makes. Whether it listens changes nothing.
-    await cancelAtProvider(services, scope, ending.generationId, call).catch(() => {});
+    await cancelAtProvider(services, scope, ref.id, call).catch(() => {});
     return failed;
   }
   const mayRepeat = call.attempt < call.maxAttempts;
   try {
-    const untilFetched = await takeImage(services, scope, ending, open, leftMs, call);
-    return untilFetched ?? (await ask(services, scope, ending, open, leftMs, call));
+    const untilFetched = await takeImage(services, scope, ref, open, leftMs, call);
+    return untilFetched ?? (await ask(services, scope, ref, open, leftMs, call));
   } catch (error) {
     if (error instanceof ProviderFailure) {
       // What a provider has is asked for until the deadline; so is a provider for a video, which takes minutes anyway.
       if (error.retryable && (mayRepeat || open.upstreamId !== null || kind === 'video')) throw error;
-      return fail(services, scope, ending, { code: failureReasonOf(error.kind), message: error.message });
+      return fail(services, scope, ref, { code: failureReasonOf(error.kind), message: error.message });
     }
     if (error instanceof ImageUnusable) {
-      return fail(services, scope, ending, { code: 'invalid_input', message: error.message, path: 'imageUrl' });
+      return fail(services, scope, ref, { code: 'invalid_input', message: error.message, path: 'imageUrl' });
     }
     // A full disk stays full for longer than a caller waits.
     if (error instanceof StorageFailure && (!mayRepeat || error.reason !== 'unavailable')) {
-      return fail(services, scope, ending, { code: 'service_unavailable', message: error.message });
+      return fail(services, scope, ref, { code: 'service_unavailable', message: error.message });
     }
     throw error;
   }

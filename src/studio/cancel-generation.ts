@@ -2,9 +2,9 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import { type Call, type MediaRegistry, mediaModelFor } from '../providers/index.ts';
-import { type StopServices, stopGeneration } from './end-generation.ts';
 import { failPoint } from './fail-points.ts';
 import { ageMs, type GenerationDetail, getVideo } from './generations.ts';
+import { type GenerationJobServices, generationJob } from './job.ts';
 
 interface Submitted {
   request: GenerationRequest;
@@ -41,13 +41,14 @@ export async function cancelAtProvider(
  * @returns the video as it is now
  * @throws AppError not_found
  */
-export async function cancelVideo(services: StopServices, scope: Scope, id: string): Promise<GenerationDetail> {
+export async function cancelVideo(
+  services: GenerationJobServices,
+  scope: Scope,
+  id: string,
+): Promise<GenerationDetail> {
   const video = await getVideo(scope, id);
   if (video.status !== 'processing') return video;
-  const { id: generationId } = video;
-  await stopGeneration(services, scope, { generationId, waiter: null }, null, async (tx) => {
-    await tx.enqueue('generation.cancel', generationId);
-  });
+  await generationJob.cancel(services, scope, video.id);
   failPoint('generation.cancelled');
   return getVideo(scope, id);
 }

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { reserveCredits } from '../credits/index.ts';
+import type { CreatedJob } from '../jobs/index.ts';
 import type { Egress } from '../platform/egress.ts';
 import { AppError, invalid } from '../platform/errors.ts';
-import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
+import { claimedKey, type IdempotencyClaim } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
@@ -13,19 +13,10 @@ import { enforceStorageLimit, imageRefused, type SignedUrls, storageAway } from 
 import type { TemporalClient } from '../temporal/client.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
-import type { PlanName } from '../tenancy/core/plans.ts';
-import { fairnessOf } from '../tenancy/index.ts';
-import { reservationMs } from './core/deadlines.ts';
+import { deadlineOf } from './core/deadlines.ts';
 import { formatId } from './core/ids.ts';
 import { generationPrice } from './core/prices.ts';
-import { generationStates } from './core/status.ts';
-import { failPoint } from './fail-points.ts';
-import { startMakeGeneration } from './generation-workflows.ts';
-
-export interface StudioWork {
-  temporal: TemporalClient;
-  generationPolicy: GenerationPolicy;
-}
+import { generationJob } from './job.ts';
 
 export interface CreateServices {
   media: MediaRegistry;
@@ -34,9 +25,6 @@ export interface CreateServices {
   signedUrls: Pick<SignedUrls, 'read' | 'requireKey'>;
   temporal: Pick<TemporalClient, 'startsEagerly'>;
 }
-
-/** The key of a generation's reservation. */
-export const creditKey = (generationId: string) => `generation:${generationId}`;
 
 // Takes the tenant's next number; the row of its numbers stays locked until the commit, so that numbers have no gaps.
 const insertGeneration = statement<{ id: string }>(
@@ -69,12 +57,6 @@ export interface NewGeneration {
   waiter: string | null;
 }
 
-export interface CreatedGeneration {
-  generationId: string;
-  /** True when an earlier request with the same Idempotency-Key made it. */
-  replayed: boolean;
-}
-
 /** Refuses what the address alone says, without a request. @throws AppError validation_error */
 function checkImageUrl({ egress, signedUrls }: CreateServices, url: string): void {
   const own = signedUrls.read(url);
@@ -84,18 +66,17 @@ function checkImageUrl({ egress, signedUrls }: CreateServices, url: string): voi
 }
 
 /**
- * Creates a generation: its row, its reserved credits, the claim of its Idempotency-Key and the outbox entry that starts its
- * workflow commit together.
+ * Creates a generation, and reserves its credits.
  * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused, forbidden;
  *   service_unavailable where files have no addresses
  */
 export async function createGeneration(
   services: CreateServices,
   scope: Scope,
-  { request, imageUrl, idempotency: claim, waiter }: NewGeneration,
-): Promise<CreatedGeneration> {
-  const earlier = claim && (await findClaim(scope, claim));
-  if (earlier) return { generationId: earlier.resourceId, replayed: true };
+  { request, imageUrl, idempotency, waiter }: NewGeneration,
+): Promise<CreatedJob> {
+  const earlier = await generationJob.findEarlier(scope, idempotency);
+  if (earlier) return earlier;
 
   const { media } = services;
   const problems = problemsOf(request, media.models);
@@ -103,66 +84,34 @@ export async function createGeneration(
   const { environment } = scope.tenant;
   const { model } = mediaModelFor(media, environment, request);
   services.signedUrls.requireKey();
-  const { ms, reportsProgress, isInstant } = model.expectation(request);
+  const { ms, reportsProgress, isInstant: instant } = model.expectation(request);
 
   const id = newId();
+  const { kind } = request;
   const seed = chooseSeed(scope, request);
-  const { outcome, replayed } = await scope.transaction(
-    async (tx) => {
+  const claimed = imageUrl !== null && idempotency ? claimedKey(idempotency) : null;
+  const created = await generationJob.create(scope, {
+    id,
+    idempotency,
+    async insert(tx) {
       await enforceStorageLimit(tx);
-      const { kind } = request;
-      const reservation = { key: creditKey(id), operation: kind, amount: generationPrice(request) };
-      await reserveCredits(tx, {
-        ...reservation,
-        expiresInMs: reservationMs(services.generationPolicy.deadlineMs, kind),
-      });
-      if (imageUrl !== null) checkImageUrl(services, imageUrl);
       const values = [id, kind, JSON.stringify(request), seed, imageUrl, scope.correlationId];
       const progress = reportsProgress ? 0 : null;
-      const claimed = imageUrl !== null && claim ? { method: claim.method, path: claim.path, key: claim.key } : null;
       await tx.one(insertGeneration, ...values, Math.ceil(ms), progress, claimed && JSON.stringify(claimed));
-      await tx.enqueue('generation.start', id, { waiter, instant: isInstant } satisfies StartHint);
-      return { id };
     },
-    { claim, outcome: { id } },
-  );
-  if (!replayed) {
-    failPoint('generation.committed');
-    // While Temporal takes the workflow, the file is already being made: it is waited for in this process.
-    if (isInstant && services.temporal.startsEagerly(queues.generation)) {
-      model.begin?.({ id, request, image: null, seed, ageMs: 0 }, { tenantKey: scope.tenantKey });
-    }
+    credits: {
+      operation: kind,
+      amount: generationPrice(request),
+      deadlineMs: deadlineOf(services.generationPolicy.deadlineMs, kind),
+    },
+    check: () => imageUrl !== null && checkImageUrl(services, imageUrl),
+    hint: { waiter, instant },
+  });
+  // While Temporal takes the workflow, the file is already being made: it is waited for in this process.
+  if (!created.replayed && instant && services.temporal.startsEagerly(queues.generation)) {
+    model.begin?.({ id, request, image: null, seed, ageMs: 0 }, { tenantKey: scope.tenantKey });
   }
-  return { generationId: outcome.id, replayed };
-}
-
-const findPending = statement<{ kind: MediaKind; plan: PlanName }>(
-  'generation.pending_start',
-  `select g.kind, o.plan from generation g join organization o on o.id = g.organization_id
-    where g.organization_id = $1 and g.environment = $2 and g.id = $3
-      and g.status in (${generationStates.sql('processing')})`,
-);
-
-/** What the process that created a generation knows of it. */
-export interface StartHint {
-  /** Notification channel of the process that waits for the end. */
-  waiter: string | null;
-  instant: boolean;
-}
-
-/** Starts the workflow of a generation, unless it has ended. @param hint given right after the commit */
-export async function startPendingGeneration(
-  { temporal, generationPolicy: policy }: StudioWork,
-  scope: Scope,
-  generationId: string,
-  { waiter, instant }: StartHint = { waiter: null, instant: false },
-): Promise<void> {
-  const pending = await scope.one(findPending, generationId);
-  if (!pending) return;
-  const { tenant, correlationId } = scope;
-  const args = { ...tenant, correlationId, generationId, waiter, policy, ...(instant && { instant }) };
-  await startMakeGeneration(temporal, args, pending.kind, fairnessOf(tenant, pending.plan));
-  failPoint('generation.started');
+  return created;
 }
 
 /** The failure that a caller is told who waited for a generation. */

@@ -1,12 +1,10 @@
 import { defineFailPoints } from '../platform/fail-points.ts';
 
+/** Besides those of every job. */
 export const failPoint = defineFailPoints(
-  'generation.committed',
-  'generation.started',
   'generation.input_recorded',
   'generation.submitting',
   'generation.submitted',
   'generation.stored',
-  'generation.recorded',
   'generation.cancelled',
 );

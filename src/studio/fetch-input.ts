@@ -10,26 +10,24 @@ import type { TenantKey } from '../platform/tenant-key.ts';
 import { openWorkFolder } from '../platform/work-folder.ts';
 import { type GenerationRequest, pixelLimits, upscaledSize } from '../providers/core/media/requests.ts';
 import { examineImage } from '../providers/index.ts';
-import { fetchImage, imageLimits, imageRefused, type SignedUrls } from '../storage/index.ts';
-import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
+import { fetchImage, imageLimits, imageRefused } from '../storage/index.ts';
+import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { MemoryOpenCounter, type OpenCounter } from '../tenancy/index.ts';
+import type { EndServices } from './complete-generation.ts';
 import { deadlineOf } from './core/deadlines.ts';
 import { formatId } from './core/ids.ts';
 import type { GenerationImage } from './core/image.ts';
 import type { GenerationError } from './core/status.ts';
-import type { Ending, StopServices } from './end-generation.ts';
 import { failPoint } from './fail-points.ts';
 
-export interface InputServices extends StopServices {
+export interface InputServices extends EndServices {
   egress: Pick<Egress, 'request'>;
-  signedUrls: SignedUrls;
   renderings: BoundedWork;
   inputPlaces: InputPlaces;
-  generationPolicy: GenerationPolicy;
 }
 
 /** A generation whose image is still to be fetched. */
-export interface AwaitedInput extends Ending {
+export interface AwaitedInput extends JobRef {
   request: GenerationRequest;
   imageUrl: string;
   ageMs: number;
@@ -94,29 +92,28 @@ async function measure(renderings: BoundedWork, tenantKey: TenantKey, path: stri
 async function keep(
   services: InputServices,
   scope: Scope,
-  { request, ...ending }: AwaitedInput,
+  { request, id, waiter }: AwaitedInput,
   { path, ...facts }: Pick<GenerationImage, 'type' | 'width' | 'height'> & { path: string },
   signal: AbortSignal,
 ): Promise<GenerationImage | undefined> {
-  const { generationId } = ending;
   const stored = await services.files.store(scope, {
     kind: 'input',
     type: facts.type,
     maxBytes: imageLimits.bytes,
     signal,
     content: createReadStream(path),
-    title: formatId(request.kind, generationId),
+    title: formatId(request.kind, id),
   });
   const image = { file: stored.name, ...facts, sha256: stored.sha256.toString('hex') };
   const until = new Date(Date.now() + deadlineOf(services.generationPolicy.deadlineMs, request.kind) + keptLongerMs);
   const recorded = await scope.transaction(async (tx) => {
-    if (!(await tx.one(recordImage, generationId, JSON.stringify(image)))) return false;
+    if (!(await tx.one(recordImage, id, JSON.stringify(image)))) return false;
     await services.files.record(tx, stored, until);
-    await services.waiters.notifyRemote(tx, ending.generationId, ending.waiter);
+    await services.generationWaiters.notifyRemote(tx, id, waiter);
     return true;
   });
   failPoint('generation.input_recorded');
-  services.waiters.notifyLocal(generationId);
+  services.generationWaiters.notifyLocal(id);
   return recorded ? image : undefined;
 }
 

@@ -2,7 +2,7 @@ import type { Database } from '../platform/database.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { generationStates } from './core/status.ts';
-import { wakeMakeGeneration } from './generation-workflows.ts';
+import { wakeGeneration } from './wake-generation.ts';
 
 // Only where the answer to the submission was lost: the id is known in every other case.
 const findReported = statement<{ id: string }>(
@@ -23,5 +23,5 @@ export async function providerReported(
   upstreamId: string,
 ): Promise<void> {
   const found = await sqlOn(database.pool).one(findReported, [generationId, upstreamId]);
-  if (found) await wakeMakeGeneration(temporal, generationId);
+  if (found) await wakeGeneration(temporal, generationId);
 }

@@ -5,8 +5,8 @@ import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
 import { generationStates } from './core/status.ts';
-import { wakeMakeGeneration } from './generation-workflows.ts';
 import type { GenerationDetail } from './generations.ts';
+import { wakeGeneration } from './wake-generation.ts';
 
 // Decides among processes, and against what the workflow asked meanwhile.
 const claimQuestion = statement<{ id: string }>(
@@ -64,6 +64,6 @@ export class GenerationWatch {
   async #ask(scope: Scope, id: string): Promise<void> {
     const { temporal, generationPolicy } = this.#options;
     const claimed = await scope.one(claimQuestion, id, generationPolicy.watchedEveryMs);
-    if (claimed) await wakeMakeGeneration(temporal, id);
+    if (claimed) await wakeGeneration(temporal, id);
   }
 }

@@ -1,3 +1,4 @@
+import type { CreatedJob } from '../jobs/index.ts';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../platform/bounded-work/task.ts';
 import { unavailable } from '../platform/errors.ts';
@@ -5,7 +6,7 @@ import type { Scope } from '../platform/scope.ts';
 import type { AudioFormat } from '../providers/core/speech/audio-format.ts';
 import { examineAudio } from '../providers/index.ts';
 import type { Files, Spooled } from '../storage/index.ts';
-import { type CreatedCall, type CreateServices, createCall, type NewCall } from './create-call.ts';
+import { type CreateServices, createCall, type NewCall } from './create-call.ts';
 import { refused } from './errors.ts';
 import { failPoint } from './fail-points.ts';
 
@@ -64,7 +65,7 @@ export async function createTranscription(
   scope: Scope,
   recording: Spooled,
   call: Omit<NewCall, 'kind' | 'file' | 'also'>,
-): Promise<CreatedCall> {
+): Promise<CreatedJob> {
   const { files } = services;
   const stored = await files.keep(scope, recording, { kind: 'recording', type: 'bin', title: 'recording' });
   failPoint('voice.stored');

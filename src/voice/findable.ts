@@ -1,16 +1,11 @@
-import type { FindableRows } from '../platform/findable.ts';
-import { voiceCallWorkflowId } from '../temporal/contracts/voice.ts';
-import { creditKey } from './end-call.ts';
+import { findableJob } from '../jobs/core/findable.ts';
+import { voiceContract } from '../temporal/contracts/voice.ts';
 
 /** What operators find of speech and transcriptions, for a day. */
-export const findableCalls: FindableRows = {
+export const findableCalls = findableJob(voiceContract, {
   kind: 'call',
   table: 'voice_call',
-  state: 'r.status',
-  reason: `(r.error->>'code') || ': ' || (r.error->>'message')`,
   facts: `jsonb_build_object(
     'type', r.kind, 'price', r.price, 'file', r.file, 'submittedAt', r.submitted_at,
     'createdAt', r.created_at, 'finishedAt', r.finished_at)`,
-  workflowId: voiceCallWorkflowId,
-  creditKey,
-};
+});

@@ -6,17 +6,17 @@ import { statement } from '../platform/sql.ts';
 import { openWorkFolder } from '../platform/work-folder.ts';
 import type { Call, SpeechRequest, VoiceRegistry } from '../providers/index.ts';
 import { type Files, StorageFailure } from '../storage/index.ts';
-import type { VoiceCallEnd, VoiceCallPolicy } from '../temporal/contracts/voice.ts';
+import type { JobEnd, JobRef } from '../temporal/contracts/jobs.ts';
+import { completeCall, type EndServices, type Made } from './complete-call.ts';
 import { type VoiceCallError, voiceCallStates } from './core/status.ts';
-import { completeCall, type Ending, type EndServices, type Made, stopCall } from './end-call.ts';
 import type { VoiceKind } from './entities.ts';
 import { failPoint } from './fail-points.ts';
+import { timedOut, voiceJob } from './job.ts';
 import { type TranscriptionRequest, voiceContents } from './sealed-call.ts';
 
 export interface PerformServices extends EndServices {
   files: Pick<Files, 'store' | 'record' | 'remove' | 'copyTo'>;
   voices: VoiceRegistry;
-  voicePolicy: VoiceCallPolicy;
 }
 
 export interface Attempt {
@@ -39,19 +39,6 @@ const findOpen = statement<OpenCall>(
     where organization_id = $1 and environment = $2 and id = $3 and status in (${voiceCallStates.sql('processing')})`,
 );
 
-const markSubmitted = statement<{ id: string }>(
-  'voice.mark_submitted',
-  `update voice_call set submitted_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and submitted_at is null and status = 'processing'
-   returning id`,
-);
-
-const unmarkSubmitted = statement<{ id: string }>(
-  'voice.unmark_submitted',
-  'update voice_call set submitted_at = null where organization_id = $1 and environment = $2 and id = $3 returning id',
-);
-
-const timedOut: VoiceCallError = { code: 'timeout', message: 'The provider did not answer in time.' };
 const lost: VoiceCallError = {
   code: 'provider_error',
   message: "The provider's answer was lost. It may charge for each attempt, so the request is not repeated.",
@@ -115,15 +102,15 @@ async function transcribe(
 export async function performCall(
   services: PerformServices,
   scope: Scope,
-  ending: Ending,
+  ref: JobRef,
   { attempt, signal }: Attempt,
-): Promise<VoiceCallEnd> {
+): Promise<JobEnd> {
   const { voices, voicePolicy: policy } = services;
-  const { callId } = ending;
-  const open = await scope.one(findOpen, callId);
+  const { id } = ref;
+  const open = await scope.one(findOpen, id);
   if (!open) return { kind: 'ended' };
-  const fail = async (error: VoiceCallError): Promise<VoiceCallEnd> => {
-    await stopCall(services, scope, ending, error);
+  const fail = async (error: VoiceCallError): Promise<JobEnd> => {
+    await voiceJob.stopWith(services, scope, ref, error);
     return { kind: 'failed', code: error.code };
   };
   const leftMs = Math.ceil(policy.deadlineMs - open.ageMs);
@@ -133,15 +120,15 @@ export async function performCall(
   const call = { tenantKey: scope.tenantKey, attempt, signal: AbortSignal.any([signal, limit]) };
 
   const repeatable = voices.isRepeatable(environment);
-  if (!repeatable && !(await scope.one(markSubmitted, callId))) return fail(lost);
+  if (!repeatable && !(await voiceJob.markSubmitted(scope, id))) return fail(lost);
   failPoint('voice.submitting');
   try {
-    const request = voiceContents(services.sealer, scope).open(callId, 'request', open.request);
+    const request = voiceContents(services.sealer, scope).open(id, 'request', open.request);
     const made =
       open.kind === 'tts'
         ? await speak(services, scope, request as SpeechRequest, call)
         : await transcribe(services, scope, { request: request as TranscriptionRequest, file: open.file! }, call);
-    await completeCall(services, scope, ending, made);
+    await completeCall(services, scope, ref, made);
     return { kind: 'ended' };
   } catch (error) {
     signal.throwIfAborted();
@@ -149,7 +136,7 @@ export async function performCall(
     const mayRepeat = attempt < policy.retry.maximumAttempts;
     if (error instanceof ProviderFailure) {
       if (!error.retryable || !mayRepeat) return await fail({ code: codeOf(error), message: error.message });
-      if (!repeatable) await scope.one(unmarkSubmitted, callId);
+      if (!repeatable) await voiceJob.unmarkSubmitted(scope, id);
     }
     // A full disk stays full for longer than a caller waits.
     if (error instanceof StorageFailure && (!repeatable || !mayRepeat || error.reason !== 'unavailable')) {

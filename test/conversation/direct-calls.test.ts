@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { stopMessage } from '../../src/conversation/end-message.ts';
+import { messageJob } from '../../src/conversation/job.ts';
 import { answerOf } from '../../src/conversation/messages.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { ProviderFailure } from '../../src/platform/provider-failure.ts';
 import { Scope } from '../../src/platform/scope.ts';
-import { messageWorkflowId } from '../../src/temporal/contracts/conversation.ts';
+import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { startFakeGoogle } from '../fakes/google.ts';
@@ -137,7 +137,7 @@ describe('a message whose model is asked by the process that took it', () => {
       asksFirst: true,
       deadlineMs: 20_000,
     });
-    await stopMessage(turn.services, scope, { turnId: turn.turnId, waiter: null }, null);
+    await messageJob.stop(turn.services, scope, { id: turn.turnId, waiter: null }, 'cancelled');
     await turn.settled();
     expect([aborted, (await turn.find()).status]).toEqual([true, 'cancelled']);
   });
@@ -159,7 +159,7 @@ describe('a message whose model is asked by the process that took it', () => {
 describe('a process that does the work too', () => {
   const stateOf = async (id: string) => {
     const connection = await Connection.connect({ address: runningServers().temporalAddress });
-    const handle = new Client({ connection }).workflow.getHandle(messageWorkflowId(id));
+    const handle = new Client({ connection }).workflow.getHandle(jobWorkflowId('turn', id));
     const state = await handle.describe().then(
       ({ status }) => status.name,
       () => 'missing',

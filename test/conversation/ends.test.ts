@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { messageJob } from '../../src/conversation/job.ts';
 import { answerOf, findMessage } from '../../src/conversation/messages.ts';
-import { endOverdueMessages, forgetMessages } from '../../src/conversation/overdue.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { openProduct, type Product } from '../product.ts';
@@ -105,20 +105,21 @@ test('a call that began before and did not end is not made again, and its end is
 
 test('a message that nobody works on fails a minute after its time, and is forgotten after a day', async () => {
   const turn = await open({ reply: (_, { signal }) => never(signal) });
-  const { database, messagePolicy } = turn.services;
+  const { services } = turn;
+  const { database } = services;
   const age = (hours: number) =>
     database.pool.query(
       'update conversation_message set created_at = created_at - make_interval(hours => $2) where id = $1',
       [turn.turnId, hours],
     );
   const { held } = await credits();
-  expect(await endOverdueMessages(turn.services, messagePolicy.deadlineMs, 10)).toBe(0);
+  expect(await messageJob.stopOverdue(services, 10)).toBe(0);
   await age(1);
-  expect(await endOverdueMessages(turn.services, messagePolicy.deadlineMs, 10)).toBeGreaterThan(0);
+  expect(await messageJob.stopOverdue(services, 10)).toBeGreaterThan(0);
   expect([(await turn.find()).status, (await credits()).held < held]).toEqual(['failed', true]);
-  await forgetMessages(database, 100);
+  await messageJob.forgetOld(database, 100);
   expect(await turn.find()).toBeDefined();
   await age(24);
-  expect(await forgetMessages(database, 100)).toBe(1);
+  expect(await messageJob.forgetOld(database, 100)).toBe(1);
   expect(await findMessage(turn.services.sealer, scope, turn.turnId)).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { messageWorkflowId } from '../../src/temporal/contracts/conversation.ts';
+import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { googleError } from '../fakes/google.ts';
@@ -100,7 +100,7 @@ async function cancelNewest(): Promise<string> {
   const { rows } = await product.database.pool.query(
     'select id from conversation_message order by created_at desc limit 1',
   );
-  const handle = new Client({ connection }).workflow.getHandle(messageWorkflowId(rows[0].id));
+  const handle = new Client({ connection }).workflow.getHandle(jobWorkflowId('turn', rows[0].id));
   const metadata = await handle.query<{ currentDetails: string }, []>('__temporal_workflow_metadata');
   await handle.cancel();
   await connection.close();
@@ -253,7 +253,7 @@ test('one that an operator terminates fails, and is not charged', async () => {
   await until('the model is asked', async () => gemini().journal.length === 1);
   const connection = await Connection.connect({ address: runningServers().temporalAddress });
   const { rows } = await product.database.pool.query(`select id from conversation_message where status = 'processing'`);
-  await new Client({ connection }).workflow.getHandle(messageWorkflowId(rows[0].id)).terminate();
+  await new Client({ connection }).workflow.getHandle(jobWorkflowId('turn', rows[0].id)).terminate();
   await connection.close();
   const { status, body } = await waiting;
   expect([status, body.error]).toEqual([500, 'The message was terminated by an operator.']);

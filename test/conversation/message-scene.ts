@@ -1,9 +1,9 @@
 import { askModel } from '../../src/conversation/ask-model.ts';
 import { callTool } from '../../src/conversation/call-tool.ts';
 import { createMessage } from '../../src/conversation/create-message.ts';
-import { DirectCalls } from '../../src/conversation/direct-calls.ts';
 import { MessageEvents } from '../../src/conversation/message-events.ts';
 import { findMessage } from '../../src/conversation/messages.ts';
+import { DirectWork } from '../../src/jobs/index.ts';
 import { Background } from '../../src/platform/background.ts';
 import { Sealer } from '../../src/platform/crypto.ts';
 import { newId } from '../../src/platform/ids.ts';
@@ -24,7 +24,7 @@ export const tool: DeclaredTool = {
   idempotent: false,
 };
 const log = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Log;
-export const directCalls = new DirectCalls({
+export const directCalls = new DirectWork<never>({
   ofOrganization: 2,
   ofProcess: 3,
   leaseMs: 3_000,
@@ -69,7 +69,7 @@ export async function openMessage(
       call: (_: unknown, __: unknown, signal: AbortSignal) => use(signal),
     } as never,
   };
-  const { turnId } = await createMessage(services, scope, {
+  const { id: turnId } = await createMessage(services, scope, {
     id: newId(),
     kind: 'chat',
     plan: 'team',
@@ -78,7 +78,7 @@ export async function openMessage(
     waiter: 'somebody',
     request: { messages: [{ role: 'user', content: 'Hello' }], servers },
   });
-  const ending = { turnId, waiter: null };
+  const ending = { id: turnId, waiter: null };
   const { signal } = new AbortController();
   return {
     services,

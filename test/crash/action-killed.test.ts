@@ -98,29 +98,6 @@ test('access that the provider took away is told as such, and is there again onc
   expect((await create()).status).toBe(200);
 });
 
-// Each with what the retry is answered, and how often the provider is asked in all.
-test.each([
-  // Nothing was sent, so that it is done.
-  ['action.committed', 200, 1],
-  ['action.submitting', 200, 1],
-  ['action.answered', 502, 1],
-  ['action.recorded', 200, 1],
-])('killed at %s: the key has the answer %i, and the provider was asked %i times', async (at, status, times) => {
-  const [before, key, email] = [asked(), { 'idempotency-key': at }, `${at}@example.com`];
-  await process.arm(at);
-  await expect(create(key, email)).rejects.toThrow();
-  process = await successorOf(process, product, roles);
-  // Asked in the database: each request counts in the limit of the minute.
-  await until('the action has ended', async () => {
-    const { rows } = await product.database.pool.query(`select from integration_action where status = 'processing'`);
-    return rows.length === 0;
-  });
-  const answer = await create(key, email);
-  expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([status, 'true']);
-  if (status === 502) expect(answer.body.error).toMatchObject(unknown);
-  expect(asked() - before).toBe(times);
-});
-
 const unknownActions = async () => {
   const { rows } = await product.database.pool.query(
     `select count(*)::int as count from integration_action where status = 'unknown'`,

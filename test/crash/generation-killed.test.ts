@@ -47,26 +47,6 @@ async function state() {
   return { balance, reserved, total, files: rows[0].files };
 }
 
-test.each(['generation.committed', 'generation.started', 'generation.stored', 'generation.recorded'])(
-  'killed at %s: one picture is made and paid once, and the retry gets it',
-  async (at) => {
-    const before = await state();
-    const asked = { prompt: `A lighthouse, ${at}` };
-    const once = { 'idempotency-key': at };
-    await process.arm(at);
-    await expect(client().post('/api/studio/generate', asked, once)).rejects.toThrow();
-    process = await successorOf(process, product, roles);
-    // Before anybody asks again: the generation does not need its client.
-    const after = { ...before, balance: before.balance - 1, total: before.total + 1, files: before.files + 1 };
-    await until('it is completed', async () => (await state()).total === after.total);
-    expect(await state()).toEqual(after);
-    const retry = await client().post('/api/studio/generate', asked, once);
-    expect(retry).toMatchObject({ status: 200, body: { data: { prompt: asked.prompt, creditsUsed: 1 } } });
-    expect(retry.headers.get('idempotent-replayed')).toBe('true');
-    expect(await state()).toEqual(after);
-  },
-);
-
 test.each(['file.stored', 'generation.input_recorded'])(
   'killed at %s, when its image is fetched: it is enlarged and paid once, and the image is not kept',
   async (at) => {

@@ -21,7 +21,8 @@ export interface HubSpotScene {
   close(): Promise<void>;
 }
 
-export async function openHubSpotScene(roles: RoleName[]): Promise<HubSpotScene> {
+/** @param more environment of its processes */
+export async function openHubSpotScene(roles: RoleName[], more: Record<string, string> = {}): Promise<HubSpotScene> {
   const hubspot = await startFakeHubSpot();
   const env = {
     ...secrets,
@@ -29,6 +30,7 @@ export async function openHubSpotScene(roles: RoleName[]): Promise<HubSpotScene>
     HUBSPOT_CLIENT_SECRET: hubspot.clientSecret,
     HUBSPOT_LOGIN_BASE_URL: hubspot.origin,
     HUBSPOT_BASE_URL: hubspot.origin,
+    ...more,
   };
   const product = await openProduct({ entryPoint: soonerNoticed, env });
   const [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];

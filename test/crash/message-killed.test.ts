@@ -62,17 +62,6 @@ async function replyOf(at: string, content: string, servers: string[] = []) {
   return answer;
 }
 
-test.each(['turn.committed', 'turn.started', 'turn.asked', 'turn.recorded'])(
-  'killed at %s: the reply is charged once, and kept for the retry',
-  async (at) => {
-    const before = await state();
-    await killedAt(at, `Hello, ${at}`);
-    const { status, body } = await replyOf(at, `Hello, ${at}`);
-    expect([status, body.data.content]).toEqual([200, expect.stringContaining(`Hello, ${at}`)]);
-    expect(await state()).toEqual({ ...before, balance: before.balance - 1 });
-  },
-);
-
 // A message of a live key is asked about by the process that takes it.
 test.each([
   ['turn.committed', 0],

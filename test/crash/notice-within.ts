@@ -1,6 +1,6 @@
 import { WorkflowClient } from '@temporalio/client';
 import { Worker, type WorkerOptions } from '@temporalio/worker';
-import { defaultDirectCallPolicy } from '../../src/conversation/direct-calls.ts';
+import { defaultDirectWorkPolicy } from '../../src/jobs/index.ts';
 import { defaultRunPolicy } from '../../src/temporal/contracts/automation.ts';
 import { defaultCalendarPolicy } from '../../src/temporal/contracts/calendars.ts';
 import { defaultMessagePolicy } from '../../src/temporal/contracts/conversation.ts';
@@ -29,7 +29,7 @@ const policies = [
  */
 export function noticeWithin(ms: number): void {
   for (const policy of policies) policy.heartbeatTimeoutMs = ms;
-  Object.assign(defaultDirectCallPolicy, { leaseMs: ms, renewEveryMs: ms / 3 });
+  Object.assign(defaultDirectWorkPolicy, { leaseMs: ms, renewEveryMs: ms / 3 });
   Object.assign(defaultGenerationPolicy, { heartbeatTimeoutMs: ms, instantMs: 3_000 });
   Object.assign(defaultActionPolicy, { attemptMs: 3_000, graceMs: 1_000 });
 

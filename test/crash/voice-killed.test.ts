@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import { voiceCallWorkflowId } from '../../src/temporal/contracts/voice.ts';
+import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import type { RoleName } from '../../workers/roles.ts';
 import { apiClient } from '../api-client.ts';
 import { type FakeAudio, startFakeAudio } from '../fakes/openai-audio.ts';
@@ -60,33 +60,6 @@ test('a provider that fails is asked again only where it did no work, and is pai
   expect(fake.journal.at(-1)!.body).toMatchObject({ voice: 'jane', input: 'Hello.', response_format: 'mp3' });
 });
 
-// Each with what the retry is answered, and how often the provider is asked in all.
-test.each([
-  ['voice.committed', 200, 1],
-  ['voice.submitting', 500, 0],
-  ['voice.answered', 500, 1],
-  ['voice.speech_stored', 500, 1],
-  ['voice.recorded', 200, 1],
-])('killed at %s: speech is answered %i for its key, the provider asked %i times', async (at, status, times) => {
-  const [before, asked] = [await credits(), fake.journal.length];
-  const key = { 'idempotency-key': at };
-  const speak = () => voice().speak({ text: `Hello, ${at}` }, key);
-  await process.arm(at);
-  await expect(speak()).rejects.toThrow();
-  process = await successorOf(process, product, roles);
-  // Asked in the database: each request counts in the limit of the minute.
-  await until('the call has ended', async () => {
-    const { rows } = await product.database.pool.query(`select from voice_call where status = 'processing'`);
-    return rows.length === 0;
-  });
-  const answer = await speak();
-  expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([status, 'true']);
-  if (status === 500) expect(await answer.json()).toEqual(failed);
-  else expect(Buffer.from(await answer.arrayBuffer()).length).toBeGreaterThan(1_000);
-  expect(fake.journal.length - asked).toBe(times);
-  expect(await credits()).toEqual({ balance: before.balance - (status === 200 ? 1 : 0), reserved: 0 });
-});
-
 test('killed when a recording is stored: the request begins anew, and is paid once', async () => {
   const before = await credits();
   const transcribe = () => voice().transcribe(formOf(silence(2)), { 'idempotency-key': 'recording' });
@@ -113,7 +86,7 @@ describe('an operator of Temporal who ends a voice call', () => {
       const { pool } = product.database;
       const { rows } = await pool.query(`select id, file from voice_call where status = 'processing'`);
       const connection = await Connection.connect({ address: runningServers().temporalAddress });
-      await end(new Client({ connection }).workflow.getHandle(voiceCallWorkflowId(rows[0].id)));
+      await end(new Client({ connection }).workflow.getHandle(jobWorkflowId('voice', rows[0].id)));
       await connection.close();
       const answer = await waiting;
       expect([rows.length, answer.status]).toEqual([1, 500]);

@@ -1,5 +1,5 @@
 import type { Database } from '../../src/platform/database.ts';
-import { messageWorkflowId } from '../../src/temporal/contracts/conversation.ts';
+import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import type { ApiClient } from '../api-client.ts';
 import { cancelUnderWay } from './cancel-under-way.ts';
 
@@ -19,7 +19,7 @@ export async function recordTurns(
 ): Promise<void> {
   const newest = async () => {
     const { rows } = await pool.query('select id from conversation_message order by created_at desc, id desc limit 1');
-    return messageWorkflowId(rows[0].id);
+    return jobWorkflowId('turn', rows[0].id);
   };
   const say = (content: string, mcpServers: string[] = []) =>
     api.post('/api/chat', { messages: [{ role: 'user', content }], mcpServers });
@@ -33,7 +33,7 @@ export async function recordTurns(
   await record('with-tools', fourCalls.join(' '), ['memory']);
   const underWay = async () => {
     const { rows } = await pool.query(`select id from conversation_message where status = 'processing'`);
-    return rows[0] && messageWorkflowId(rows[0].id);
+    return rows[0] && jobWorkflowId('turn', rows[0].id);
   };
   await keep('takeTurn/cancelled', await cancelUnderWay(say('sandbox:slow=600 Hello'), underWay, cancel));
 }

@@ -18,8 +18,9 @@ import { automationLimits } from '../../src/automation/core/limits.ts';
 import { generationIds, videoIds } from '../../src/studio/core/ids.ts';
 import { purgeWorkflowId, runWorkflowId, scheduleId } from '../../src/temporal/contracts/automation.ts';
 import { housekeepingWorkflows } from '../../src/temporal/contracts/housekeeping.ts';
+import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import { queues, taskQueueName } from '../../src/temporal/contracts/queues.ts';
-import { generationMessages, generationWorkflowId } from '../../src/temporal/contracts/studio.ts';
+import { generationMessages } from '../../src/temporal/contracts/studio.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import setUp from '../global-setup.ts';
 import tearDown from '../global-teardown.ts';
@@ -145,7 +146,7 @@ async function record(): Promise<void> {
   const generation = async (prompt: string) => {
     const { body } = await api.post('/api/studio/generate', { prompt });
     const id = body.success ? body.data.id : body.error.details.generationId;
-    return generationWorkflowId(generationIds.parse(id)!);
+    return jobWorkflowId('generation', generationIds.parse(id)!);
   };
   // `an-image` stands for those that were started before there were instant ones.
   await keep('makeGeneration/an-instant-image', await generation('A lighthouse'));
@@ -166,7 +167,7 @@ async function record(): Promise<void> {
   await next('works');
   await keep(
     'makeGeneration/an-instant-image-later',
-    generationWorkflowId(generationIds.parse((await made).body.data.id)!),
+    jobWorkflowId('generation', generationIds.parse((await made).body.data.id)!),
   );
   await broken.close();
   await keep('makeGeneration/waits-and-retries', await generation('sandbox:slow=0.5 sandbox:overloaded'));
@@ -175,7 +176,7 @@ async function record(): Promise<void> {
   /** A video whose workflow waits for its provider. */
   const waitingVideo = async (prompt: string) => {
     const { id } = (await api.post('/api/studio/generate-video', { prompt })).body.data;
-    const workflowId = generationWorkflowId(videoIds.parse(id)!);
+    const workflowId = jobWorkflowId('generation', videoIds.parse(id)!);
     const waits = async () => {
       const { events } = await workflow.getHandle(workflowId).fetchHistory();
       return events?.some(({ timerStartedEventAttributes }) => timerStartedEventAttributes);

@@ -11,9 +11,8 @@ import { mediaModels } from '../../src/providers/core/media/models.ts';
 import type { VideoRequest } from '../../src/providers/core/media/requests.ts';
 import { type MediaModel, type MediaStatus, SubmissionLost } from '../../src/providers/media-ports.ts';
 import { type AdvanceServices, advanceGeneration } from '../../src/studio/advance-generation.ts';
-import { creditKey } from '../../src/studio/create-generation.ts';
-import { stopGeneration } from '../../src/studio/end-generation.ts';
 import { getVideo } from '../../src/studio/generations.ts';
+import { generationJob } from '../../src/studio/job.ts';
 import { providerReported } from '../../src/studio/provider-report.ts';
 import { GenerationWatch } from '../../src/studio/watch-generation.ts';
 import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts';
@@ -89,16 +88,16 @@ beforeEach(async () => {
   provider = new Provider();
   id = randomUUID();
   services = {
-    waiters: new Waiters('generation'),
+    generationWaiters: new Waiters('generation'),
     media: { models: mediaModels, mediaModel: () => provider },
     generationPolicy: defaultGenerationPolicy,
   } as unknown as AdvanceServices;
   const rest = { operation: 'video', amount: 25, expiresInMs: 3_600_000 } as const;
-  await reserveCredits(scope, { key: creditKey(id), ...rest });
+  await reserveCredits(scope, { key: generationJob.creditKey(id), ...rest });
   await scope.rows(insert, id, JSON.stringify(request));
 });
 
-const ending = () => ({ generationId: id, waiter: null });
+const ending = () => ({ id, waiter: null });
 const advance = (attempt = 1) =>
   advanceGeneration(services, scope, ending(), {
     attempt,
@@ -106,7 +105,7 @@ const advance = (attempt = 1) =>
     withoutFile: 0,
     signal: new AbortController().signal,
   });
-const hold = async () => (await scope.rows(held, creditKey(id))).length;
+const hold = async () => (await scope.rows(held, generationJob.creditKey(id))).length;
 const held = statement(
   'test.hold',
   'select from credit_hold where organization_id = $1 and environment = $2 and key = $3',
@@ -156,7 +155,7 @@ test('a job that is watched is asked about at once, and not more often than ever
   const crowd = watching();
   crowd.seen(scope, { ...stale, id: randomUUID() });
   expect([await see(crowd), await see(watching())]).toEqual([1, 2]);
-  await stopGeneration(services, scope, ending(), null);
+  await generationJob.stop(services, scope, ending(), 'cancelled');
   await scope.rows(ageQuestion, id, 6);
   watching().seen(scope, stale);
   await background.settled();
@@ -219,7 +218,7 @@ describe('a job that the provider', () => {
 
   test('is about to take is cancelled there, when it was cancelled here meanwhile', async () => {
     provider.submission = async () => {
-      await stopGeneration(services, scope, ending(), null);
+      await generationJob.stop(services, scope, ending(), 'cancelled');
       return 'upstream-5';
     };
     expect(await advance()).toEqual({ kind: 'ended' });

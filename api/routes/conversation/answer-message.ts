@@ -1,12 +1,12 @@
 import { createMessage } from '../../../src/conversation/create-message.ts';
 import type { MessageKind } from '../../../src/conversation/entities.ts';
-import { answerOf, findMessage, messageDeleted, type Turn } from '../../../src/conversation/messages.ts';
+import { answerOf, findMessage, type Turn } from '../../../src/conversation/messages.ts';
 import { ReplyReader } from '../../../src/conversation/read-reply.ts';
 import type { MessageRequest } from '../../../src/conversation/sealed-message.ts';
-import { requestInProgress } from '../../../src/platform/idempotency.ts';
+import { requestInProgress, resourceDeleted } from '../../../src/platform/idempotency.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import type { Services } from '../../../src/services.ts';
-import { lingerMs, notYetThere, refusalOf } from '../../awaited-answer.ts';
+import { lingerMs, notReady, refusalOf } from '../../await-job.ts';
 import type { ApiContext } from '../../context.ts';
 import { success } from '../../envelopes.ts';
 import { markReplayed, readIdempotency } from '../../idempotency.ts';
@@ -44,7 +44,7 @@ export async function takeTurn(c: ApiContext, services: Services, asked: Message
   let isStreaming = false;
   try {
     const waiter = services.messageEvents.channel;
-    const { turnId, replayed } = await createMessage(services, scope, {
+    const { id: turnId, replayed } = await createMessage(services, scope, {
       id,
       plan: c.get('caller').plan,
       ...asked,
@@ -53,7 +53,7 @@ export async function takeTurn(c: ApiContext, services: Services, asked: Message
     });
     if (replayed) {
       const earlier = await findMessage(services.sealer, scope, turnId);
-      if (!earlier) throw messageDeleted();
+      if (!earlier) throw resourceDeleted();
       if (earlier.status === 'processing') throw requestInProgress();
       markReplayed(c, true);
       if (!streams) return answerWhole(c, earlier);
@@ -67,7 +67,7 @@ export async function takeTurn(c: ApiContext, services: Services, asked: Message
       const refusal = await refusalOf(open, 'reply');
       if (refusal) throw refusal;
       if (!streams || (turn && isRefused(turn))) {
-        if (!turn) throw notYetThere('reply');
+        if (!turn) throw notReady('reply');
         return answerWhole(c, turn);
       }
     }

@@ -1,9 +1,10 @@
 import { streamSSE } from 'hono/streaming';
-import { interruptMessage } from '../../../src/conversation/end-message.ts';
+import { interruptMessage } from '../../../src/conversation/complete-message.ts';
 import { messageFailed } from '../../../src/conversation/errors.ts';
-import { answerOf, messageDeleted, type Turn } from '../../../src/conversation/messages.ts';
+import { answerOf, type Turn } from '../../../src/conversation/messages.ts';
 import type { ReplyEvent, ReplyReader } from '../../../src/conversation/read-reply.ts';
 import { AppError } from '../../../src/platform/errors.ts';
+import { resourceDeleted } from '../../../src/platform/idempotency.ts';
 import type { Scope } from '../../../src/platform/scope.ts';
 import type { Services } from '../../../src/services.ts';
 import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
@@ -29,7 +30,7 @@ const failureMessage = (failure: AppError): Message => ({
 /** The last message of a stream. */
 function endMessage(turn: Turn | undefined): Message {
   try {
-    if (!turn) throw messageDeleted();
+    if (!turn) throw resourceDeleted();
     const answered = answerOf(turn)!;
     return { event: 'reply', data: { ...replyRecord(answered), creditsUsed: answered.credits } };
   } catch (failure) {

@@ -1,6 +1,5 @@
-import { readPatiently } from '../../../src/platform/database-errors.ts';
 import { type AppError, invalid } from '../../../src/platform/errors.ts';
-import { type IdempotencyClaim, requestInProgress } from '../../../src/platform/idempotency.ts';
+import type { IdempotencyClaim } from '../../../src/platform/idempotency.ts';
 import type { Scope } from '../../../src/platform/scope.ts';
 import type { GenerationRequest } from '../../../src/providers/core/media/requests.ts';
 import type { Services } from '../../../src/services.ts';
@@ -9,6 +8,7 @@ import type { GenerationError } from '../../../src/studio/core/status.ts';
 import { createGeneration, generationFailed } from '../../../src/studio/create-generation.ts';
 import { type GenerationDetail, getGeneration } from '../../../src/studio/generations.ts';
 import type { Caller } from '../../../src/tenancy/caller.ts';
+import { waitForJob } from '../../await-job.ts';
 
 export interface GenerateCall {
   caller: Caller;
@@ -24,16 +24,6 @@ export type GenerateAnswer = { replayed: boolean } & (
   | { kind: 'unfinished'; id: string }
   | { kind: 'failed'; failure: AppError }
 );
-
-/** The generation once there is something to answer. */
-async function findOnce(
-  scope: Scope,
-  id: string,
-  isDecided: (generation: GenerationDetail) => boolean,
-): Promise<GenerationDetail | undefined> {
-  const generation = await readPatiently(() => getGeneration(scope, id), undefined);
-  return generation && isDecided(generation) ? generation : undefined;
-}
 
 /** What its caller is told of a generation that failed or was cancelled. A fault of the request is refused as such. */
 function failureOf({ id, request, error }: GenerationDetail): AppError {
@@ -63,12 +53,16 @@ async function createAndWait(
       idempotency,
       waiter: waiters.channel,
     });
-    const { generationId: id, replayed } = created;
-    const look = () => findOnce(scope, id, isDecided);
-    const found = replayed ? await look() : await waiters.wait(id, look, env.SYNC_WAIT_SECONDS * 1000, open.signal);
-    const refusal = await open.refusal();
-    if (refusal) throw refusal;
-    if (found === undefined && replayed) throw requestInProgress();
+    const { id, replayed } = created;
+    const found = await waitForJob(created, {
+      open,
+      waiters,
+      withinMs: env.SYNC_WAIT_SECONDS * 1000,
+      find: () => getGeneration(scope, id),
+      isDecided,
+      // When this process drains, the answer says that the generation continues.
+      refusal: () => open.refusal(),
+    });
     return { id, replayed, found };
   } finally {
     open.close();
@@ -99,7 +93,7 @@ export async function startVideo(
 ): Promise<{ replayed: boolean; video: GenerationDetail }> {
   if (call.imageUrl === null) {
     const created = await createGeneration(services, scope, { ...call, waiter: null });
-    return { replayed: created.replayed, video: await getGeneration(scope, created.generationId) };
+    return { replayed: created.replayed, video: await getGeneration(scope, created.id) };
   }
   const { id, replayed, found } = await createAndWait(services, scope, call, ({ awaitsImage }) => !awaitsImage);
   const video = found ?? (await getGeneration(scope, id));

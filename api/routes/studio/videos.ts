@@ -120,8 +120,7 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(videoRecord(video, sign)), 200);
   });
   routes.openapi(cancel, async (c) => {
-    const cancelling = { files: services.files, waiters: services.generationWaiters };
-    const video = await cancelVideo(cancelling, c.get('scope'), c.req.valid('param').id);
+    const video = await cancelVideo(services, c.get('scope'), c.req.valid('param').id);
     return c.json(success(videoRecord(video, sign)), 200);
   });
   return routes;

@@ -3,8 +3,9 @@ import { createMiddleware } from 'hono/factory';
 import { unavailable } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
 import { voiceLimits } from '../../../src/voice/core/limits.ts';
-import { createCall, findEarlier } from '../../../src/voice/create-call.ts';
+import { createCall } from '../../../src/voice/create-call.ts';
 import { callGone } from '../../../src/voice/errors.ts';
+import { voiceJob } from '../../../src/voice/job.ts';
 import { requireVoice } from '../../../src/voice/require-voice.ts';
 import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
@@ -81,7 +82,7 @@ export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const idempotency = readIdempotency(c);
     const open = await services.openRequests.open(caller, 'waitingRequests');
     try {
-      let created = await findEarlier(scope, idempotency);
+      let created = await voiceJob.findEarlier(scope, idempotency);
       if (!created) {
         requireVoice(services, scope);
         created = await createCall(services, scope, {

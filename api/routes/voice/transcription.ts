@@ -1,14 +1,15 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { CreatedJob } from '../../../src/jobs/index.ts';
 import type { Scope } from '../../../src/platform/scope.ts';
 import type { Services } from '../../../src/services.ts';
 import { enforceStorageLimit } from '../../../src/storage/storage-limit.ts';
 import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
 import { voiceLimits } from '../../../src/voice/core/limits.ts';
 import { transcriptionPrice } from '../../../src/voice/core/prices.ts';
-import { type CreatedCall, findEarlier } from '../../../src/voice/create-call.ts';
 import { createTranscription, examineRecording, languageOf } from '../../../src/voice/create-transcription.ts';
+import { voiceJob } from '../../../src/voice/job.ts';
 import { requireVoice } from '../../../src/voice/require-voice.ts';
-import { refusalOf } from '../../awaited-answer.ts';
+import { refusalOf } from '../../await-job.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
 import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
@@ -40,11 +41,11 @@ async function start(
   services: Services,
   scope: Scope,
   { recording, language: asked }: Received,
-): Promise<CreatedCall> {
+): Promise<CreatedJob> {
   // What an Idempotency-Key is held to: the file itself, and neither its name nor the form around it.
   c.set('body', { sha256: recording.sha256.toString('hex'), ...(asked !== undefined && { language: asked }) });
   const idempotency = readIdempotency(c);
-  const earlier = await findEarlier(scope, idempotency);
+  const earlier = await voiceJob.findEarlier(scope, idempotency);
   if (earlier) return earlier;
   await enforceStorageLimit(scope);
   const { format, seconds } = await examineRecording(services, scope, recording.path);
@@ -60,7 +61,7 @@ async function start(
 }
 
 /** Receives the recording and starts its transcription. */
-async function receiveAndStart(c: ApiContext, services: Services, open: OpenRequest): Promise<CreatedCall> {
+async function receiveAndStart(c: ApiContext, services: Services, open: OpenRequest): Promise<CreatedJob> {
   const { files, uploadSlots } = services;
   const scope = c.get('scope');
   const leave = await uploadSlots.enter(scope.tenant.organizationId);

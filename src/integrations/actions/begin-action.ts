@@ -1,21 +1,21 @@
+import type { CreatedJob, DirectWork } from '../../jobs/index.ts';
 import type { Background } from '../../platform/background.ts';
 import type { IdempotencyClaim } from '../../platform/idempotency.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Scope } from '../../platform/scope.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
+import type { ActionProgress } from '../../temporal/contracts/integrations.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { authExpired, notConnected } from '../errors.ts';
 import type { Connected } from '../find-connection.ts';
-import { type CreatedAction, createAction } from './create-action.ts';
+import { createAction } from './create-action.ts';
 import { makeAttempt, type PerformServices } from './perform-action.ts';
 import type { RequestedAction } from './request-action.ts';
-import type { StartedActions } from './started-actions.ts';
 
-export interface BeginServices extends Omit<PerformServices, 'waiters'> {
+export interface BeginServices extends PerformServices {
   temporal: Pick<TemporalClient, 'startsEagerly'>;
-  actionWaiters: PerformServices['waiters'];
-  startedActions: StartedActions;
+  startedActions: DirectWork<ActionProgress>;
   background: Background;
   log: Log;
 }
@@ -53,8 +53,13 @@ export async function beginAction(
   scope: Scope,
   requested: RequestedAction,
   { plan, idempotency }: { plan: PlanName; idempotency: IdempotencyClaim | undefined },
-): Promise<CreatedAction> {
-  const { actionWaiters: waiters, startedActions, background, temporal } = services;
+): Promise<CreatedJob> {
+  const {
+    actionWaiters: { channel: waiter },
+    startedActions,
+    background,
+    temporal,
+  } = services;
   const { account } = await requireConnection(services, scope, requested.integrationId);
   const begins = requested.delaySeconds === 0 && temporal.startsEagerly(queues.integrations);
   const created = await createAction(services, scope, {
@@ -62,18 +67,17 @@ export async function beginAction(
     accountId: account.id,
     plan,
     idempotency,
-    waiter: waiters.channel,
+    waiter,
     firstBy: begins ? 'caller' : 'workflow',
   });
   if (begins && !created.replayed) {
-    const { actionId } = created;
-    const ending = { actionId, waiter: waiters.channel };
-    const attempt = firstAttempt(requested, actionId, account.id);
+    const { id } = created;
+    const attempt = firstAttempt(requested, id, account.id);
     const { integrationId: integration, actionId: action } = requested;
-    const facts = { actionId, integration, action, correlationId: scope.correlationId, ...scope.tenant };
+    const facts = { actionId: id, integration, action, correlationId: scope.correlationId, ...scope.tenant };
     services.log.info(facts, 'action begun');
-    const progress = makeAttempt({ ...services, waiters }, scope, ending, attempt, new AbortController().signal);
-    startedActions.add(actionId, progress);
+    const progress = makeAttempt(services, scope, { id, waiter }, attempt, new AbortController().signal);
+    startedActions.add(id, progress);
     const logged = progress.then((end) => services.log.info({ ...facts, end }, 'action attempted'));
     background.run('integration action', logged);
   }

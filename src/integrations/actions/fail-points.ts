@@ -1,9 +1,4 @@
 import { defineFailPoints } from '../../platform/fail-points.ts';
 
-export const failPoint = defineFailPoints(
-  'action.committed',
-  'action.started',
-  'action.submitting',
-  'action.answered',
-  'action.recorded',
-);
+/** Besides those of every job. */
+export const failPoint = defineFailPoints('action.submitting', 'action.answered');

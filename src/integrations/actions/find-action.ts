@@ -1,5 +1,4 @@
 import type { Sealer } from '../../platform/crypto.ts';
-import { AppError } from '../../platform/errors.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import type { ActionFailure, ActionStatus } from '../core/action-status.ts';
@@ -35,9 +34,6 @@ export async function findAction(sealer: Sealer, scope: Scope, actionId: string)
   const answer = row.answer === null ? undefined : actionContents(sealer, scope).open(actionId, 'answer', row.answer);
   return { ...row, answer };
 }
-
-/** The error for a request whose action was removed while it waited. */
-export const actionRemoved = () => new AppError('conflict', 'What this Idempotency-Key made was removed meanwhile.');
 
 /** The answer for a delayed action. */
 export interface ScheduledAnswer {

@@ -1,20 +1,20 @@
 import { databaseFailure } from '../../platform/database-errors.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
-import type { ActionPolicy, ActionProgress } from '../../temporal/contracts/integrations.ts';
-import { actionStates } from '../core/action-status.ts';
+import type { ActionProgress } from '../../temporal/contracts/integrations.ts';
+import type { JobRef } from '../../temporal/contracts/jobs.ts';
 import { afterFailure } from '../core/after-failure.ts';
 import type { Integrations } from '../integrations.ts';
 import type { ChangeRecorder } from '../provider-http.ts';
 import { type Asked, askProvider } from './ask-provider.ts';
-import { breakOffAction, completeAction, type Ending, type EndServices, failAction } from './end-action.ts';
+import { completeAction, type EndServices, failAction } from './end-action.ts';
 import { failPoint } from './fail-points.ts';
+import { actionJob, isOpen } from './job.ts';
 import { findAction } from './request-action.ts';
 import { actionContents } from './sealed-action.ts';
 
 export interface PerformServices extends EndServices {
   integrations: Integrations;
-  actionPolicy: ActionPolicy;
 }
 
 /** An attempt that only this caller may make: the mark in the row that says so is committed. */
@@ -27,7 +27,6 @@ interface Taken extends Omit<Attempt, 'payload'> {
   payload: string;
 }
 
-const isOpen = `status in (${actionStates.sql('scheduled', 'processing')})`;
 const attempt = 'id, integration, action, account_id as "accountId", payload, attempts, paused_ms as "pausedMs"';
 
 // An action that changes nothing, or of which nothing was sent, is taken over from a process that has died.
@@ -88,12 +87,12 @@ const lookAgainMs = 1_000;
 async function failed(
   services: PerformServices,
   scope: Scope,
-  ending: Ending,
+  ref: JobRef,
   failure: Parameters<typeof failAction>[3],
   attempts: number,
 ) {
   const { code } = failure;
-  return (await failAction(services, scope, ending, failure, attempts))
+  return (await failAction(services, scope, ref, failure, attempts))
     ? ({ kind: 'failed', code } satisfies ActionProgress)
     : ({ kind: 'ended' } satisfies ActionProgress);
 }
@@ -106,14 +105,14 @@ async function failed(
 export async function makeAttempt(
   services: PerformServices,
   scope: Scope,
-  ending: Ending,
+  ref: JobRef,
   attempt: Attempt,
   signal: AbortSignal,
 ): Promise<ActionProgress> {
   const { integrations, actionPolicy: policy } = services;
-  const resume = (pausedMs: number) => scope.one(giveBack, ending.actionId, pausedMs, attempt.attempts);
+  const resume = (pausedMs: number) => scope.one(giveBack, ref.id, pausedMs, attempt.attempts);
   failPoint('action.submitting');
-  const changes = recorderOf(scope, ending.actionId, attempt.attempts);
+  const changes = recorderOf(scope, ref.id, attempt.attempts);
   const asking = { signal, attemptMs: policy.attemptMs, changes };
   const answer = await askProvider(integrations, scope, attempt, asking).catch(async (error) => {
     if (error instanceof AttemptSuperseded) return undefined;
@@ -125,14 +124,14 @@ export async function makeAttempt(
   failPoint('action.answered');
   switch (answer.kind) {
     case 'answer':
-      await completeAction(services, scope, ending, answer.json);
+      await completeAction(services, scope, ref, answer.json);
       return { kind: 'ended' };
     case 'not_connected':
-      return failed(services, scope, ending, { code: 'not_connected' }, attempt.attempts);
+      return failed(services, scope, ref, { code: 'not_connected' }, attempt.attempts);
     case 'failed': {
       const repeatable = findAction(attempt.integration, attempt.action)?.writes === false;
       const next = afterFailure(answer.failure, { ...attempt, repeatable }, policy);
-      if ('failure' in next) return failed(services, scope, ending, next.failure, attempt.attempts);
+      if ('failure' in next) return failed(services, scope, ref, next.failure, attempt.attempts);
       const ms = Math.ceil(next.pauseMs);
       return (await resume(ms)) ? { kind: 'pause', ms } : { kind: 'ended' };
     }
@@ -148,20 +147,20 @@ export async function makeAttempt(
 export async function performNext(
   services: PerformServices,
   scope: Scope,
-  ending: Ending,
+  ref: JobRef,
   signal: AbortSignal,
 ): Promise<ActionProgress> {
-  const { actionId } = ending;
-  const taken = await scope.one(take, actionId, services.actionPolicy.deadlineMs);
+  const { id } = ref;
+  const taken = await scope.one(take, id, services.actionPolicy.deadlineMs);
   if (taken) {
-    const payload = actionContents(services.sealer, scope).open(actionId, 'payload', taken.payload);
-    return makeAttempt(services, scope, ending, { ...taken, payload }, signal);
+    const payload = actionContents(services.sealer, scope).open(id, 'payload', taken.payload);
+    return makeAttempt(services, scope, ref, { ...taken, payload }, signal);
   }
-  const open = await scope.one(look, actionId);
+  const open = await scope.one(look, id);
   if (!open) return { kind: 'ended' };
   const { begunMs } = open;
   if (begunMs !== null && begunMs > 0) return { kind: 'elsewhere', ms: Math.ceil(Math.min(begunMs, lookAgainMs)) };
   // The process that had it has died, or the deadline is over.
-  const isBroken = await breakOffAction(services, scope, ending, 'failed');
+  const isBroken = await actionJob.stop(services, scope, ref, 'timeout');
   return isBroken ? { kind: 'failed', code: 'action_failed' } : { kind: 'ended' };
 }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fingerprintOf } from '../../platform/idempotency.ts';
+import { fingerprintOf, resourceDeleted } from '../../platform/idempotency.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { type BeginServices, firstAttempt, requireConnection } from './begin-action.ts';
-import { createAction, findEarlier } from './create-action.ts';
-import { breakOffAction } from './end-action.ts';
-import { actionRemoved, answerOf, findAction } from './find-action.ts';
+import { createAction } from './create-action.ts';
+import { answerOf, findAction } from './find-action.ts';
+import { actionJob } from './job.ts';
 import { makeAttempt, performNext } from './perform-action.ts';
 import { requestAction } from './request-action.ts';
 
@@ -36,10 +36,9 @@ export async function performForStep(
   { integrationId, actionId: name, payload, key, signal }: ActionOfStep,
 ): Promise<unknown> {
   const requested = requestAction(integrationId, name, payload);
-  const { actionWaiters: waiters } = services;
   const path = `/integrations/${integrationId}/actions/${name}`;
   const idempotency = { method: 'STEP', path, key, fingerprint: fingerprintOf(null) };
-  let created = await findEarlier(scope, idempotency);
+  let created = await actionJob.findEarlier(scope, idempotency);
   let accountId: string | undefined;
   if (!created) {
     ({ id: accountId } = (await requireConnection(services, scope, integrationId)).account);
@@ -47,17 +46,16 @@ export async function performForStep(
       requested,
       accountId,
       idempotency,
-      waiter: waiters.channel,
+      waiter: services.actionWaiters.channel,
       plan: (await scope.one(findPlan))!.plan,
       firstBy: requested.delaySeconds > 0 ? 'workflow' : 'caller_alone',
     });
   }
-  const { actionId, replayed } = created;
-  const ending = { actionId, waiter: null };
-  const own = { ...services, waiters };
+  const { id, replayed } = created;
+  const ref = { id, waiter: null };
   const found = async () => {
-    const run = await findAction(services.sealer, scope, actionId);
-    if (!run) throw actionRemoved();
+    const run = await findAction(services.sealer, scope, id);
+    if (!run) throw resourceDeleted();
     return run;
   };
   try {
@@ -68,8 +66,8 @@ export async function performForStep(
         if (run.delayed || run.status !== 'processing') return answerOf(run);
       }
       const progress = isFirst
-        ? await makeAttempt(own, scope, ending, firstAttempt(requested, actionId, accountId!), signal)
-        : await performNext(own, scope, ending, signal);
+        ? await makeAttempt(services, scope, ref, firstAttempt(requested, id, accountId!), signal)
+        : await performNext(services, scope, ref, signal);
       isFirst = false;
       if (progress.kind === 'pause' || progress.kind === 'elsewhere') {
         await sleep(progress.ms, undefined, { signal });
@@ -77,7 +75,7 @@ export async function performForStep(
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    await breakOffAction(own, scope, ending, 'cancelled').catch(() => {});
+    await actionJob.stop(services, scope, ref, 'cancelled').catch(() => {});
     throw signal.reason;
   }
 }

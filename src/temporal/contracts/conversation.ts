@@ -1,16 +1,21 @@
+import { failureTypes } from './failure-types.ts';
+import type { JobArgs, JobContract, JobEnd } from './jobs.ts';
+import { queues } from './queues.ts';
 import type { RetryProfile } from './retry-profile.ts';
-import type { WorkContext } from './work-context.ts';
 
-export const conversationWorkflows = { takeTurn: 'takeTurn' } as const;
+export const messageContract = {
+  name: 'turn',
+  noun: 'message',
+  idName: 'turnId',
+  workflow: 'takeTurn',
+  queue: queues.generation,
+  failureType: failureTypes.messageFailed,
+} as const satisfies JobContract;
 
 export interface ConversationWorkflows {
   takeTurn(args: ReplyToMessageArgs): Promise<void>;
 }
 
-/** One id per turn: Temporal refuses a second start of the same one, whichever process makes it. */
-export const messageWorkflowId = (turnId: string) => `turn-${turnId}`;
-
-/** Every duration of a turn is a value, so that tests run a whole retry schedule in seconds. */
 export interface MessagePolicy {
   /** Of one question to a model, which ends with the turn in any case. */
   modelTimeoutMs: number;
@@ -34,19 +39,12 @@ export const defaultMessagePolicy: MessagePolicy = {
   deadlineMs: 300_000,
 };
 
-/** References and small values only: what was said stays in PostgreSQL. */
-export interface ReplyToMessageArgs extends WorkContext {
-  turnId: string;
-  /** Notification channel of the process whose caller waits for the reply; null when none does. */
-  waiter: string | null;
-  /** Whether that caller is told the text while it is written. */
+export interface ReplyToMessageArgs extends JobArgs<MessagePolicy> {
+  /** Whether its caller receives the text while it is written. */
   streams: boolean;
   /** Whether the model answers at once, without the network. */
   isInstant: boolean;
-  policy: MessagePolicy;
 }
 
-/**
- * What a question to the model led to. `calls`: the calls of tools that it asks for, by their positions in its answer.
- */
-export type MessageProgress = { kind: 'calls'; calls: number[] } | { kind: 'ended' } | { kind: 'failed'; code: string };
+/** What a call of the model led to. `calls`: the calls of tools that it asks for, by their positions in its answer. */
+export type MessageProgress = { kind: 'calls'; calls: number[] } | JobEnd;

@@ -1,15 +1,21 @@
-import type { WorkContext } from './work-context.ts';
+import { failureTypes } from './failure-types.ts';
+import type { JobArgs, JobContract, JobEnd } from './jobs.ts';
+import { queues } from './queues.ts';
 
-export const integrationWorkflows = { performAction: 'performAction' } as const;
+export const actionContract = {
+  name: 'action',
+  noun: 'action',
+  idName: 'actionId',
+  workflow: 'performAction',
+  queue: queues.integrations,
+  failureType: failureTypes.actionFailed,
+  isFree: true,
+} as const satisfies JobContract;
 
 export interface IntegrationWorkflows {
   performAction(args: PerformActionArgs): Promise<void>;
 }
 
-/** One id per action: Temporal refuses a second start of the same one, whichever process makes it. */
-export const actionWorkflowId = (actionId: string) => `action-${actionId}`;
-
-/** Every duration of an action is a value, so that tests run a whole retry schedule in seconds. */
 export interface ActionPolicy {
   /** Of one attempt at the provider. */
   attemptMs: number;
@@ -42,20 +48,12 @@ export const defaultActionPolicy: ActionPolicy = {
   deadlineMs: 120_000,
 };
 
-/** References and small values only: payloads and answers stay in PostgreSQL. */
-export interface PerformActionArgs extends WorkContext {
-  actionId: string;
-  /** Notification channel of the process whose caller waits for the end. */
-  waiter: string | null;
+export interface PerformActionArgs extends JobArgs<ActionPolicy> {
   /** When it is due, in Unix milliseconds; absent: now. */
   dueAt?: number;
-  /** The process that made it has begun it. */
+  /** The process that created it has begun it. */
   begun?: boolean;
-  policy: ActionPolicy;
 }
 
 /** `pause`: it is to be tried again after so long. `elsewhere`: another process has begun it. */
-export type ActionProgress =
-  | { kind: 'ended' }
-  | { kind: 'failed'; code: string }
-  | { kind: 'pause' | 'elsewhere'; ms: number };
+export type ActionProgress = JobEnd | { kind: 'pause' | 'elsewhere'; ms: number };

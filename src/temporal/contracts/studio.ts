@@ -1,21 +1,26 @@
+import { failureTypes } from './failure-types.ts';
+import type { JobArgs, JobContract, JobEnd } from './jobs.ts';
+import { queues } from './queues.ts';
 import type { RetryProfile } from './retry-profile.ts';
-import type { WorkContext } from './work-context.ts';
 
-export const studioWorkflows = { makeGeneration: 'makeGeneration' } as const;
+export const generationContract = {
+  name: 'generation',
+  noun: 'generation',
+  idName: 'generationId',
+  workflow: 'makeGeneration',
+  queue: queues.generation,
+  failureType: failureTypes.generationFailed,
+} as const satisfies JobContract;
 
 export interface StudioWorkflows {
   makeGeneration(args: MakeGenerationArgs): Promise<void>;
 }
-
-/** One id per generation: Temporal refuses a second start of the same one, whichever process makes it. */
-export const generationWorkflowId = (generationId: string) => `generation-${generationId}`;
 
 export const generationMessages = {
   /** The provider has something to tell: look now. Harmless at any other time. */
   providerReported: 'providerReported',
 } as const;
 
-/** Every duration of a generation is a value, so that tests run a whole retry schedule in seconds. */
 export interface GenerationPolicy {
   /** Of one call, which may render a file. */
   timeoutMs: number;
@@ -60,12 +65,7 @@ export const defaultGenerationPolicy: GenerationPolicy = {
   deadlineMs: { video: 1_800_000, others: 300_000 },
 };
 
-/** References and small values only: what was asked stays in PostgreSQL. */
-export interface MakeGenerationArgs extends WorkContext {
-  generationId: string;
-  /** Notification channel of the process that waits for the end; null when none does. */
-  waiter: string | null;
-  policy: GenerationPolicy;
+export interface MakeGenerationArgs extends JobArgs<GenerationPolicy> {
   /** It takes a moment, and is made within the workflow's first task. Absent: it may take longer. */
   instant?: boolean;
 }
@@ -85,8 +85,4 @@ export interface WaitingForProvider {
  * Where a generation stands. `wait`: look again after so many milliseconds. `lost`: the same, but nobody knows whether the
  * provider took it, and only its report can tell, or the attempt that handed it over, where that still goes on. `image`: the same, for a place to fetch the image that it works on.
  */
-export type GenerationProgress =
-  | WaitingForProvider
-  | { kind: 'image'; ms: number }
-  | { kind: 'ended' }
-  | { kind: 'failed'; code: string; message: string };
+export type GenerationProgress = WaitingForProvider | { kind: 'image'; ms: number } | JobEnd;

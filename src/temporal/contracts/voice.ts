@@ -1,16 +1,21 @@
+import { failureTypes } from './failure-types.ts';
+import type { JobArgs, JobContract } from './jobs.ts';
+import { queues } from './queues.ts';
 import type { RetryProfile } from './retry-profile.ts';
-import type { WorkContext } from './work-context.ts';
 
-export const voiceWorkflows = { performVoiceCall: 'performVoiceCall' } as const;
+export const voiceContract = {
+  name: 'voice',
+  noun: 'voice call',
+  idName: 'callId',
+  workflow: 'performVoiceCall',
+  queue: queues.generation,
+  failureType: failureTypes.voiceCallFailed,
+} as const satisfies JobContract;
 
 export interface VoiceWorkflows {
-  performVoiceCall(args: PerformVoiceCallArgs): Promise<void>;
+  performVoiceCall(args: JobArgs<VoiceCallPolicy>): Promise<void>;
 }
 
-/** One id per call: Temporal refuses a second start of the same one, whichever process makes it. */
-export const voiceCallWorkflowId = (callId: string) => `voice-${callId}`;
-
-/** Every duration of a call is a value, so that tests run a whole retry schedule in seconds. */
 export interface VoiceCallPolicy {
   /** Of one attempt. */
   timeoutMs: number;
@@ -27,13 +32,3 @@ export const defaultVoiceCallPolicy: VoiceCallPolicy = {
   retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 4 },
   deadlineMs: 300_000,
 };
-
-/** References and small values only: texts and recordings stay in PostgreSQL and in the storage. */
-export interface PerformVoiceCallArgs extends WorkContext {
-  callId: string;
-  /** Notification channel of the process whose caller waits for the end. */
-  waiter: string | null;
-  policy: VoiceCallPolicy;
-}
-
-export type VoiceCallEnd = { kind: 'ended' } | { kind: 'failed'; code: string };

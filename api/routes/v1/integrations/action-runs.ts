@@ -55,8 +55,7 @@ export function actionRunRoutes(services: Services): OpenAPIHono<ApiEnv> {
     c.json(success(await getActionRun(c.get('scope'), c.req.valid('param').actionRunId)), 200),
   );
   routes.openapi(cancel, async (c) => {
-    const ending = { sealer: services.sealer, waiters: services.actionWaiters };
-    const run = await cancelActionRun(ending, c.get('scope'), c.req.valid('param').actionRunId);
+    const run = await cancelActionRun(services, c.get('scope'), c.req.valid('param').actionRunId);
     return c.json(success(run), 200);
   });
   return routes;

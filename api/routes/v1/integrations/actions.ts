@@ -1,9 +1,10 @@
 import { createRoute, type OpenAPIHono, type RouteConfig } from '@hono/zod-openapi';
 import { beginAction } from '../../../../src/integrations/actions/begin-action.ts';
-import { findEarlier } from '../../../../src/integrations/actions/create-action.ts';
-import { answerOf } from '../../../../src/integrations/actions/find-action.ts';
+import { answerOf, findAction } from '../../../../src/integrations/actions/find-action.ts';
+import { actionJob } from '../../../../src/integrations/actions/job.ts';
 import { requestAction } from '../../../../src/integrations/actions/request-action.ts';
 import type { Services } from '../../../../src/services.ts';
+import { awaitJob } from '../../../await-job.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
@@ -20,7 +21,6 @@ import {
   scheduledActionSchema,
 } from '../../../schemas/integrations/action.ts';
 import { actionFailure, integrationFailures } from '../../../schemas/integrations/failures.ts';
-import { awaitAction } from './await-action.ts';
 
 const description = [
   'A request that the provider certainly did not perform is repeated, up to three attempts with pauses of at most 5 seconds in',
@@ -92,9 +92,16 @@ export function actionRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const open = await services.openRequests.open(caller, 'waitingRequests');
     try {
       const created =
-        (await findEarlier(scope, idempotency)) ??
+        (await actionJob.findEarlier(scope, idempotency)) ??
         (await beginAction(services, scope, requested, { plan: caller.plan, idempotency }));
-      const run = await awaitAction(services, scope, open, { ...created, isDelayed });
+      const run = await awaitJob(created, {
+        open,
+        waiters: services.actionWaiters,
+        deadlineMs: services.actionPolicy.deadlineMs,
+        find: () => findAction(services.sealer, scope, created.id),
+        isDecided: ({ delayed, status }) => delayed || status !== 'processing',
+        isImmediate: isDelayed,
+      });
       markReplayed(c, created.replayed);
       return c.json(success(answerOf(run)), isDelayed ? 202 : 200) as never;
     } finally {

@@ -1,0 +1,62 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { JobRef } from '../temporal/contracts/jobs.ts';
+import { countTokens } from '../tenancy/index.ts';
+import { messagePrice } from './core/prices.ts';
+import type { MessageError } from './core/status.ts';
+import { dropEntries, type MessageJobServices, messageJob } from './job.ts';
+import { type MessageReply, sealedMessage } from './sealed-message.ts';
+
+const complete = statement<{ id: string }>(
+  'turn.complete',
+  `with ended as (
+     update conversation_message
+        set status = 'completed', reply = $4::text, credits = $5::smallint, request = null, tools = null,
+            streamed_text = null, finished_at = clock_timestamp()
+      where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+      returning id),
+   dropped as (${dropEntries}),
+   counted as (${countTokens('$6::bigint', 'ended')})
+   select id from ended`,
+);
+
+/** What a reply has used: tokens that were not counted yet, and whether tools were called. */
+export interface Completion {
+  reply: MessageReply;
+  tokens: number;
+}
+
+/**
+ * Records a reply: it, its charge and its tokens are one transaction.
+ * @returns false when the message had ended before
+ */
+export function completeMessage(
+  services: MessageJobServices,
+  scope: Scope,
+  ref: JobRef,
+  { reply, tokens }: Completion,
+): Promise<boolean> {
+  const { id } = ref;
+  const amount = messagePrice(reply.toolCalls.length > 0);
+  const sealed = sealedMessage(services.sealer, scope).seal(id, 'reply', reply);
+  return messageJob.end(services, scope, ref, async ({ tx, settleCredits }) => {
+    if (!(await tx.one(complete, id, sealed, amount, tokens))) return false;
+    await settleCredits(amount);
+    return true;
+  });
+}
+
+/** The reply differs from the beginning that was sent to its reader. */
+export const contradicted: MessageError = {
+  code: 'provider_error',
+  message: 'The model was interrupted and began another answer. Send the message again.',
+};
+
+/**
+ * Ends a message, without a charge, whose model began again with a text that differs from what was sent to its reader.
+ * @returns the error for the reader
+ */
+export async function interruptMessage(services: MessageJobServices, scope: Scope, id: string): Promise<MessageError> {
+  await messageJob.stopWith(services, scope, { id, waiter: null }, contradicted);
+  return contradicted;
+}

@@ -1,0 +1,89 @@
+import { defineJob } from '../jobs/index.ts';
+import type { Sealer } from '../platform/crypto.ts';
+import { releaseClaim } from '../platform/idempotency.ts';
+import { statement } from '../platform/sql.ts';
+import { type MessagePolicy, messageContract } from '../temporal/contracts/conversation.ts';
+import { priorities } from '../temporal/contracts/priorities.ts';
+import { conversationLimits } from './core/limits.ts';
+import { type MessageError, messageStates } from './core/status.ts';
+import type { MessageKind } from './entities.ts';
+import { failPoint } from './fail-points.ts';
+import type { MessageEvents } from './message-events.ts';
+import { sealedMessage } from './sealed-message.ts';
+
+export interface MessageJobServices {
+  sealer: Sealer;
+  messageEvents: MessageEvents;
+  messagePolicy: MessagePolicy;
+}
+
+const isOpen = `status in (${messageStates.sql('processing')})`;
+
+/** What only the work needed is removed when it ends: of the rows in `ended`, in SQL. */
+export const dropEntries = `delete from conversation_entry e using ended
+   where e.organization_id = $1 and e.environment = $2 and e.message_id = ended.id`;
+
+const stop = statement<{ request: string }>(
+  'turn.stop',
+  `with open as (
+     select id, request from conversation_message
+      where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}
+        for no key update),
+   ended as (
+     update conversation_message t
+        set status = $4::text, error = $5::jsonb, request = null, tools = null, streamed_text = null, finished_at = clock_timestamp()
+       from open where t.organization_id = $1 and t.environment = $2 and t.id = open.id and t.status = 'processing'
+     returning t.id),
+   dropped as (${dropEntries})
+   select open.request from open join ended on ended.id = open.id`,
+);
+
+/** A message to a model or an agent, and its reply. */
+export const messageJob = defineJob<{
+  services: MessageJobServices;
+  policy: MessagePolicy;
+  row: object;
+  hint: { waiter: string; streams: boolean; isInstant: boolean };
+  /** Null: it was cancelled. */
+  error: MessageError | null;
+}>({
+  contract: messageContract,
+  plural: 'messages',
+  table: 'conversation_message',
+  isOpen,
+  failPoints: failPoint.names,
+  policy: ({ messagePolicy }) => messagePolicy,
+  waiters: ({ messageEvents }) => ({
+    notifyRemote: (tx, id, waiter) => messageEvents.waiters.notifyRemote(tx, id, waiter),
+    notifyLocal: (id) => messageEvents.notifyChange(id),
+  }),
+  deadline: { ms: ({ deadlineMs }) => [deadlineMs] },
+  limit: conversationLimits.openMessages,
+  errors: {
+    timeout: { code: 'timeout', message: 'The model did not answer in time.' },
+    terminated: { code: 'provider_error', message: 'The message was terminated by an operator.' },
+    unexpected: { code: 'provider_error', message: 'Something went wrong on our side.' },
+    cancelled: null,
+  },
+  async stop({ sealer }, { tx, voidCredits }, { id }, error) {
+    const ended = await tx.one(stop, id, error ? 'failed' : 'cancelled', error && JSON.stringify(error));
+    if (!ended) return false;
+    await voidCredits();
+    // It was refused before it began, which does not use the Idempotency-Key up.
+    if (error?.code === 'tools_unavailable') {
+      const { claim } = sealedMessage(sealer, tx).open(id, 'request', ended.request);
+      if (claim) await releaseClaim(tx, claim, id);
+    }
+    return true;
+  },
+  start: {
+    // Also of one that failed before its workflow began: the workflow fails too, so that operators find it.
+    isPending: `status in (${messageStates.sql('processing', 'failed')})`,
+    options: (_, { streams, isInstant } = { waiter: '', streams: false, isInstant: false }) => ({
+      priority: priorities.prompt,
+      args: { streams, isInstant },
+    }),
+  },
+  forget: { also: 'entries as (delete from conversation_entry e using old where e.message_id = old.id)' },
+  gauges: { name: 'messages', title: 'Messages to models', kinds: ['chat', 'agent'] satisfies MessageKind[] },
+});

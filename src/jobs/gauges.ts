@@ -1,0 +1,43 @@
+import { memoize } from '../platform/memoize.ts';
+import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
+import type { Probe } from '../platform/probe.ts';
+import { statement } from '../platform/sql.ts';
+import type { JobDeclaration, JobTypes } from './declaration.ts';
+
+interface OpenWork {
+  kind: string;
+  count: number;
+  oldestSeconds: number;
+}
+
+const literals = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(', ');
+
+/** Gauges of the jobs that have not ended: how many there are, and the age of the oldest. */
+export function jobGauges<Of extends JobTypes>({ table, isOpen, gauges }: JobDeclaration<Of>) {
+  if (!gauges) return { gauges: () => [] };
+  const { name, title, kinds } = gauges;
+  const count = statement<OpenWork>(
+    `gauges.open_${name}`,
+    `select wanted.kind, coalesce(found.count, 0) as count, coalesce(found.seconds, 0) as "oldestSeconds"
+       from unnest(array[${literals(kinds)}]) as wanted (kind)
+       left join (select kind, count(*)::int as count,
+                         extract(epoch from clock_timestamp() - min(created_at))::float8 as seconds
+                    from ${table} where ${isOpen} group by kind) found using (kind)`,
+  );
+  return {
+    gauges({ observer }: { observer: Probe }): GaugeOptions[] {
+      const read = memoize(5_000, () => observer.rows(count, gaugeTimeoutMs));
+      const gauge = (suffix: string, help: string, figure: (work: OpenWork) => number): GaugeOptions => ({
+        name: `atelier_${name}_open${suffix}`,
+        help,
+        installationWide: true,
+        labelNames: ['kind'],
+        read: async () => (await read()).map((work) => ({ labels: { kind: work.kind }, value: figure(work) })),
+      });
+      return [
+        gauge('', `${title} that have not ended.`, (work) => work.count),
+        gauge('_oldest_seconds', `Age of the oldest of them; 0 when there is none.`, (work) => work.oldestSeconds),
+      ];
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { fairnessOf } from '../tenancy/index.ts';
+import { jobWorkflowId } from './core/names.ts';
+import type { JobDeclaration, JobTypes } from './declaration.ts';
+import type { JobFailPoint } from './fail-points.ts';
+
+export function jobStart<Of extends JobTypes>(
+  { contract: { name, queue, workflow }, table, isOpen, policy, start }: JobDeclaration<Of>,
+  failPoint: JobFailPoint,
+) {
+  const { columns, isPending = isOpen, options } = start;
+  const findPending = statement<Of['row'] & { plan: PlanName }>(
+    `${name}.pending_start`,
+    `select job.*, o.plan
+       from (select organization_id${columns === undefined ? '' : `, ${columns}`} from ${table}
+              where organization_id = $1 and environment = $2 and id = $3 and ${isPending}) job
+       join organization o on o.id = job.organization_id`,
+  );
+  return {
+    /** Starts the workflow of a job, unless it is over. Harmless when repeated. @param hint given right after the commit */
+    async start(
+      services: Of['services'] & { temporal: TemporalClient },
+      scope: Scope,
+      id: string,
+      hint?: Of['hint'],
+    ): Promise<void> {
+      const pending = await scope.one(findPending, id);
+      if (!pending) return;
+      const { tenant, correlationId } = scope;
+      const { args, ...shown } = options(pending, hint);
+      await services.temporal.start({
+        type: workflow,
+        workflowId: jobWorkflowId(name, id),
+        queue,
+        ...shown,
+        args: { ...tenant, correlationId, id, waiter: hint?.waiter ?? null, policy: policy(services), ...args },
+        resourceId: id,
+        fairness: fairnessOf(tenant, pending.plan),
+        once: true,
+      });
+      failPoint('started');
+    },
+  };
+}

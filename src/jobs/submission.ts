@@ -1,0 +1,26 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { JobDeclaration, JobTypes } from './declaration.ts';
+
+/**
+ * The mark in a row, committed before a request that a provider may charge for: after a crash nobody knows whether the
+ * provider has done it, so the request is not repeated.
+ */
+export function jobSubmission<Of extends JobTypes>({ contract: { name }, table, isOpen }: JobDeclaration<Of>) {
+  const mark = statement<{ id: string }>(
+    `${name}.mark_submitted`,
+    `update ${table} set submitted_at = clock_timestamp()
+      where organization_id = $1 and environment = $2 and id = $3 and submitted_at is null and ${isOpen}
+     returning id`,
+  );
+  const unmark = statement<{ id: string }>(
+    `${name}.unmark_submitted`,
+    `update ${table} set submitted_at = null where organization_id = $1 and environment = $2 and id = $3 returning id`,
+  );
+  return {
+    /** To be called before the request. @returns false when it was sent before, or the job has ended */
+    markSubmitted: async (scope: Scope, id: string): Promise<boolean> => (await scope.one(mark, id)) !== undefined,
+    /** To be called when the provider has certainly done nothing: another attempt may follow. */
+    unmarkSubmitted: async (scope: Scope, id: string): Promise<void> => void (await scope.one(unmark, id)),
+  };
+}

@@ -1,0 +1,133 @@
+import { inBatches } from '../platform/batches.ts';
+import type { Database } from '../platform/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Sweep } from '../platform/part.ts';
+import { Scope } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import { watchEachStopped } from '../temporal/stopped-workflows.ts';
+import { jobWorkflowId } from './core/names.ts';
+import type { JobDeclaration, JobTypes, StopReason } from './declaration.ts';
+import type { jobEnd } from './end-job.ts';
+
+interface StopServices {
+  database: Database;
+  log: Log;
+}
+
+/** A row whose workflow has not recorded its end yet. */
+interface OpenRow extends Tenant {
+  id: string;
+  correlationId: string;
+}
+
+const openRow = `id, organization_id as "organizationId", environment, correlation_id as "correlationId"`;
+
+/** Time for a workflow to record the end itself. */
+const usualGraceMs = 60_000;
+
+/** As long as an Idempotency-Key is kept, which is taken with its row or before, and so is forgotten first. */
+const keptHours = 24;
+
+/** Rows in one statement. */
+const batch = { overdue: 50, forgotten: 1_000 };
+
+/** The sweeps of a job: across all tenants, and safe to repeat. */
+export function jobSweeps<Of extends JobTypes>(
+  { contract, plural, table, isOpen, policy, deadline, forget: forgets }: JobDeclaration<Of>,
+  { stop }: Pick<ReturnType<typeof jobEnd<Of>>, 'stop'>,
+) {
+  const { name, noun, queue, workflow } = contract;
+  const { from = 'created_at', ms, sql = '$2::float8', graceMs = usualGraceMs } = deadline;
+  const hasOpen = statement<{ found: boolean }>(
+    `${name}.any_open`,
+    `select exists (select from ${table} where ${isOpen}) as found`,
+  );
+  const findOpen = statement<OpenRow>(
+    `${name}.find_open`,
+    `select ${openRow} from ${table} where id = any($1::uuid[]) and ${isOpen}`,
+  );
+  const overdue = statement<OpenRow>(
+    `${name}.overdue`,
+    `select ${openRow} from ${table}
+      where ${isOpen} and ${from} < clock_timestamp() - make_interval(secs => ${sql} / 1000)
+      order by ${from} limit $1`,
+  );
+  const outdated = forgets && {
+    keptFrom: forgets.from ?? 'created_at',
+    also: forgets.also === undefined ? '' : `, ${forgets.also}`,
+  };
+  const forget =
+    outdated &&
+    statement<{ count: number }>(
+      `${name}.forget`,
+      `with old as (
+         delete from ${table} where ctid = any(array(
+           select ctid from ${table}
+            where created_at <= clock_timestamp() - make_interval(hours => $1) and not ${isOpen}
+              and ${outdated.keptFrom} <= clock_timestamp() - make_interval(hours => $1)
+            order by created_at limit $2))
+         returning id)${outdated.also}
+       select count(*)::int as count from old`,
+    );
+
+  const stopRow = (
+    services: Of['services'] & StopServices,
+    { organizationId, environment, correlationId, id }: OpenRow,
+    reason: StopReason,
+  ) => {
+    const scope = new Scope(services.database, { organizationId, environment }, correlationId);
+    return stop(services, scope, { id, waiter: null }, reason);
+  };
+
+  /** Stops jobs that are past their deadline, whatever became of their workflows. @returns how many */
+  async function stopOverdue(services: Of['services'] & StopServices, limit: number): Promise<number> {
+    const { database, log } = services;
+    const ages = ms(policy(services)).map((one) => one + graceMs);
+    const rows = await sqlOn(database.pool).rows(overdue, [limit, ...ages]);
+    for (const row of rows) {
+      await stopRow(services, row, 'timeout');
+      log.warn(row, `${noun} failed: it is overdue`);
+    }
+    return rows.length;
+  }
+
+  /** Removes jobs of the day before that have ended. @returns how many; as many as `limit`: there may be more */
+  const forgetOld = async (database: Database, limit: number): Promise<number> =>
+    forget ? (await sqlOn(database.pool).one(forget, [keptHours, limit]))!.count : 0;
+
+  return {
+    stopOverdue,
+    forgetOld,
+
+    sweeps: (services: Of['services'] & StopServices & { temporal: TemporalClient }): Sweep[] => [
+      {
+        name: `end ${plural} that were terminated in Temporal`,
+        everyMs: 5_000,
+        run: watchEachStopped(services, {
+          queue,
+          type: workflow,
+          workflowId: (id) => jobWorkflowId(name, id),
+          hasOpen,
+          findOpen,
+          end: (row) => stopRow(services, row, 'terminated'),
+        }),
+      },
+      {
+        name: `end ${plural} that nobody works on`,
+        everyMs: 60_000,
+        run: () => inBatches((limit) => stopOverdue(services, limit), batch.overdue),
+      },
+      ...(forget
+        ? [
+            {
+              name: `remove ${plural} after a day`,
+              everyMs: 60_000,
+              run: () => inBatches((limit) => forgetOld(services.database, limit), batch.forgotten),
+            },
+          ]
+        : []),
+    ],
+  };
+}

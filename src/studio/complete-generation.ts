@@ -1,0 +1,60 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { GenerationRequest } from '../providers/core/media/requests.ts';
+import type { MadeMedia } from '../providers/index.ts';
+import type { Files, SignedUrls, StoredFile } from '../storage/index.ts';
+import type { JobRef } from '../temporal/contracts/jobs.ts';
+import { publishEvent } from '../webhooks/index.ts';
+import { settledCredits } from './core/credits.ts';
+import { videoCompleted } from './core/events.ts';
+import { type GenerationJobServices, generationJob } from './job.ts';
+
+export interface EndServices extends GenerationJobServices {
+  files: Files;
+  signedUrls: SignedUrls;
+}
+
+// The image that it worked on is not needed any more.
+const complete = statement<{ input: string | null }>(
+  'generation.complete',
+  `update generation set status = 'completed', file = $4::text, width = $5::int, height = $6::int,
+          seconds = $7::float8, credits = $8::int, has_transparency = $9::boolean, image_url = null,
+          finished_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+   returning image->>'file' as input`,
+);
+
+/**
+ * Records a finished generation: its row, its file and its charge are one transaction.
+ * @returns false when it had ended before; the file is then removed by the sweep, and nothing is charged
+ */
+export function completeGeneration(
+  services: EndServices,
+  scope: Scope,
+  ref: JobRef,
+  { request, stored, made }: { request: GenerationRequest; stored: StoredFile; made: MadeMedia },
+): Promise<boolean> {
+  const { id } = ref;
+  const amount = settledCredits(request, made.seconds);
+  const { width = null, height = null } = made.size ?? {};
+  return generationJob.end(services, scope, ref, async ({ tx, settleCredits }) => {
+    const values = [stored.name, width, height, made.seconds, amount, made.hasTransparency];
+    const ended = await tx.one(complete, id, ...values);
+    if (!ended) return false;
+    await services.files.record(tx, stored);
+    if (ended.input !== null) await services.files.remove(tx, [ended.input]);
+    await settleCredits(amount);
+    if (request.kind === 'video') {
+      await publishEvent(tx, videoCompleted, id, {
+        videoId: id,
+        url: services.signedUrls.sign(stored.name),
+        status: 'completed',
+        duration: made.seconds!,
+        width: width!,
+        height: height!,
+        creditsUsed: amount,
+      });
+    }
+    return true;
+  });
+}

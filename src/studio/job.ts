@@ -1,0 +1,97 @@
+import { defineJob } from '../jobs/index.ts';
+import { type IdempotencyClaim, releaseClaim } from '../platform/idempotency.ts';
+import { statement } from '../platform/sql.ts';
+import type { Waiters } from '../platform/waiters.ts';
+import type { MediaKind } from '../providers/core/media/models.ts';
+import type { Files } from '../storage/index.ts';
+import { priorities } from '../temporal/contracts/priorities.ts';
+import { type GenerationPolicy, generationContract } from '../temporal/contracts/studio.ts';
+import { publishEvent } from '../webhooks/index.ts';
+import { videoFailed } from './core/events.ts';
+import { formatId } from './core/ids.ts';
+import { type GenerationError, generationStates } from './core/status.ts';
+import { failPoint } from './fail-points.ts';
+
+/** What the end of a generation needs. */
+export interface GenerationJobServices {
+  files: Pick<Files, 'remove'>;
+  generationWaiters: Waiters;
+  generationPolicy: GenerationPolicy;
+}
+
+interface Stopped {
+  kind: MediaKind;
+  finishedAt: Date;
+  claim: Pick<IdempotencyClaim, 'method' | 'path' | 'key'> | null;
+  /** The image that it worked on. */
+  input: string | null;
+}
+
+const isOpen = `status in (${generationStates.sql('processing')})`;
+
+const stop = statement<Stopped>(
+  'generation.stop',
+  `update generation set status = $4::text, error = $5::jsonb, image_url = null, finished_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}
+   returning kind, finished_at as "finishedAt", claim, image->>'file' as input`,
+);
+
+export const timedOut = { code: 'timeout', message: 'The generation did not finish in time.' } as const;
+
+/** A picture, a video or music made by a model. */
+export const generationJob = defineJob<{
+  services: GenerationJobServices;
+  policy: GenerationPolicy;
+  row: { id: string; kind: MediaKind };
+  hint: { waiter: string | null; instant: boolean };
+  /** Null: it was cancelled. */
+  error: GenerationError | null;
+}>({
+  contract: generationContract,
+  plural: 'generations',
+  table: 'generation',
+  isOpen,
+  failPoints: failPoint.names,
+  policy: ({ generationPolicy }) => generationPolicy,
+  waiters: ({ generationWaiters }) => generationWaiters,
+  deadline: {
+    ms: ({ deadlineMs: { video, others } }) => [video, others],
+    sql: `case when kind = 'video' then $2::float8 else $3::float8 end`,
+    graceMs: 120_000,
+  },
+  errors: {
+    timeout: timedOut,
+    terminated: { code: 'provider_error', message: 'The generation was terminated by an operator.' },
+    unexpected: { code: 'provider_error', message: 'Something went wrong on our side.' },
+    cancelled: null,
+  },
+  async stop({ files }, { tx, voidCredits }, { id }, error) {
+    const ended = await tx.one(stop, id, error ? 'failed' : 'cancelled', error && JSON.stringify(error));
+    if (!ended) return false;
+    if (ended.input !== null) await files.remove(tx, [ended.input]);
+    await voidCredits();
+    // The caller is answered that the request is not valid, which does not use the key up.
+    if (ended.claim && error?.path !== undefined) await releaseClaim(tx, ended.claim, id);
+    // A fault of the request was its answer: it never became a job.
+    if (ended.kind === 'video' && error && error.path === undefined) {
+      const { code, message } = error;
+      const failedAt = ended.finishedAt.toISOString();
+      await publishEvent(tx, videoFailed, id, { videoId: id, status: 'failed', error: { code, message }, failedAt });
+    }
+    return true;
+  },
+  start: {
+    columns: 'id, kind',
+    options: ({ kind, id }, hint) => ({
+      // Nobody waits for a video at the other end of a request.
+      priority: kind === 'video' ? priorities.retry : priorities.prompt,
+      summary: formatId(kind, id),
+      ...(hint?.instant && { args: { instant: true } }),
+    }),
+  },
+  gauges: {
+    name: 'generations',
+    title: 'Generations of Studio',
+    kinds: ['image', 'video', 'music', 'upscale', 'background_removal'] satisfies MediaKind[],
+  },
+});

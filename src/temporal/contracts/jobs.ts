@@ -1,0 +1,46 @@
+import type { Queue } from './queues.ts';
+import type { WorkContext } from './work-context.ts';
+
+/** What a job, its workflow and its activities agree on. */
+export interface JobContract {
+  /** Begins the names of its statements, fail points, outbox kinds, reservations and workflows: `voice`. */
+  name: string;
+  /** One of them, in logs and failures: `voice call`. */
+  noun: string;
+  /** Name of its id there: `callId`. */
+  idName: string;
+  /** Type of its workflow. */
+  workflow: string;
+  queue: Queue;
+  /** How its workflow fails: one of `failureTypes`. */
+  failureType: string;
+  /** Whether it costs no credits. */
+  isFree?: boolean;
+}
+
+/** A job, and the notification channel of the process whose caller waits for it; null when none does. */
+export interface JobRef {
+  /** UUID of its row. */
+  id: string;
+  waiter: string | null;
+}
+
+/** What an activity of a job receives. References and small values only: requests and results stay in PostgreSQL. */
+export type JobContext = JobRef & WorkContext;
+
+/** Arguments of the workflow. Every duration is a value of the policy, so that tests run a whole retry schedule in seconds. */
+export interface JobArgs<Policy> extends JobRef, WorkContext {
+  policy: Policy;
+}
+
+/** `ended`: completed, or recorded by another attempt. */
+export type JobEnd = { kind: 'ended' } | JobFailure;
+
+export interface JobFailure {
+  kind: 'failed';
+  code: string;
+  /** Shown to operators, where nothing in it is the tenant's. */
+  message?: string;
+}
+
+export { jobWorkflowId } from '../../jobs/core/names.ts';

@@ -1,0 +1,46 @@
+import type { Sealer } from '../platform/crypto.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { Files, StoredFile } from '../storage/index.ts';
+import type { JobRef } from '../temporal/contracts/jobs.ts';
+import { type VoiceJobServices, voiceJob } from './job.ts';
+import { type StoredTranscript, voiceContents } from './sealed-call.ts';
+
+export interface EndServices extends VoiceJobServices {
+  files: Pick<Files, 'store' | 'record' | 'remove'>;
+  sealer: Sealer;
+}
+
+/** Speech is kept as long as the Idempotency-Key of its request, and an hour for a caller who reads it at that moment. */
+const speechKeptMs = 25 * 3_600_000;
+
+// The name of the recording stays in the row: it says nothing once the file is gone.
+const complete = statement<{ price: number; file: string | null }>(
+  'voice.complete',
+  `update voice_call set status = 'completed', file = coalesce($4::text, file), transcript = $5::text, request = null,
+          finished_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+   returning price, file`,
+);
+
+/** What a provider made of a call. */
+export type Made = { speech: StoredFile } | { transcript: StoredTranscript };
+
+/**
+ * Records what was made: it, its file and its charge are one transaction. A recording that was transcribed is removed.
+ * @returns false when the call had ended before; the file of speech is then removed by the sweep
+ */
+export function completeCall(services: EndServices, scope: Scope, ref: JobRef, made: Made): Promise<boolean> {
+  const { files, sealer } = services;
+  const speech = 'speech' in made ? made.speech : null;
+  const transcript =
+    'transcript' in made ? voiceContents(sealer, scope).seal(ref.id, 'transcript', made.transcript) : null;
+  return voiceJob.end(services, scope, ref, async ({ tx, settleCredits }) => {
+    const ended = await tx.one(complete, ref.id, speech?.name ?? null, transcript);
+    if (!ended) return false;
+    if (speech) await files.record(tx, speech, new Date(Date.now() + speechKeptMs));
+    else if (ended.file !== null) await files.remove(tx, [ended.file]);
+    await settleCredits(ended.price);
+    return true;
+  });
+}

@@ -1,0 +1,63 @@
+import { defineJob } from '../jobs/index.ts';
+import { statement } from '../platform/sql.ts';
+import type { Waiters } from '../platform/waiters.ts';
+import type { Files } from '../storage/index.ts';
+import { priorities } from '../temporal/contracts/priorities.ts';
+import { type VoiceCallPolicy, voiceContract } from '../temporal/contracts/voice.ts';
+import { voiceLimits } from './core/limits.ts';
+import { type VoiceCallError, voiceCallStates } from './core/status.ts';
+import type { VoiceKind } from './entities.ts';
+import { failPoint } from './fail-points.ts';
+
+export interface VoiceJobServices {
+  files: Pick<Files, 'remove'>;
+  voiceWaiters: Waiters;
+  voicePolicy: VoiceCallPolicy;
+}
+
+const isOpen = `status in (${voiceCallStates.sql('processing')})`;
+
+const stop = statement<{ file: string | null }>(
+  'voice.stop',
+  `update voice_call set status = $4::text, error = $5::jsonb, request = null, finished_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}
+   returning file`,
+);
+
+export const timedOut: VoiceCallError = { code: 'timeout', message: 'The provider did not answer in time.' };
+
+/** A text that is spoken, or a recording that is transcribed. */
+export const voiceJob = defineJob<{
+  services: VoiceJobServices;
+  policy: VoiceCallPolicy;
+  row: object;
+  hint: { waiter: string };
+  /** Null: it was cancelled. */
+  error: VoiceCallError | null;
+}>({
+  contract: voiceContract,
+  plural: 'voice calls',
+  table: 'voice_call',
+  isOpen,
+  failPoints: failPoint.names,
+  policy: ({ voicePolicy }) => voicePolicy,
+  waiters: ({ voiceWaiters }) => voiceWaiters,
+  deadline: { ms: ({ deadlineMs }) => [deadlineMs] },
+  limit: voiceLimits.openVoiceCalls,
+  errors: {
+    timeout: timedOut,
+    terminated: { code: 'provider_error', message: 'The call was terminated by an operator.' },
+    unexpected: { code: 'provider_error', message: 'Something went wrong on our side.' },
+    cancelled: null,
+  },
+  async stop({ files }, { tx, voidCredits }, { id }, error) {
+    const ended = await tx.one(stop, id, error ? 'failed' : 'cancelled', error && JSON.stringify(error));
+    if (!ended) return false;
+    if (ended.file !== null) await files.remove(tx, [ended.file]);
+    await voidCredits();
+    return true;
+  },
+  start: { options: () => ({ priority: priorities.prompt }) },
+  forget: {},
+  gauges: { name: 'voice_calls', title: 'Texts and recordings', kinds: ['tts', 'stt'] satisfies VoiceKind[] },
+});
