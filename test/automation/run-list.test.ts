@@ -249,6 +249,19 @@ test.each(['nope', 'wf_0199', '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000'])(
   },
 );
 
+interface PlanNode {
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Rows Removed by Filter'?: number;
+  Plans?: PlanNode[];
+}
+
+/** The nodes of a plan that read a table. */
+const scansOf = (node: PlanNode, table: string): PlanNode[] => [
+  ...(node['Relation Name'] === table ? [node] : []),
+  ...(node.Plans ?? []).flatMap((inner) => scansOf(inner, table)),
+];
+
 test('a page of a rare status is read along the index of statuses, though PostgreSQL believes that the status is common', async () => {
   const { id } = await makeWorkflow(api);
   const owner = new pg.Client({ connectionString: product.ownerUrl });
@@ -277,8 +290,8 @@ test('a page of a rare status is read along the index of statuses, though Postgr
     `explain (analyze, format json) ${statementTexts.get('run.list_by_status')}`,
     [...(await tenantOf(id)), id, 'cancelled', 30_000, 20, 0],
   );
-  const plan = JSON.stringify(rows[0]['QUERY PLAN']);
-  expect(plan).toContain('run_automation_id_status_number_index');
+  const scans = scansOf(rows[0]['QUERY PLAN'][0].Plan, 'run');
+  expect(scans.map((scan) => scan['Index Name'])).toEqual(['run_automation_id_status_number_index']);
   // Rows that were read in vain: those whose status has changed since, at most, and not every run.
-  expect(plan).not.toMatch(/"Rows Removed by Filter":[1-9]\d{2}/);
+  expect(scans[0]!['Rows Removed by Filter'] ?? 0).toBeLessThan(100);
 });

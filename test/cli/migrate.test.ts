@@ -38,7 +38,7 @@ test('migrate brings an empty database up to date, once, and gives the applicati
   const alone = async () => JSON.parse((await spawnCli(['migrate', '--json'], { DATABASE_URL: ownerUrl })).stdout);
   const [one, other] = await Promise.all([alone(), alone()]);
   const run: string[] = [...one.migrated, ...other.migrated];
-  expect(run[0]).toMatch(/^Migration\d+_initial$/);
+  expect(run[0]).toMatch(/^Migration\d+_platform$/);
   expect(new Set(run).size).toBe(run.length);
   expect(await alone()).toEqual({ migrated: [] });
 
