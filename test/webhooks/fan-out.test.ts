@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import { sweepDeliveryBacklog } from '../../src/webhooks/delivery-backlog.ts';
@@ -157,6 +158,11 @@ test('while as many deliveries wait as the plan allows, events are recorded and 
   const { id } = body.data;
   const began = new Date(Date.now() - 60_000).toISOString();
   const uuid = webhookIds.parse(id);
+  // PostgreSQL knows nothing of those that come.
+  const owner = new pg.Client({ connectionString: product.ownerUrl });
+  await owner.connect();
+  await owner.query('analyze delivery');
+  await owner.end();
   await ask(
     `insert into delivery (id, organization_id, environment, subscription_id, event_id, event_type, status, attempts,
                            schedule_attempts, response_body_truncated, created_at, next_attempt_at)

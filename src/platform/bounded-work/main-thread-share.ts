@@ -27,7 +27,8 @@ export class MainThreadShare {
       return piece();
     } finally {
       endUse();
-      const pauseMs = Math.min(performance.now() - startedAt, maxPauseMs);
+      // A timer drops fractions.
+      const pauseMs = Math.min(Math.ceil(performance.now() - startedAt), maxPauseMs);
       setTimeout(() => {
         this.#isBusy = false;
         this.#next();
