@@ -33,6 +33,8 @@ export interface JobUnderTest {
   results?: { count(scene: JobScene): Promise<Record<string, number>>; ofOne: Record<string, number> };
   /** Requests one that takes long. Its answer comes after the end of the test, or never. */
   requestSlow(scene: JobScene): Promise<unknown>;
+  /** How often its provider is asked for it, and counted by `asked`. */
+  slowAsks: number;
   /** The states in which it ends when an operator cancels or terminates its workflow. */
   stopped: { cancelled: string; terminated: string };
 }
@@ -63,6 +65,7 @@ const generation: JobUnderTest = {
   asked: () => 0,
   results: { count: countFiles, ofOne: { total: 1, files: 1 } },
   requestSlow: (scene) => client(scene).post('/api/studio/generate-video', { prompt: 'sandbox:slow=600 Waves' }),
+  slowAsks: 0,
   stopped: { cancelled: 'cancelled', terminated: 'failed' },
 };
 
@@ -79,6 +82,7 @@ const message: JobUnderTest = {
   answers: (_, what) => ({ data: { content: expect.stringContaining(`Hello, ${what}`) } }),
   asked: () => 0,
   requestSlow: (scene) => say(scene, 'sandbox:slow=600 Hello'),
+  slowAsks: 0,
   stopped: { cancelled: 'cancelled', terminated: 'failed' },
 };
 
@@ -109,6 +113,7 @@ const voice: JobUnderTest = {
     audio.next('silence');
     return voiceClient(process().api, tenant.liveKey).transcribe(formOf(silence(2)));
   },
+  slowAsks: 1,
   stopped: { cancelled: 'cancelled', terminated: 'failed' },
 };
 
@@ -147,6 +152,7 @@ const action: JobUnderTest = {
       profileUrl: 'https://www.linkedin.com/in/ada-lovelace',
       delay: 3_600,
     }),
+  slowAsks: 0,
   stopped: { cancelled: 'cancelled', terminated: 'cancelled' },
 };
 
