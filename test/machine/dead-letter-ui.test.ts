@@ -113,7 +113,7 @@ describe('all of them', () => {
       workflowId: 'redrive-of-one',
       taskQueue: `${scene.product.taskQueuePrefix}webhooks`,
       workflowType: webhookWorkflows.redriveDeadLetters,
-      input: JSON.stringify({ subscriptionId: letter.id }),
+      input: JSON.stringify({ webhookId: letter.id }),
     });
     await ui.start();
     await scene.reaches(letter.id, 'delivered');

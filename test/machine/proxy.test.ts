@@ -44,7 +44,7 @@ function configuration(folder: string, port: number, apis: string[]): string {
     'worker_processes 1;',
     `pid ${folder}/nginx.pid;`,
     'error_log stderr;',
-    'events { worker_connections 512; }',
+    'events { worker_connections 2048; }',
     `http {\naccess_log ${folder}/access.log;`,
     ...paths.map((name) => `${name}_temp_path ${folder}/${name};`),
     `${here}\n}`,
