@@ -1,5 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 import { secureTenantTable } from './row-level-security.ts';
+import { countStoredBytes } from './storage-triggers.ts';
 
 /** Files, and how much each organization stores. */
 export class Migration20261201004000_storage extends Migration {
@@ -34,44 +35,18 @@ export class Migration20261201004000_storage extends Migration {
         primary key (organization_id, environment, slot)
       );`,
       ...secureTenantTable('storage_used'),
-      // Eight counters for each tenant: transactions that end together seldom wait for one another.
-      `create function add_storage_used(organization_id uuid, environment character varying, bytes bigint)
-       returns void language sql as $$
-      insert into storage_used as used (organization_id, environment, slot, bytes)
-      values ($1, $2, pg_backend_pid() % 8, $3)
-      on conflict (organization_id, environment, slot) do update set bytes = used.bytes + excluded.bytes
-      $$;`,
-      `create function file_stored()
-       returns trigger language plpgsql as $$
-      begin
-        perform add_storage_used(new.organization_id, new.environment,
-          case when new.recorded_at is null then 0 else coalesce(new.bytes, 0) end - case tg_op when 'UPDATE' then case when old.recorded_at is null then 0 else coalesce(old.bytes, 0) end else 0 end);
-        return null;
-      end $$;`,
-      `create function file_unstored()
-       returns trigger language plpgsql as $$
-      begin
-        perform add_storage_used(gone.organization_id, gone.environment, -gone.bytes)
-          from (select was.organization_id, was.environment, sum(case when was.recorded_at is null then 0 else coalesce(was.bytes, 0) end)::bigint as bytes
-                  from old_rows was group by 1, 2 order by 1, 2) gone
-         where gone.bytes <> 0;
-        return null;
-      end $$;`,
-      `create constraint trigger file_stored_insert after insert on file deferrable initially deferred for each row when ((
-              case
-                  when (new.recorded_at is null) then (0)::bigint
-                  else COALESCE(new.bytes, (0)::bigint)
-              end > 0)) execute function file_stored();`,
-      `create constraint trigger file_stored_update after update on file deferrable initially deferred for each row when ((
-              case
-                  when (new.recorded_at is null) then (0)::bigint
-                  else COALESCE(new.bytes, (0)::bigint)
-              end <>
-              case
-                  when (old.recorded_at is null) then (0)::bigint
-                  else COALESCE(old.bytes, (0)::bigint)
-              end)) execute function file_stored();`,
-      `create trigger file_unstored after delete on file referencing old table as old_rows for each statement execute function file_unstored();`,
+      // A tenant has several counters, so that its transactions rarely wait for each other: one for each remainder of the id of
+      // a database process, so that a transaction changes one of them only.
+      `create function add_storage_used(organization_id uuid, environment varchar, bytes bigint) returns void
+        language sql as $$
+          insert into storage_used as used (organization_id, environment, slot, bytes)
+          values ($1, $2, pg_backend_pid() % 8, $3)
+          on conflict (organization_id, environment, slot) do update set bytes = used.bytes + excluded.bytes
+        $$;`,
+      ...countStoredBytes(
+        'file',
+        (row) => `case when ${row}.recorded_at is null then 0 else coalesce(${row}.bytes, 0) end`,
+      ),
     ]) {
       this.addSql(sql);
     }

@@ -1,5 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 import { secureTenantTable } from './row-level-security.ts';
+import { aboveUncounted, countStoredBytes } from './storage-triggers.ts';
 
 /** Workflows with their definitions and schedules, and runs with their steps. */
 export class Migration20261201008000_automation extends Migration {
@@ -181,111 +182,17 @@ export class Migration20261201008000_automation extends Migration {
         primary key (run_id, "position", round)
       );`,
       ...secureTenantTable('run_step_round'),
-      `create function run_step_call_stored()
-       returns trigger language plpgsql as $$
-      begin
-        perform add_storage_used(new.organization_id, new.environment,
-          case when coalesce(octet_length(new.args), 0) + coalesce(octet_length(new.result), 0) > 1024 then coalesce(octet_length(new.args), 0) + coalesce(octet_length(new.result), 0) else 0 end - case tg_op when 'UPDATE' then case when coalesce(octet_length(old.args), 0) + coalesce(octet_length(old.result), 0) > 1024 then coalesce(octet_length(old.args), 0) + coalesce(octet_length(old.result), 0) else 0 end else 0 end);
-        return null;
-      end $$;`,
-      `create function run_step_call_unstored()
-       returns trigger language plpgsql as $$
-      begin
-        perform add_storage_used(gone.organization_id, gone.environment, -gone.bytes)
-          from (select was.organization_id, was.environment, sum(case when coalesce(octet_length(was.args), 0) + coalesce(octet_length(was.result), 0) > 1024 then coalesce(octet_length(was.args), 0) + coalesce(octet_length(was.result), 0) else 0 end)::bigint as bytes
-                  from old_rows was group by 1, 2 order by 1, 2) gone
-         where gone.bytes <> 0;
-        return null;
-      end $$;`,
-      `create function run_step_stored()
-       returns trigger language plpgsql as $$
-      begin
-        perform add_storage_used(new.organization_id, new.environment,
-          case when new.output_file is null then case when coalesce(new.output_bytes, 0) > 1024 then coalesce(new.output_bytes, 0) else 0 end else 0 end - case tg_op when 'UPDATE' then case when old.output_file is null then case when coalesce(old.output_bytes, 0) > 1024 then coalesce(old.output_bytes, 0) else 0 end else 0 end else 0 end);
-        return null;
-      end $$;`,
-      `create function run_step_unstored()
-       returns trigger language plpgsql as $$
-      begin
-        perform add_storage_used(gone.organization_id, gone.environment, -gone.bytes)
-          from (select was.organization_id, was.environment, sum(case when was.output_file is null then case when coalesce(was.output_bytes, 0) > 1024 then coalesce(was.output_bytes, 0) else 0 end else 0 end)::bigint as bytes
-                  from old_rows was group by 1, 2 order by 1, 2) gone
-         where gone.bytes <> 0;
-        return null;
-      end $$;`,
-      `create function run_stored()
-       returns trigger language plpgsql as $$
-      begin
-        perform add_storage_used(new.organization_id, new.environment,
-          case when coalesce(new.input_bytes, 0) + coalesce(new.variables_bytes, 0) > 1024 then coalesce(new.input_bytes, 0) + coalesce(new.variables_bytes, 0) else 0 end - case tg_op when 'UPDATE' then case when coalesce(old.input_bytes, 0) + coalesce(old.variables_bytes, 0) > 1024 then coalesce(old.input_bytes, 0) + coalesce(old.variables_bytes, 0) else 0 end else 0 end);
-        return null;
-      end $$;`,
-      `create function run_unstored()
-       returns trigger language plpgsql as $$
-      begin
-        perform add_storage_used(gone.organization_id, gone.environment, -gone.bytes)
-          from (select was.organization_id, was.environment, sum(case when coalesce(was.input_bytes, 0) + coalesce(was.variables_bytes, 0) > 1024 then coalesce(was.input_bytes, 0) + coalesce(was.variables_bytes, 0) else 0 end)::bigint as bytes
-                  from old_rows was group by 1, 2 order by 1, 2) gone
-         where gone.bytes <> 0;
-        return null;
-      end $$;`,
-      `create constraint trigger run_stored_insert after insert on run deferrable initially deferred for each row when ((
-              case
-                  when ((COALESCE(new.input_bytes, 0) + COALESCE(new.variables_bytes, 0)) > 1024) then (COALESCE(new.input_bytes, 0) + COALESCE(new.variables_bytes, 0))
-                  else 0
-              end > 0)) execute function run_stored();`,
-      `create constraint trigger run_stored_update after update on run deferrable initially deferred for each row when ((
-              case
-                  when ((COALESCE(new.input_bytes, 0) + COALESCE(new.variables_bytes, 0)) > 1024) then (COALESCE(new.input_bytes, 0) + COALESCE(new.variables_bytes, 0))
-                  else 0
-              end <>
-              case
-                  when ((COALESCE(old.input_bytes, 0) + COALESCE(old.variables_bytes, 0)) > 1024) then (COALESCE(old.input_bytes, 0) + COALESCE(old.variables_bytes, 0))
-                  else 0
-              end)) execute function run_stored();`,
-      `create trigger run_unstored after delete on run referencing old table as old_rows for each statement execute function run_unstored();`,
-      `create constraint trigger run_step_stored_insert after insert on run_step deferrable initially deferred for each row when ((
-              case
-                  when (new.output_file is null) then
-                  case
-                      when (COALESCE(new.output_bytes, 0) > 1024) then COALESCE(new.output_bytes, 0)
-                      else 0
-                  end
-                  else 0
-              end > 0)) execute function run_step_stored();`,
-      `create constraint trigger run_step_stored_update after update on run_step deferrable initially deferred for each row when ((
-              case
-                  when (new.output_file is null) then
-                  case
-                      when (COALESCE(new.output_bytes, 0) > 1024) then COALESCE(new.output_bytes, 0)
-                      else 0
-                  end
-                  else 0
-              end <>
-              case
-                  when (old.output_file is null) then
-                  case
-                      when (COALESCE(old.output_bytes, 0) > 1024) then COALESCE(old.output_bytes, 0)
-                      else 0
-                  end
-                  else 0
-              end)) execute function run_step_stored();`,
-      `create trigger run_step_unstored after delete on run_step referencing old table as old_rows for each statement execute function run_step_unstored();`,
-      `create constraint trigger run_step_call_stored_insert after insert on run_step_call deferrable initially deferred for each row when ((
-              case
-                  when ((COALESCE(octet_length(new.args), 0) + COALESCE(octet_length(new.result), 0)) > 1024) then (COALESCE(octet_length(new.args), 0) + COALESCE(octet_length(new.result), 0))
-                  else 0
-              end > 0)) execute function run_step_call_stored();`,
-      `create constraint trigger run_step_call_stored_update after update on run_step_call deferrable initially deferred for each row when ((
-              case
-                  when ((COALESCE(octet_length(new.args), 0) + COALESCE(octet_length(new.result), 0)) > 1024) then (COALESCE(octet_length(new.args), 0) + COALESCE(octet_length(new.result), 0))
-                  else 0
-              end <>
-              case
-                  when ((COALESCE(octet_length(old.args), 0) + COALESCE(octet_length(old.result), 0)) > 1024) then (COALESCE(octet_length(old.args), 0) + COALESCE(octet_length(old.result), 0))
-                  else 0
-              end)) execute function run_step_call_stored();`,
-      `create trigger run_step_call_unstored after delete on run_step_call referencing old table as old_rows for each statement execute function run_step_call_unstored();`,
+      ...countStoredBytes('run', (row) =>
+        aboveUncounted(`coalesce(${row}.input_bytes, 0) + coalesce(${row}.variables_bytes, 0)`),
+      ),
+      ...countStoredBytes(
+        'run_step',
+        (row) =>
+          `case when ${row}.output_file is null then ${aboveUncounted(`coalesce(${row}.output_bytes, 0)`)} else 0 end`,
+      ),
+      ...countStoredBytes('run_step_call', (row) =>
+        aboveUncounted(`coalesce(octet_length(${row}.args), 0) + coalesce(octet_length(${row}.result), 0)`),
+      ),
     ]) {
       this.addSql(sql);
     }
