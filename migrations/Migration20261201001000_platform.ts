@@ -40,6 +40,7 @@ export class Migration20261201001000_platform extends Migration {
       );`,
       'create index outbox_available_at_index on outbox (available_at);',
       'create index outbox_kind_available_at_index on outbox (kind, available_at);',
+      // The drain skips from tenant to tenant.
       'create index outbox_tenant_index on outbox (kind, organization_id, environment, available_at);',
       ...secureTenantTable('outbox'),
       // Rows of the ledger and of the audit log are final, until their organization is deleted.

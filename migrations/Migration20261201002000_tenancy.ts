@@ -30,11 +30,12 @@ export class Migration20261201002000_tenancy extends Migration {
         purging_at timestamptz,
         primary key (id)
       );`,
-      'create index organization_deleted_index on organization (deleted_at) where (deleted_at is not null);',
+      'create index organization_deleted_index on organization (deleted_at) where deleted_at is not null;',
       'alter table organization enable row level security;',
       'alter table organization force row level security;',
       `create policy tenant on organization for select to atelier_tenant using (id = nullif(current_setting('atelier.organization_id', true), '')::uuid);`,
       'create policy system on organization to atelier_system using (true) with check (true);',
+      // What a tenant's own work needs to know of its organization.
       'grant select (id, name, plan, calling_runs, deleted_at) on organization to atelier_tenant;',
       'grant select, insert, update, delete on organization to atelier_system;',
       `create table api_key (
@@ -73,6 +74,7 @@ export class Migration20261201002000_tenancy extends Migration {
       );`,
       'alter table audit_log enable row level security;',
       'alter table audit_log force row level security;',
+      // A tenant's own work writes into its organization's log and reads the entry that it follows. Nobody may change one.
       `create policy tenant on audit_log to atelier_tenant using (${ownOrganization}) with check (${ownOrganization});`,
       'create policy system on audit_log to atelier_system using (true) with check (true);',
       'grant select, insert on audit_log to atelier_tenant;',
@@ -88,7 +90,9 @@ export class Migration20261201002000_tenancy extends Migration {
       );`,
       'create index usage_month_index on usage_month (month);',
       ...secureTenantTable('usage_month'),
-      // Each entry has the hash of the one before it. The lock makes one organization append one at a time.
+      // In one round trip. One writer at a time for each organization, until the end of its transaction. A volatile function takes a
+      // snapshot for each of its statements, so the second sees what the writer before committed while the first waited. It runs
+      // with the rights of its caller.
       `create function append_audit(organization uuid, first_hash bytea, environment character varying, action character varying, subject uuid, actor character varying, correlation character varying, facts jsonb, recorded_at timestamp with time zone, digest bytea, version smallint)
        returns void language plpgsql as $$
       declare

@@ -21,10 +21,10 @@ export class Migration20261201004000_storage extends Migration {
         recorded_at timestamptz,
         remove_at timestamptz,
         primary key (name),
-        constraint file_check check ((recorded_at is null) or ((bytes is not null) and (sha256 is not null))),
-        constraint file_check1 check ((recorded_at is not null) or (remove_at is not null))
+        constraint file_check check (recorded_at is null or (bytes is not null and sha256 is not null)),
+        constraint file_check1 check (recorded_at is not null or remove_at is not null)
       );`,
-      'create index file_remove_at_index on file (remove_at) where (remove_at is not null);',
+      'create index file_remove_at_index on file (remove_at) where remove_at is not null;',
       'create index file_tenant_index on file (organization_id);',
       ...secureTenantTable('file'),
       `create table storage_used (

@@ -15,6 +15,7 @@ export class Migration20261201005000_connections extends Migration {
       );`,
       'alter table allowed_redirect enable row level security;',
       'alter table allowed_redirect force row level security;',
+      // Test and live share the list. Operators write it; tenants' work looks addresses up.
       `create policy tenant on allowed_redirect for select to atelier_tenant using (${ownOrganization});`,
       'create policy system on allowed_redirect to atelier_system using (true) with check (true);',
       'grant select on allowed_redirect to atelier_tenant;',
@@ -37,7 +38,7 @@ export class Migration20261201005000_connections extends Migration {
         created_at timestamptz not null,
         updated_at timestamptz not null,
         primary key (id),
-        constraint oauth_connection_check check ((status <> 'active') or (sealed_access_token is not null)),
+        constraint oauth_connection_check check (status <> 'active' or sealed_access_token is not null),
         constraint oauth_connection_check1 check ((access_expires_at is null) = (refresh_at is null))
       );`,
       `create unique index oauth_connection_account_unique on oauth_connection (organization_id, environment, purpose, provider, account_id);`,

@@ -9,7 +9,7 @@ export class Migration20261201007000_webhooks extends Migration {
     for (const sql of [
       `create table attempt_hour (
         subscription_id uuid not null,
-        slot smallint not null check ((slot >= 0) and (slot <= 23)),
+        slot smallint not null check (slot >= 0 and slot <= 23),
         organization_id uuid not null,
         environment varchar(4) not null check (environment in ('live', 'test')),
         hour timestamptz not null,
@@ -25,6 +25,7 @@ export class Migration20261201007000_webhooks extends Migration {
         primary key (organization_id, environment)
       );`,
       ...secureTenantTable('delivery_backlog'),
+      // Lists with filters and totals need no scan: see src/webhooks/delivery-blocks.ts.
       `create table delivery_block (
         subscription_id uuid not null,
         ends_at timestamptz not null,
@@ -35,7 +36,7 @@ export class Migration20261201007000_webhooks extends Migration {
         is_counted boolean not null,
         primary key (subscription_id, ends_at, ends_id)
       );`,
-      'create index delivery_block_uncounted_index on delivery_block (subscription_id) where (not is_counted);',
+      'create index delivery_block_uncounted_index on delivery_block (subscription_id) where not is_counted;',
       ...secureTenantTable('delivery_block'),
       `create table delivery_block_count (
         subscription_id uuid not null,
@@ -51,7 +52,7 @@ export class Migration20261201007000_webhooks extends Migration {
         failed int not null,
         primary key (subscription_id, ends_at, ends_id, event_type)
       );`,
-      `create index delivery_block_empty_index on delivery_block_count (subscription_id) where ((pending = 0) and (retrying = 0) and (dead_lettered = 0) and (delivered = 0) and (failed = 0));`,
+      `create index delivery_block_empty_index on delivery_block_count (subscription_id) where pending = 0 and retrying = 0 and dead_lettered = 0 and delivered = 0 and failed = 0;`,
       ...secureTenantTable('delivery_block_count'),
       `create table delivery_change (
         id uuid not null,
@@ -82,6 +83,7 @@ export class Migration20261201007000_webhooks extends Migration {
       'create index event_correlation_index on event (correlation_id);',
       `create index event_organization_id_environment_created_at_id_index on event (organization_id, environment, created_at, id);`,
       ...secureTenantTable('event'),
+      // Events whose deliveries are created after the transaction of their cause: see src/webhooks/fan-out.ts.
       `create table event_fan_out (
         organization_id uuid not null,
         environment varchar(4) not null check (environment in ('live', 'test')),
@@ -150,10 +152,12 @@ export class Migration20261201007000_webhooks extends Migration {
         recoverable_from timestamptz,
         primary key (id)
       );`,
-      `create index webhook_subscription_active_index on webhook_subscription (organization_id, environment) where (is_active and (deleted_at is null));`,
-      `create index webhook_subscription_deleted_index on webhook_subscription (deleted_at) where (deleted_at is not null);`,
+      // Every event reads them, however many webhooks were deleted or turned off.
+      `create index webhook_subscription_active_index on webhook_subscription (organization_id, environment) where is_active and deleted_at is null;`,
+      `create index webhook_subscription_deleted_index on webhook_subscription (deleted_at) where deleted_at is not null;`,
       `create index webhook_subscription_tenant_index on webhook_subscription (organization_id, environment, created_at, id);`,
       ...secureTenantTable('webhook_subscription'),
+      // No foreign key to the event: its own removal, long after that of its deliveries, would look for them without an index.
       `create table delivery (
         id uuid not null,
         organization_id uuid not null,
@@ -181,18 +185,19 @@ export class Migration20261201007000_webhooks extends Migration {
       );`,
       // One delivery in 1,024 ends a block. The last bits of its id are random.
       `create index delivery_block_end_index on delivery (subscription_id, created_at, id) where ((get_byte(uuid_send(id), 15) = 0) and ((get_byte(uuid_send(id), 14) % 4) = 0));`,
-      `create index delivery_dead_index on delivery (finished_at, id) where (status = 'dead_lettered');`,
-      `create index delivery_due_index on delivery (next_attempt_at) where (status in ('pending', 'retrying') and (attempts > 0));`,
-      `create index delivery_exempt_index on delivery (subscription_id) where (ignores_breaker and status in ('pending', 'retrying'));`,
-      `create index delivery_first_index on delivery (subscription_id, created_at) where ((status = 'pending') and (attempts = 0));`,
-      `create index delivery_lease_index on delivery (subscription_id, leased_until) where (leased_until is not null);`,
+      `create index delivery_dead_index on delivery (finished_at, id) where status = 'dead_lettered';`,
+      `create index delivery_due_index on delivery (next_attempt_at) where status in ('pending', 'retrying') and attempts > 0;`,
+      `create index delivery_exempt_index on delivery (subscription_id) where ignores_breaker and status in ('pending', 'retrying');`,
+      `create index delivery_first_index on delivery (subscription_id, created_at) where status = 'pending' and attempts = 0;`,
+      `create index delivery_lease_index on delivery (subscription_id, leased_until) where leased_until is not null;`,
       'create index delivery_list_index on delivery (subscription_id, event_type, status, created_at, id);',
-      'create index delivery_resent_index on delivery (resent_event_id) where (resent_event_id is not null);',
+      'create index delivery_resent_index on delivery (resent_event_id) where resent_event_id is not null;',
       'create index delivery_subscription_id_created_at_id_index on delivery (subscription_id, created_at, id);',
-      `create index delivery_unparked_index on delivery (subscription_id, created_at, id) where ((status = 'dead_lettered') and ((parked_at is null) or (parked_at = 'infinity'::timestamp with time zone)));`,
-      `create index delivery_unparking_index on delivery (id) where ((status <> 'dead_lettered') and (parked_at > '-infinity'::timestamp with time zone));`,
+      `create index delivery_unparked_index on delivery (subscription_id, created_at, id) where status = 'dead_lettered' and (parked_at is null or parked_at = 'infinity');`,
+      `create index delivery_unparking_index on delivery (id) where status <> 'dead_lettered' and parked_at > '-infinity';`,
+      // Lists by a status that few deliveries have.
       `create index delivery_unusual_index on delivery (subscription_id, status, created_at, id) where status in ('retrying', 'dead_lettered', 'failed');`,
-      `create index delivery_waiting_index on delivery (subscription_id, next_attempt_at) where (status in ('pending', 'retrying') and (attempts > 0));`,
+      `create index delivery_waiting_index on delivery (subscription_id, next_attempt_at) where status in ('pending', 'retrying') and attempts > 0;`,
       ...secureTenantTable('delivery'),
       `create table delivery_attempt (
         delivery_id uuid not null references delivery,
@@ -222,7 +227,7 @@ export class Migration20261201007000_webhooks extends Migration {
         finished_at timestamptz,
         primary key (id)
       );`,
-      'create index recovery_open_index on recovery (id) where (finished_at is null);',
+      'create index recovery_open_index on recovery (id) where finished_at is null;',
       ...secureTenantTable('recovery'),
       // Every statement that changes deliveries is counted, whichever it is. Deliveries younger than 30 seconds are in no block.
       `create function note_delivery_change()
@@ -240,9 +245,9 @@ export class Migration20261201007000_webhooks extends Migration {
          order by b.ends_at, b.ends_id limit 1;
         return null;
       end $$;`,
-      `create trigger delivery_delete_is_counted after delete on delivery for each row when ((old.created_at < (clock_timestamp() - '00:00:30'::interval))) execute function note_delivery_change();`,
-      `create trigger delivery_insert_is_counted after insert on delivery for each row when ((new.created_at < (clock_timestamp() - '00:00:30'::interval))) execute function note_delivery_change();`,
-      `create trigger delivery_update_is_counted after update on delivery for each row when ((((old.status)::text is distinct from (new.status)::text) and (new.created_at < (clock_timestamp() - '00:00:30'::interval)))) execute function note_delivery_change();`,
+      `create trigger delivery_delete_is_counted after delete on delivery for each row when (old.created_at < clock_timestamp() - interval '30 seconds') execute function note_delivery_change();`,
+      `create trigger delivery_insert_is_counted after insert on delivery for each row when (new.created_at < clock_timestamp() - interval '30 seconds') execute function note_delivery_change();`,
+      `create trigger delivery_update_is_counted after update on delivery for each row when (old.status is distinct from new.status and new.created_at < clock_timestamp() - interval '30 seconds') execute function note_delivery_change();`,
     ]) {
       this.addSql(sql);
     }

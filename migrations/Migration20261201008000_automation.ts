@@ -25,7 +25,7 @@ export class Migration20261201008000_automation extends Migration {
         primary key (id)
       );`,
       `create index automation_organization_id_environment_created_at_id_index on automation (organization_id, environment, created_at, id);`,
-      `create index automation_state_index on automation (organization_id, environment, state, created_at, id) where (deleted_at is null);`,
+      `create index automation_state_index on automation (organization_id, environment, state, created_at, id) where deleted_at is null;`,
       ...secureTenantTable('automation'),
       `create table automation_schedule (
         automation_id uuid not null references automation,
@@ -54,7 +54,7 @@ export class Migration20261201008000_automation extends Migration {
         primary key (run_id)
       );`,
       'create index calling_run_leased_until_index on calling_run (leased_until);',
-      `create index calling_run_waiting_index on calling_run (organization_id, environment, run_id) where (leased_until is null);`,
+      `create index calling_run_waiting_index on calling_run (organization_id, environment, run_id) where leased_until is null;`,
       ...secureTenantTable('calling_run'),
       `create table calling_total (
         organization_id uuid not null,
@@ -113,10 +113,12 @@ export class Migration20261201008000_automation extends Migration {
         constraint run_automation_id_number_unique unique (automation_id, number)
       );`,
       'create index run_automation_id_status_number_index on run (automation_id, status, number);',
-      'create index run_block_end_index on run (automation_id, number) where ((number % 1000) = 0);',
+      // One entry for each 1,000 runs: where the blocks end.
+      'create index run_block_end_index on run (automation_id, number) where (number % 1000) = 0;',
       'create index run_correlation_index on run (correlation_id);',
       'create index run_definition_index on run (definition_id);',
-      'create index run_finished_index on run (organization_id, finished_at) where (finished_at is not null);',
+      'create index run_finished_index on run (organization_id, finished_at) where finished_at is not null;',
+      // How many runs are open, and since when, without a look at those that are over.
       `create index run_open_index on run (status, created_at) where status in ('queued', 'running');`,
       ...secureTenantTable('run'),
       `create table run_block (
@@ -155,7 +157,8 @@ export class Migration20261201008000_automation extends Migration {
         warnings_total int,
         primary key (run_id, "position")
       );`,
-      'create index run_step_output_file_index on run_step (output_file) where (output_file is not null);',
+      // Retries share the files of the runs that they retry.
+      'create index run_step_output_file_index on run_step (output_file) where output_file is not null;',
       ...secureTenantTable('run_step'),
       `create table run_step_call (
         run_id uuid not null,

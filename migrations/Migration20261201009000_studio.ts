@@ -36,14 +36,14 @@ export class Migration20261201009000_studio extends Migration {
         claim jsonb,
         primary key (id),
         constraint generation_organization_id_environment_number_unique unique (organization_id, environment, number),
-        constraint generation_check check ((status <> 'completed') or ((file is not null) and (credits is not null) and (finished_at is not null)))
+        constraint generation_check check (status <> 'completed' or (file is not null and credits is not null and finished_at is not null))
       );`,
-      `create index generation_block_end_index on generation (organization_id, environment, number) where ((number % 1000) = 0);`,
+      `create index generation_block_end_index on generation (organization_id, environment, number) where (number % 1000) = 0;`,
       'create index generation_correlation_index on generation (correlation_id);',
-      `create index generation_finished_index on generation (organization_id, finished_at) where (finished_at is not null);`,
-      `create index generation_history_index on generation (organization_id, environment, number) where ((status = 'completed') and kind in ('image', 'video', 'music'));`,
-      `create index generation_kind_index on generation (organization_id, environment, kind, number) where (status = 'completed');`,
-      `create index generation_open_index on generation (created_at) where (status = 'processing');`,
+      `create index generation_finished_index on generation (organization_id, finished_at) where finished_at is not null;`,
+      `create index generation_history_index on generation (organization_id, environment, number) where status = 'completed' and kind in ('image', 'video', 'music');`,
+      `create index generation_kind_index on generation (organization_id, environment, kind, number) where status = 'completed';`,
+      `create index generation_open_index on generation (created_at) where status = 'processing';`,
       ...secureTenantTable('generation'),
       `create table generation_block (
         organization_id uuid not null,

@@ -37,12 +37,12 @@ export class Migration20261201010000_conversation extends Migration {
         streamed_text text,
         asked_until timestamptz,
         primary key (id),
-        constraint conversation_message_check check ((status <> 'processing') or (request is not null)),
-        constraint conversation_message_check1 check ((status <> 'completed') or ((reply is not null) and (credits is not null) and (finished_at is not null)))
+        constraint conversation_message_check check (status <> 'processing' or request is not null),
+        constraint conversation_message_check1 check (status <> 'completed' or (reply is not null and credits is not null and finished_at is not null))
       );`,
       'create index conversation_message_created_index on conversation_message (created_at);',
-      `create index conversation_message_open_index on conversation_message (created_at) where (status = 'processing');`,
-      `create index conversation_message_tenant_open_index on conversation_message (organization_id, environment) where (status = 'processing');`,
+      `create index conversation_message_open_index on conversation_message (created_at) where status = 'processing';`,
+      `create index conversation_message_tenant_open_index on conversation_message (organization_id, environment) where status = 'processing';`,
       ...secureTenantTable('conversation_message'),
     ]) {
       this.addSql(sql);

@@ -23,14 +23,14 @@ export class Migration20261201011000_voice extends Migration {
         created_at timestamptz not null,
         finished_at timestamptz,
         primary key (id),
-        constraint voice_call_check check ((status <> 'processing') or (request is not null)),
-        constraint voice_call_check1 check ((status <> 'completed') or (finished_at is not null)),
-        constraint voice_call_check2 check ((status <> 'completed') or (kind <> 'tts') or (file is not null)),
-        constraint voice_call_check3 check ((status <> 'completed') or (kind <> 'stt') or (transcript is not null))
+        constraint voice_call_check check (status <> 'processing' or request is not null),
+        constraint voice_call_check1 check (status <> 'completed' or finished_at is not null),
+        constraint voice_call_check2 check (status <> 'completed' or kind <> 'tts' or file is not null),
+        constraint voice_call_check3 check (status <> 'completed' or kind <> 'stt' or transcript is not null)
       );`,
       'create index voice_call_created_index on voice_call (created_at);',
-      `create index voice_call_open_index on voice_call (created_at) where (status = 'processing');`,
-      `create index voice_call_tenant_open_index on voice_call (organization_id, environment) where (status = 'processing');`,
+      `create index voice_call_open_index on voice_call (created_at) where status = 'processing';`,
+      `create index voice_call_tenant_open_index on voice_call (organization_id, environment) where status = 'processing';`,
       ...secureTenantTable('voice_call'),
     ]) {
       this.addSql(sql);

@@ -32,9 +32,9 @@ export class Migration20261201012000_integrations extends Migration {
         priority varchar(6) not null default 'normal',
         unsent boolean not null default false,
         primary key (id),
-        constraint integration_action_check check ((status not in ('scheduled', 'processing')) or (payload is not null)),
-        constraint integration_action_check1 check ((status <> 'completed') or (answer is not null)),
-        constraint integration_action_check2 check ((status not in ('failed', 'unknown')) or (failure is not null))
+        constraint integration_action_check check (status not in ('scheduled', 'processing') or payload is not null),
+        constraint integration_action_check1 check (status <> 'completed' or answer is not null),
+        constraint integration_action_check2 check (status not in ('failed', 'unknown') or failure is not null)
       );`,
       'create index integration_action_created_index on integration_action (created_at);',
       `create index integration_action_open_index on integration_action (due_at) where status in ('scheduled', 'processing');`,
@@ -55,6 +55,7 @@ export class Migration20261201012000_integrations extends Migration {
         primary key (id)
       );`,
       'create unique index integration_connection_access_unique on integration_connection (connection_id);',
+      // Finds the connections that a provider's event is for, whichever tenant connected the account.
       'create index integration_connection_account_index on integration_connection (integration, account_id);',
       `create unique index integration_connection_unique on integration_connection (organization_id, environment, integration);`,
       ...secureTenantTable('integration_connection'),
@@ -70,7 +71,7 @@ export class Migration20261201012000_integrations extends Migration {
         primary key (connection_id, digest)
       );`,
       'create index integration_inbound_event_age_index on integration_inbound_event (received_at);',
-      `create index integration_inbound_event_fetch_index on integration_inbound_event (connection_id, received_at) where (reference is not null);`,
+      `create index integration_inbound_event_fetch_index on integration_inbound_event (connection_id, received_at) where reference is not null;`,
       ...secureTenantTable('integration_inbound_event'),
       `create table integration_poll (
         connection_id uuid not null,

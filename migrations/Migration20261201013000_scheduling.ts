@@ -43,7 +43,7 @@ export class Migration20261201013000_scheduling extends Migration {
         primary key (id)
       );`,
       `create unique index scheduling_host_default_unique on scheduling_host (organization_id, environment) where is_default;`,
-      'create index scheduling_host_deleted_index on scheduling_host (deleted_at) where (deleted_at is not null);',
+      'create index scheduling_host_deleted_index on scheduling_host (deleted_at) where deleted_at is not null;',
       'create index scheduling_host_list_index on scheduling_host (organization_id, environment, created_at, id);',
       ...secureTenantTable('scheduling_host'),
       `create table blackout_period (
@@ -60,7 +60,7 @@ export class Migration20261201013000_scheduling extends Migration {
         host_id uuid references scheduling_host,
         primary key (id)
       );`,
-      'create index blackout_period_host_index on blackout_period (host_id) where (host_id is not null);',
+      'create index blackout_period_host_index on blackout_period (host_id) where host_id is not null;',
       'create index blackout_period_list_index on blackout_period (organization_id, environment, created_at, id);',
       ...secureTenantTable('blackout_period'),
       `create table calendar (
@@ -140,9 +140,9 @@ export class Migration20261201013000_scheduling extends Migration {
         name varchar(100) not null,
         slug varchar(100) not null,
         description text,
-        duration int not null check ((duration >= 1) and (duration <= 1440)),
-        buffer_before int not null check ((buffer_before >= 0) and (buffer_before <= 1440)),
-        buffer_after int not null check ((buffer_after >= 0) and (buffer_after <= 1440)),
+        duration int not null check (duration >= 1 and duration <= 1440),
+        buffer_before int not null check (buffer_before >= 0 and buffer_before <= 1440),
+        buffer_after int not null check (buffer_after >= 0 and buffer_after <= 1440),
         min_notice int not null,
         max_advance int,
         locations json not null,
@@ -154,12 +154,15 @@ export class Migration20261201013000_scheduling extends Migration {
         reminders jsonb,
         primary key (id)
       );`,
-      `create index scheduling_event_type_any_host_index on scheduling_event_type (host_id) where (host_id is not null);`,
-      `create index scheduling_event_type_deleted_index on scheduling_event_type (deleted_at) where (deleted_at is not null);`,
-      'create index scheduling_event_type_host_index on scheduling_event_type (host_id) where (deleted_at is null);',
-      `create index scheduling_event_type_list_index on scheduling_event_type (organization_id, environment, created_at, id) where (deleted_at is null);`,
-      `create unique index scheduling_event_type_slug_unique on scheduling_event_type (organization_id, environment, slug) where (deleted_at is null);`,
+      `create index scheduling_event_type_any_host_index on scheduling_event_type (host_id) where host_id is not null;`,
+      `create index scheduling_event_type_deleted_index on scheduling_event_type (deleted_at) where deleted_at is not null;`,
+      'create index scheduling_event_type_host_index on scheduling_event_type (host_id) where deleted_at is null;',
+      `create index scheduling_event_type_list_index on scheduling_event_type (organization_id, environment, created_at, id) where deleted_at is null;`,
+      `create unique index scheduling_event_type_slug_unique on scheduling_event_type (organization_id, environment, slug) where deleted_at is null;`,
       ...secureTenantTable('scheduling_event_type'),
+      // The constraint on holds makes a double booking impossible, whatever the code does. It has another form of the host's id:
+      // while a table has no statistics, the planner would otherwise take its index for what is booked around a time, and read
+      // all bookings of the host.
       `create table booking (
         id uuid not null,
         organization_id uuid not null,
@@ -192,16 +195,18 @@ export class Migration20261201013000_scheduling extends Migration {
         primary key (id),
         constraint booking_token_unique unique (token),
         constraint booking_holds_excl exclude using gist (uuid_send(host_id) with =, tstzrange(hold_start_at, hold_end_at) with &&) where (status in ('confirmed', 'pending')),
-        constraint booking_check check ((start_at < end_at) and (hold_start_at <= start_at) and (end_at <= hold_end_at)),
+        constraint booking_check check (start_at < end_at and hold_start_at <= start_at and end_at <= hold_end_at),
         constraint booking_check1 check ((status = 'cancelled') = (cancelled_at is not null))
       );`,
       'create index booking_any_host_index on booking (host_id);',
       'create index booking_correlation_index on booking (correlation_id);',
-      `create index booking_counted_index on booking (event_type_id, start_at) where (status = 'confirmed');`,
+      `create index booking_counted_index on booking (event_type_id, start_at) where status = 'confirmed';`,
       'create index booking_event_type_index on booking (event_type_id, start_at, id);',
-      'create unique index booking_host_token_unique on booking (host_token) where (host_token is not null);',
+      'create unique index booking_host_token_unique on booking (host_token) where host_token is not null;',
       'create index booking_list_index on booking (organization_id, environment, start_at, id);',
-      `create index booking_tenant_host_index on booking (organization_id, environment, host_id, start_at) where (status = 'confirmed');`,
+      // The tenant first: while a table has no statistics, the planner takes the index with the most columns that a statement
+      // names, and would otherwise read the bookings of all hosts of the tenant around a time.
+      `create index booking_tenant_host_index on booking (organization_id, environment, host_id, start_at) where status = 'confirmed';`,
       ...secureTenantTable('booking'),
       `create table booking_effect (
         booking_id uuid not null references booking,
@@ -238,7 +243,7 @@ export class Migration20261201013000_scheduling extends Migration {
         primary key (booking_id)
       );`,
       'create index calendar_entry_event_index on calendar_entry (calendar_id, event_id);',
-      'create index calendar_entry_outside_index on calendar_entry (calendar_id) where (outside_change is not null);',
+      'create index calendar_entry_outside_index on calendar_entry (calendar_id) where outside_change is not null;',
       ...secureTenantTable('calendar_entry'),
       `create table scheduling_settings (
         organization_id uuid not null,
