@@ -10,7 +10,6 @@ import { jobEnd } from './end-job.ts';
 import { jobFailPoints } from './fail-points.ts';
 import { jobGauges } from './gauges.ts';
 import { jobStart } from './start-job.ts';
-import { jobSubmission } from './submission.ts';
 import { jobSweeps } from './sweeps.ts';
 
 /** Defines a job: its whole lifecycle, of which the feature gives columns, the work itself, and errors. */
@@ -28,7 +27,6 @@ export function defineJob<Of extends JobTypes>(declaration: JobDeclaration<Of>) 
     ...jobCreation(declaration, failPoint),
     ...starting,
     ...ending,
-    ...jobSubmission(declaration),
     ...jobSweeps(declaration, ending),
     ...jobGauges(declaration),
 

@@ -3,3 +3,4 @@ export type { Ending, JobDeclaration, JobTypes, StopReason } from './declaration
 export { defineJob, type Job } from './define-job.ts';
 export { DirectWork, type DirectWorkPolicy, defaultDirectWorkPolicy } from './direct-work.ts';
 export { recordPatiently } from './end-job.ts';
+export { jobSubmission } from './submission.ts';

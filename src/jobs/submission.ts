@@ -4,9 +4,13 @@ import type { JobDeclaration, JobTypes } from './declaration.ts';
 
 /**
  * The mark in a row, committed before a request that a provider may charge for: after a crash nobody knows whether the
- * provider has done it, so the request is not repeated.
+ * provider has done it, so the request is not repeated. The job's table needs a column `submitted_at`.
  */
-export function jobSubmission<Of extends JobTypes>({ contract: { name }, table, isOpen }: JobDeclaration<Of>) {
+export function jobSubmission({
+  contract: { name },
+  table,
+  isOpen,
+}: Pick<JobDeclaration<JobTypes>, 'contract' | 'table' | 'isOpen'>) {
   const mark = statement<{ id: string }>(
     `${name}.mark_submitted`,
     `update ${table} set submitted_at = clock_timestamp()

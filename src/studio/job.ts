@@ -1,4 +1,4 @@
-import { defineJob } from '../jobs/index.ts';
+import { defineJob, jobSubmission } from '../jobs/index.ts';
 import { type IdempotencyClaim, releaseClaim } from '../platform/idempotency.ts';
 import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
@@ -27,6 +27,7 @@ interface Stopped {
   input: string | null;
 }
 
+const table = 'generation';
 const isOpen = `status in (${generationStates.sql('processing')})`;
 
 const stop = statement<Stopped>(
@@ -49,7 +50,7 @@ export const generationJob = defineJob<{
 }>({
   contract: generationContract,
   plural: 'generations',
-  table: 'generation',
+  table,
   isOpen,
   failPoints: failPoint.names,
   policy: ({ generationPolicy }) => generationPolicy,
@@ -95,3 +96,5 @@ export const generationJob = defineJob<{
     kinds: ['image', 'video', 'music', 'upscale', 'background_removal'] satisfies MediaKind[],
   },
 });
+
+export const generationSubmission = jobSubmission({ contract: generationContract, table, isOpen });

@@ -5,7 +5,7 @@ import { statement } from '../platform/sql.ts';
 import { type Call, type MediaJob, type MediaModel, SubmissionLost } from '../providers/index.ts';
 import { generationStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
-import { generationJob } from './job.ts';
+import { generationSubmission } from './job.ts';
 
 /** `lost`: nobody knows whether the provider took it. `ended`: it ended meanwhile, and its provider was told. */
 export type Submission = { kind: 'submitted'; upstreamId: string } | { kind: 'lost' } | { kind: 'ended' };
@@ -31,14 +31,14 @@ export async function submitOnce(
   timeoutMs: number,
 ): Promise<Submission> {
   if (model.repeatable) return { kind: 'submitted', upstreamId: await model.submit(job, call) };
-  if (!(await generationJob.markSubmitted(scope, job.id))) return { kind: 'lost' };
+  if (!(await generationSubmission.markSubmitted(scope, job.id))) return { kind: 'lost' };
   failPoint('generation.submitting');
   let upstreamId: string;
   try {
     upstreamId = await model.submit(job, { ...call, signal: AbortSignal.timeout(timeoutMs) });
   } catch (error) {
     if (error instanceof SubmissionLost) return { kind: 'lost' };
-    if (error instanceof ProviderFailure && error.retryable) await generationJob.unmarkSubmitted(scope, job.id);
+    if (error instanceof ProviderFailure && error.retryable) await generationSubmission.unmarkSubmitted(scope, job.id);
     throw error;
   }
   failPoint('generation.submitted');

@@ -1,4 +1,4 @@
-import { defineJob } from '../jobs/index.ts';
+import { defineJob, jobSubmission } from '../jobs/index.ts';
 import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import type { Files } from '../storage/index.ts';
@@ -15,6 +15,7 @@ export interface VoiceJobServices {
   voicePolicy: VoiceCallPolicy;
 }
 
+const table = 'voice_call';
 const isOpen = `status in (${voiceCallStates.sql('processing')})`;
 
 const stop = statement<{ file: string | null }>(
@@ -37,7 +38,7 @@ export const voiceJob = defineJob<{
 }>({
   contract: voiceContract,
   plural: 'voice calls',
-  table: 'voice_call',
+  table,
   isOpen,
   failPoints: failPoint.names,
   policy: ({ voicePolicy }) => voicePolicy,
@@ -61,3 +62,5 @@ export const voiceJob = defineJob<{
   forget: {},
   gauges: { name: 'voice_calls', title: 'Texts and recordings', kinds: ['tts', 'stt'] satisfies VoiceKind[] },
 });
+
+export const voiceSubmission = jobSubmission({ contract: voiceContract, table, isOpen });

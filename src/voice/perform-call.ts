@@ -11,7 +11,7 @@ import { completeCall, type EndServices, type Made } from './complete-call.ts';
 import { type VoiceCallError, voiceCallStates } from './core/status.ts';
 import type { VoiceKind } from './entities.ts';
 import { failPoint } from './fail-points.ts';
-import { timedOut, voiceJob } from './job.ts';
+import { timedOut, voiceJob, voiceSubmission } from './job.ts';
 import { type TranscriptionRequest, voiceContents } from './sealed-call.ts';
 
 export interface PerformServices extends EndServices {
@@ -120,7 +120,7 @@ export async function performCall(
   const call = { tenantKey: scope.tenantKey, attempt, signal: AbortSignal.any([signal, limit]) };
 
   const repeatable = voices.isRepeatable(environment);
-  if (!repeatable && !(await voiceJob.markSubmitted(scope, id))) return fail(lost);
+  if (!repeatable && !(await voiceSubmission.markSubmitted(scope, id))) return fail(lost);
   failPoint('voice.submitting');
   try {
     const request = voiceContents(services.sealer, scope).open(id, 'request', open.request);
@@ -136,7 +136,7 @@ export async function performCall(
     const mayRepeat = attempt < policy.retry.maximumAttempts;
     if (error instanceof ProviderFailure) {
       if (!error.retryable || !mayRepeat) return await fail({ code: codeOf(error), message: error.message });
-      if (!repeatable) await voiceJob.unmarkSubmitted(scope, id);
+      if (!repeatable) await voiceSubmission.unmarkSubmitted(scope, id);
     }
     // A full disk stays full for longer than a caller waits.
     if (error instanceof StorageFailure && (!repeatable || !mayRepeat || error.reason !== 'unavailable')) {
