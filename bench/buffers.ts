@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { statementTexts } from '../src/platform/sql.ts';
+import { statements } from '../src/platform/sql.ts';
 
 /** The tenant that is bound as the first two values of every statement of a scope. */
 export type TenantValues = readonly [organizationId: string, environment: string];
@@ -21,7 +21,7 @@ export async function buffersOf(client: pg.ClientBase, tenant: TenantValues, rea
     );
     let buffers = 0;
     for (const { name, values } of reads) {
-      const explain = `explain (analyze, buffers, format json) ${statementTexts.get(name)}`;
+      const explain = `explain (analyze, buffers, format json) ${statements.get(name)?.text}`;
       const { rows } = await client.query(explain, [...tenant, ...values]);
       const { Plan } = rows[0]['QUERY PLAN'][0];
       buffers += Plan['Shared Hit Blocks'] + Plan['Shared Read Blocks'];
@@ -38,6 +38,6 @@ export async function rowOf(
   tenant: TenantValues,
   { name, values }: Read,
 ): Promise<Record<string, unknown>> {
-  const { rows } = await client.query(statementTexts.get(name)!, [...tenant, ...values]);
+  const { rows } = await client.query(statements.get(name)!.text, [...tenant, ...values]);
   return rows[0];
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readSources } from '../test/architecture/source-graph.ts';
 import { findUnknownStates, type StoredStates } from '../test/architecture/sql-states.ts';
 import { diagramOf } from '../test/architecture/state-diagram.ts';
-import { statementTexts } from './platform/sql.ts';
+import { statements } from './platform/sql.ts';
 import { catalog, entities } from './services.ts';
 
 const machines = catalog.states;
@@ -34,8 +34,8 @@ describe('the statements', () => {
       ({ path, text, isTest }) => path.startsWith('src/') && !isTest && /\bstatement[<(]/.test(text),
     );
     for (const { path } of withStatements) await import(`../${path}`);
-    expect(statementTexts.size).toBeGreaterThan(100);
-    const found = [...statementTexts].flatMap(([name, text]) =>
+    expect(statements.size).toBeGreaterThan(100);
+    const found = [...statements].flatMap(([name, { text }]) =>
       findUnknownStates(text, stored).map((problem) => `${name}: ${problem}`),
     );
     expect(found).toEqual([]);

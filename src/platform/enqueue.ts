@@ -1,5 +1,5 @@
 import type { QueryResultRow } from 'pg';
-import { type EnqueuedBy, type Statement, statement } from './sql.ts';
+import { type EnqueuedBy, type Statement, statement, systemStatement } from './sql.ts';
 import type { Tenant } from './tenant.ts';
 
 /** Work that a transaction enqueued. */
@@ -48,13 +48,15 @@ const enqueuedKinds = new Set<string>();
 export const kindsInStatements = (): ReadonlySet<string> => enqueuedKinds;
 
 /**
- * An INSERT that enqueues work of the tenant $1, $2 for each row of `from`: a CTE of the statement that the work follows
+ * An INSERT that enqueues work of the statement's tenant for each row of `from`: a CTE of the statement that the work follows
  * from. The caller appends what happens to an entry that is there already, and declares the kind in `enqueues`.
  */
 export function enqueueSql(kind: string, { subject, correlation, from, due }: Source): string {
   enqueuedKinds.add(kind);
+  // The tenant of a statement with named parameters, and of one with parameters by position.
+  const tenant = correlation.startsWith(':') ? ':organizationId, :environment' : '$1::uuid, $2::text';
   return `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
-   select uuidv7(), $1::uuid, $2::text, '${kind}', ${subject}, ${correlation}::text, 0, clock_timestamp(),
+   select uuidv7(), ${tenant}, '${kind}', ${subject}, ${correlation}::text, 0, clock_timestamp(),
           clock_timestamp() + make_interval(secs => ${due === 'now' ? 0 : directGraceMs / 1000})
      from ${from}`;
 }
@@ -67,19 +69,21 @@ export const replacingEarlier = `on conflict (kind, subject_id) do update
      set id = excluded.id, correlation_id = excluded.correlation_id, attempts = 0, last_error = null,
          created_at = excluded.created_at, available_at = excluded.available_at`;
 
-export const enqueue = statement<{ id: string }>(
-  'outbox.enqueue',
-  `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
-   values (uuidv7(), $1::uuid, $2::text, $3::text, $4::uuid, $5::text, 0, clock_timestamp(),
+export const enqueue = statement({
+  name: 'outbox.enqueue',
+  parameters: { kind: 'text', subjectId: 'uuid', correlationId: 'text' },
+  row: { id: 'uuid' },
+  text: `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
+   values (uuidv7(), :organizationId, :environment, :kind, :subjectId, :correlationId, 0, clock_timestamp(),
            clock_timestamp() + make_interval(secs => ${directGraceMs / 1000}))
    ${replacingEarlier}
    returning id`,
   // The transaction notes the entry itself.
-  { enqueues: 'drain' },
-);
+  enqueues: 'drain',
+});
 
 /** What a statement enqueued, as its rows say. */
-export function enqueuedBy<Row extends QueryResultRow>({ enqueues }: Statement<Row>, rows: Row[]): Enqueued[] {
+export function enqueuedBy<Row extends QueryResultRow>({ enqueues }: Statement<Row, unknown>, rows: Row[]): Enqueued[] {
   if (!enqueues || enqueues === 'drain') return [];
   return Object.entries(enqueues).flatMap(([kind, subjectOf]) =>
     rows.flatMap((row) => {
@@ -90,8 +94,10 @@ export function enqueuedBy<Row extends QueryResultRow>({ enqueues }: Statement<R
 }
 
 /** Makes entries due at once, in a process that cannot do their work itself. */
-export const releaseToDrain = statement(
-  'outbox.release',
-  `update outbox set available_at = least(available_at, clock_timestamp())
-    where organization_id = $1 and environment = $2 and kind = any($3) and subject_id = any($4)`,
-);
+export const releaseToDrain = systemStatement({
+  name: 'outbox.release',
+  parameters: { organizationId: 'uuid', environment: 'text', kinds: 'text[]', subjectIds: 'uuid[]' },
+  text: `update outbox set available_at = least(available_at, clock_timestamp())
+    where organization_id = :organizationId and environment = :environment
+      and kind = any(:kinds) and subject_id = any(:subjectIds)`,
+});

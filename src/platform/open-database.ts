@@ -66,8 +66,9 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
     outbox: {
       kinds: [],
       afterCommit({ tenant: { organizationId, environment }, entries }) {
-        const [kinds, subjects] = [entries.map(({ kind }) => kind), entries.map(({ subjectId }) => subjectId)];
-        return sqlOn(pool).rows(releaseToDrain, [organizationId, environment, kinds, subjects]);
+        const kinds = entries.map(({ kind }) => kind);
+        const subjectIds = entries.map(({ subjectId }) => subjectId);
+        return sqlOn(pool).rows(releaseToDrain, { organizationId, environment, kinds, subjectIds });
       },
       requireKind() {},
     },

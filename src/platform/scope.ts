@@ -6,15 +6,15 @@ import { type Enqueued, enqueue, enqueuedBy } from './enqueue.ts';
 import { type ClaimOptions, claimLock, type Once, once } from './idempotency.ts';
 import { LockHeld, TransactionLocks } from './local-locks.ts';
 import { assignTenant, isConnectionSound } from './pooled-connection.ts';
-import { type Statement, sqlOn, type TenantSql } from './sql.ts';
+import { type Statement, sqlOn, type TenantArguments, type TenantSql, withTenant } from './sql.ts';
 import type { Tenant } from './tenant.ts';
 import type { EnvironmentKey, TenantKey } from './tenant-key.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 
 /**
- * The only access to tenant-scoped rows, protected twice. Statements get the tenant bound as $1 (organization) and $2
- * (environment), and PostgreSQL refuses a statement that does not use them, because it cannot tell their types; entities
- * are read through a filter that is always on. Row-level security limits the connection to this tenant's rows in any case.
+ * The only access to tenant-scoped rows, protected twice. Statements get the tenant bound as `:organizationId` and
+ * `:environment`, and a statement that does not name both is refused when it is defined; entities are read through a
+ * filter that is always on. Row-level security limits the connection to this tenant's rows in any case.
  */
 export class Scope implements TenantSql {
   readonly tenant: Tenant;
@@ -44,14 +44,21 @@ export class Scope implements TenantSql {
   }
 
   /** Runs one statement, which is a transaction of its own. */
-  async rows<Row extends QueryResultRow>(of: Statement<Row>, ...values: unknown[]): Promise<Row[]> {
-    if (of.sharesConnection) return this.#database.sharedConnections.rows(this.tenant, of, this.bind(values));
-    const rows = await this.#withConnection((client) => sqlOn(client).rows(of, this.bind(values)));
+  async rows<Row extends QueryResultRow, Values>(
+    of: Statement<Row, Values>,
+    ...values: TenantArguments<Values>
+  ): Promise<Row[]> {
+    const all = withTenant(of, this.tenant, values);
+    if (of.sharesConnection) return this.#database.sharedConnections.rows(this.tenant, of, ...all);
+    const rows = await this.#withConnection((client) => sqlOn(client).rows(of, ...all));
     if (of.enqueues) await this.#nudge(this.#withHints(enqueuedBy(of, rows)));
     return rows;
   }
 
-  async one<Row extends QueryResultRow>(of: Statement<Row>, ...values: unknown[]): Promise<Row | undefined> {
+  async one<Row extends QueryResultRow, Values>(
+    of: Statement<Row, Values>,
+    ...values: TenantArguments<Values>
+  ): Promise<Row | undefined> {
     return (await this.rows(of, ...values))[0];
   }
 
@@ -143,10 +150,6 @@ export class Scope implements TenantSql {
     return result;
   }
 
-  protected bind(values: unknown[]): unknown[] {
-    return [this.tenant.organizationId, this.tenant.environment, ...values];
-  }
-
   #withHints(entries: Enqueued[]): Enqueued[] {
     const hints = this.#hints;
     if (!hints) return entries;
@@ -205,8 +208,11 @@ export class Transaction extends Scope {
     return this.#unit.em;
   }
 
-  override rows<Row extends QueryResultRow>(of: Statement<Row>, ...values: unknown[]): Promise<Row[]> {
-    return this.#unit.rows(of, this.bind(values));
+  override rows<Row extends QueryResultRow, Values>(
+    of: Statement<Row, Values>,
+    ...values: TenantArguments<Values>
+  ): Promise<Row[]> {
+    return this.#unit.rows(of, ...withTenant(of, this.tenant, values));
   }
 
   override hint(kind: string, subjectId: string, hint: unknown): void {
@@ -233,7 +239,7 @@ export class Transaction extends Scope {
    */
   async enqueue(kind: string, subjectId: string, hint?: unknown): Promise<void> {
     this.#database.outbox.requireKind(kind);
-    const entry = (await this.one(enqueue, kind, subjectId, this.correlationId))!;
+    const entry = (await this.one(enqueue, { kind, subjectId, correlationId: this.correlationId }))!;
     this.#unit.enqueued.push({ kind, subjectId, entryId: entry.id, hint });
   }
 

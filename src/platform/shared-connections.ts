@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import pg, { type Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { TenantAssignment } from './pooled-connection.ts';
-import { type Statement, watched } from './sql.ts';
+import { positioned, type Statement, type SystemArguments, watched } from './sql.ts';
 import type { Tenant } from './tenant.ts';
 
 /** Statements that are under way on one connection at most: whoever comes next waits for those before it. */
@@ -63,7 +63,11 @@ export class SharedConnections {
     this.#pool = pool;
   }
 
-  async rows<Row extends QueryResultRow>(tenant: Tenant, of: Statement<Row>, values: unknown[]): Promise<Row[]> {
+  async rows<Row extends QueryResultRow, Values>(
+    tenant: Tenant,
+    of: Statement<Row, Values>,
+    ...values: SystemArguments<Values>
+  ): Promise<Row[]> {
     const lent = this.#borrow();
     lent.users++;
     try {
@@ -72,7 +76,7 @@ export class SharedConnections {
       lent.assignment ??= new TenantAssignment(client);
       // Nothing is waited for between the two: the connection keeps their order, and no other tenant comes between.
       const assigned = lent.assignment.assign(tenant, (config) => ask(client, config, config.values));
-      const asked = ask<Row>(client, of, values);
+      const asked = ask<Row>(client, of, positioned(of, values));
       const [, rows] = await Promise.all([assigned, watched(of.name, () => asked)]);
       return rows;
     } catch (error) {

@@ -4,7 +4,7 @@ import { type AuditRecord, recordAudit } from './audit.ts';
 import type { Database } from './database.ts';
 import { type Enqueued, enqueuedBy } from './enqueue.ts';
 import { isConnectionSound } from './pooled-connection.ts';
-import { type Sql, type Statement, sqlOn } from './sql.ts';
+import { type Sql, type Statement, type SystemArguments, sqlOn } from './sql.ts';
 import type { Tenant } from './tenant.ts';
 
 /**
@@ -37,16 +37,22 @@ export class UnitOfWork implements Sql {
     return this.#em;
   }
 
-  async rows<Row extends QueryResultRow>(of: Statement<Row>, values: unknown[] = []): Promise<Row[]> {
+  async rows<Row extends QueryResultRow, Values>(
+    of: Statement<Row, Values>,
+    ...values: SystemArguments<Values>
+  ): Promise<Row[]> {
     this.#requireOpen();
     if (this.#em) await this.#em.flush();
-    const rows = await this.#sql.rows(of, values);
+    const rows = await this.#sql.rows(of, ...values);
     if (of.enqueues) this.enqueued.push(...enqueuedBy(of, rows));
     return rows;
   }
 
-  async one<Row extends QueryResultRow>(of: Statement<Row>, values?: unknown[]): Promise<Row | undefined> {
-    return (await this.rows(of, values))[0];
+  async one<Row extends QueryResultRow, Values>(
+    of: Statement<Row, Values>,
+    ...values: SystemArguments<Values>
+  ): Promise<Row | undefined> {
+    return (await this.rows(of, ...values))[0];
   }
 
   /**

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { countRunBlocks } from '../../src/automation/run-blocks.ts';
 import '../../src/automation/run-list.ts';
-import { statementTexts } from '../../src/platform/sql.ts';
+import { statements } from '../../src/platform/sql.ts';
 import type { ApiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
@@ -137,7 +137,7 @@ test('a page of runs with large inputs and outputs is small, and nothing large i
 
   // What PostgreSQL reads to answer, in kilobytes.
   const { rows } = await product.database.pool.query(
-    `explain (analyze, serialize text, format json) ${statementTexts.get('run.list')}`,
+    `explain (analyze, serialize text, format json) ${statements.get('run.list')?.text}`,
     [...(await tenantOf(id)), id, 7, 100, 0],
   );
   expect(rows[0]['QUERY PLAN'][0].Serialization['Output Volume']).toBeLessThan(40);
@@ -287,7 +287,7 @@ test('a page of a rare status is read along the index of statuses, though Postgr
   expect(body.data.pagination).toEqual({ total: 20, limit: 15, offset: 3, hasMore: true });
   expect(body.data.runs).toHaveLength(15);
   const { rows } = await product.database.pool.query(
-    `explain (analyze, format json) ${statementTexts.get('run.list_by_status')}`,
+    `explain (analyze, format json) ${statements.get('run.list_by_status')?.text}`,
     [...(await tenantOf(id)), id, 'cancelled', 30_000, 20, 0],
   );
   const scans = scansOf(rows[0]['QUERY PLAN'][0].Plan, 'run');

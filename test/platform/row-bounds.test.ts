@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { openLog } from '../../src/platform/log.ts';
 import type { RowBound } from '../../src/platform/row-bound.ts';
-import { statementTexts } from '../../src/platform/sql.ts';
+import { statements } from '../../src/platform/sql.ts';
 import { entities, openServices, readEnv, rowBounds, type Services } from '../../src/services.ts';
 import { declaredLimits } from '../../src/tenancy/core/plan-limits.ts';
 import { createTestDatabase, type TestDatabase } from '../test-database.ts';
@@ -69,7 +69,7 @@ async function problemsOf(bounds: Readonly<Record<string, RowBound>>): Promise<s
     } else {
       const deletes = new RegExp(`delete from ${table}\\b`);
       for (const name of by) {
-        if (!deletes.test(statementTexts.get(name) ?? '')) problems.push(`${name} does not remove it`);
+        if (!deletes.test(statements.get(name)?.text ?? '')) problems.push(`${name} does not remove it`);
       }
     }
     return problems.map((problem) => `${table}: ${problem}`);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Scope } from '../../src/platform/scope.ts';
-import { statement, statementTexts } from '../../src/platform/sql.ts';
+import { statement, statements } from '../../src/platform/sql.ts';
 import { eventTypeIds } from '../../src/scheduling/core/ids.ts';
 import '../../src/scheduling/occupied-times.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
@@ -42,7 +42,7 @@ test('what is read around a time does not grow with the bookings that are kept, 
   const scope = new Scope(product.database, { organizationId, environment: 'test' }, 'test');
   /** Rows that PostgreSQL looks at and takes or leaves, without statistics of the table. */
   const looksAt = async (name: string, ...values: unknown[]) => {
-    const text = `explain (analyze, timing off, format json) ${statementTexts.get(name)}`;
+    const text = `explain (analyze, timing off, format json) ${statements.get(name)?.text}`;
     const explained = await scope.rows(
       statement<{ 'QUERY PLAN': [{ Plan: object }] }>(`explain.${name}`, text),
       ...values,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Scope } from '../../src/platform/scope.ts';
-import { statementTexts } from '../../src/platform/sql.ts';
+import { statements } from '../../src/platform/sql.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryStatuses } from '../../src/webhooks/core/delivery-status.ts';
 import { deliveryIds, recoveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
@@ -106,7 +106,7 @@ async function rowsRead(name: string, values: unknown[]): Promise<number> {
       `select set_config('atelier.organization_id', $1, true), set_config('atelier.environment', 'test', true)`,
       [organizationId],
     );
-    const { rows } = await client.query(`explain (analyze, format json) ${statementTexts.get(name)}`, values);
+    const { rows } = await client.query(`explain (analyze, format json) ${statements.get(name)?.text}`, values);
     const count = (node: Node): number =>
       (['delivery', 'event'].includes(node['Relation Name'] ?? '')
         ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
