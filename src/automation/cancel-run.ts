@@ -3,8 +3,9 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import { wakeDeliveries } from '../webhooks/index.ts';
-import { openRun, type TerminalStatus } from './core/run-status.ts';
+import { openRun, openStep, type TerminalStatus } from './core/run-status.ts';
 import { failPoint } from './fail-points.ts';
+import { closeWaitsSql } from './flows/waits.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 import { getRun, type RunDetail } from './runs.ts';
 
@@ -12,14 +13,15 @@ import { getRun, type RunDetail } from './runs.ts';
 const cancelStatement = statement<{ id: string; entryId: string }>(
   'run.cancel',
   `with moved as (
-     update run set status = 'cancelled', finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
+     update run set status = 'cancelled', waiting_since = null, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
             duration_ms = round(extract(epoch from clock_timestamp() - coalesce(started_at, clock_timestamp())) * 1000)
       where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun})
       returning ${changedRun('false')}),
    stopped as (
      update run_step set status = 'cancelled', finished_at = clock_timestamp(),
             duration_ms = round(extract(epoch from clock_timestamp() - started_at) * 1000)
-      where run_id in (select id from moved) and status = 'running'),
+      where run_id in (select id from moved) and status in (${openStep})),
+   ${closeWaitsSql('moved')},
    unstarted as (delete from outbox where kind = 'run.start' and subject_id in (select id from moved)),
    enqueued as (
      ${enqueueSql('run.cancel', { subject: 'id', correlation: '$4', from: 'moved' })}

@@ -2,9 +2,17 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
 import type { AutomationState } from './core/automation-state.ts';
 import type { InputDefinition } from './core/inputs.ts';
-import { type AskedModel, openRun, type RunError, type RunStatus, type StepStatus } from './core/run-status.ts';
+import {
+  type AskedModel,
+  openRun,
+  type RunError,
+  type RunStatus,
+  type StepCounts,
+  type StepStatus,
+} from './core/run-status.ts';
 import type { Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
+import type { WaitOutcome, WaitState, WaitType } from './core/waits.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 
@@ -104,6 +112,12 @@ export const Run = defineEntity({
     finishedAt: p.datetime().nullable(),
     /** When the reconciler last asked Temporal about it. */
     checkedAt: p.datetime().nullable(),
+    /** Raised by each activity that executes a flow: what an earlier one still writes is refused. */
+    fence: p.integer().default(0),
+    /** Set while everything that is open of the run waits. Counted in `WaitingTotal`. */
+    waitingSince: p.datetime().nullable(),
+    /** How long it waited before; null when it never did. */
+    waitedMs: p.bigint('number').nullable(),
   },
   uniques: [{ properties: ['automationId', 'number'] }],
   indexes: [
@@ -143,8 +157,14 @@ export const RunStep = defineEntity({
     position: p.integer().primary(),
     ...tenant,
     stepId: p.string().length(64),
+    /** Dotted, from the top: `each.3.ask`. Null in a run whose steps stand in one list. */
+    path: p.text().nullable(),
     name: p.string().length(200).nullable(),
     status: p.string().length(10).$type<StepStatus>(),
+    /** Of the branches or items of a container. */
+    counts: p.json<StepCounts>().columnType('json').nullable(),
+    /** The run whose id is in the keys of the step's calls, where it is an earlier one that this run retries. */
+    keyRunId: p.uuid().nullable(),
     /** How often it was begun. Each round was an attempt of its own, which is not shown as one. */
     attempts: p.integer(),
     /** Answers of its model that asked for tools. */
@@ -168,6 +188,7 @@ export const RunStep = defineEntity({
     finishedAt: p.datetime().nullable(),
     durationMs: p.integer().nullable(),
   },
+  uniques: [{ name: 'run_step_path_index', properties: ['runId', 'path'], where: 'path is not null' }],
   indexes: [{ name: 'run_step_output_file_index', properties: ['outputFile'], where: 'output_file is not null' }],
 });
 export type RunStep = InferEntity<typeof RunStep>;
@@ -252,6 +273,10 @@ export const CallingRun = defineEntity({
     ...tenant,
     /** Null while it waits. */
     leasedUntil: p.datetime().nullable(),
+    /** Places beside its own: a flow has one for each step that calls out. */
+    extra: p.integer().default(0),
+    /** Since when it waits, where it does. */
+    since: p.datetime().defaultRaw('now()'),
   },
   indexes: [
     {
@@ -275,5 +300,56 @@ export const CallingTotal = defineEntity({
     waiting: p.integer(),
     /** Whether the claim that wrote it last was admitted. */
     isAdmitting: p.boolean(),
+  },
+});
+
+/** Something that a step of a run waits for. Written only by SQL statements. */
+export const RunWait = defineEntity({
+  name: 'RunWait',
+  tableName: 'run_wait',
+  filters: { tenant: tenantFilter },
+  properties: {
+    id: p.uuid().primary(),
+    runId: p.uuid(),
+    /** Of the step, as in `RunStep`. */
+    path: p.text(),
+    ...tenant,
+    type: p.string().length(10).$type<WaitType>(),
+    stepId: p.string().length(64),
+    since: p.datetime(),
+    /** When it ends by itself. */
+    until: p.datetime().nullable(),
+    /** The name of the event that it waits for. */
+    event: p.string().length(128).nullable(),
+    /** A CEL expression that the event has to satisfy. */
+    match: p.text().nullable(),
+    state: p.string().length(8).$type<WaitState>(),
+    /** Null while it is open, after its run has ended, and once the step has it. */
+    outcome: p.json<WaitOutcome>().columnType('json').nullable(),
+    resolvedAt: p.datetime().nullable(),
+    /** The run or the job that it waits for. */
+    subjectId: p.uuid().nullable(),
+  },
+  uniques: [{ properties: ['runId', 'path'] }],
+  indexes: [
+    {
+      name: 'run_wait_event_index',
+      properties: ['organizationId', 'environment', 'event', 'id'],
+      where: `state = 'open' and event is not null`,
+    },
+    { name: 'run_wait_subject_index', properties: ['subjectId'], where: `state = 'open' and subject_id is not null` },
+  ],
+});
+export type RunWait = InferEntity<typeof RunWait>;
+
+/** How many runs of a tenant wait. Kept by a trigger of the runs. */
+export const WaitingTotal = defineEntity({
+  name: 'WaitingTotal',
+  tableName: 'waiting_total',
+  filters: { tenant: tenantFilter },
+  properties: {
+    organizationId: p.uuid().primary(),
+    environment: p.string().length(4).primary(),
+    runs: p.integer(),
   },
 });

@@ -11,6 +11,7 @@ import { automationStateTable } from './core/automation-state.ts';
 import { runIds, workflowIds } from './core/ids.ts';
 import type { TerminalStatus } from './core/run-status.ts';
 import { runStates, stepStates } from './core/run-status.ts';
+import { waitStates } from './core/waits.ts';
 import { automationDeclarations } from './declarations.ts';
 import { endAutomations } from './end-tenant.ts';
 import {
@@ -24,6 +25,8 @@ import {
   RunStep,
   RunStepCall,
   RunStepRound,
+  RunWait,
+  WaitingTotal,
 } from './entities.ts';
 import { automationErrors } from './errors.ts';
 import { failPoint } from './fail-points.ts';
@@ -51,7 +54,12 @@ export interface AutomationServices {
 /** The product's workflows, their runs and schedules. */
 export const automation: Part<Foundation & TenancyServices & ProviderServices & WebhookServices, AutomationServices> = {
   ...automationDeclarations,
-  states: { 'A workflow': automationStateTable, 'A run': runStates, 'A step of a run': stepStates },
+  states: {
+    'A workflow': automationStateTable,
+    'A run': runStates,
+    'A step of a run': stepStates,
+    'A wait of a run': waitStates,
+  },
   entities: [
     Automation,
     Definition,
@@ -63,6 +71,8 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
     AutomationSchedule,
     CallingRun,
     CallingTotal,
+    RunWait,
+    WaitingTotal,
   ],
   rowBounds: automationRowBounds,
   ids: [workflowIds, runIds],

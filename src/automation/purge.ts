@@ -5,6 +5,7 @@ import type { TemporalClient } from '../temporal/client.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/index.ts';
 import { openRun } from './core/run-status.ts';
+import { closeWaitsSql } from './flows/waits.ts';
 import { cancelRunWorkflow, startPurgeAutomation } from './run-workflows.ts';
 import { removeTemporalSchedule } from './temporal-schedules.ts';
 
@@ -54,8 +55,12 @@ const findInFlight = statement<{ id: string }>(
 
 const markCancelled = statement(
   'purge.mark_cancelled',
-  `update run set status = 'cancelled', finished_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = any($3) and status in (${openRun})`,
+  `with moved as (
+     update run set status = 'cancelled', waiting_since = null, finished_at = clock_timestamp()
+      where organization_id = $1 and environment = $2 and id = any($3) and status in (${openRun})
+     returning id),
+   ${closeWaitsSql('moved')}
+   select id from moved`,
 );
 
 /**
@@ -82,6 +87,7 @@ const purgeRuns = statement<{ count: number }>(
         steps as (delete from run_step where run_id in (select id from batch) returning output_file),
         rounds as (delete from run_step_round where run_id in (select id from batch)),
         calls as (delete from run_step_call where run_id in (select id from batch)),
+        waits as (delete from run_wait where run_id in (select id from batch)),
         files as (${removeFilesSql('steps', 'output_file')}),
         starts as (delete from outbox where kind = 'run.start' and subject_id in (select id from batch)),
         claims as (delete from idempotency where organization_id = $1 and environment = $2

@@ -7,7 +7,8 @@ import { automationWorkflows, runWorkflowId } from '../temporal/contracts/automa
 import { queues } from '../temporal/contracts/queues.ts';
 import { watchStopped } from '../temporal/stopped-workflows.ts';
 import { wakeDeliveries } from '../webhooks/index.ts';
-import { openRun, type RunErrorCode } from './core/run-status.ts';
+import { openRun, openStep, type RunErrorCode } from './core/run-status.ts';
+import { closeWaitsSql } from './flows/waits.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 import { runWorkflowState } from './run-workflows.ts';
 
@@ -70,11 +71,11 @@ const ends: Record<Exclude<WorkflowState, 'open'>, End> = {
 const endRun = statement<{ id: string }>(
   'reconcile.end',
   `with cut as (
-     select r.id, (select step_id from run_step s where s.run_id = r.id and s.status = 'running' order by position limit 1)
+     select r.id, (select step_id from run_step s where s.run_id = r.id and s.status in (${openStep}) order by position limit 1)
                     as step_id
        from run r where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun}) for update),
    moved as (
-     update run set status = $4::text, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
+     update run set status = $4::text, waiting_since = null, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
             duration_ms = round(extract(epoch from clock_timestamp() - started_at) * 1000),
             error = case when $5::text is not null then
               json_strip_nulls(json_build_object('stepId', cut.step_id, 'message', $6::text, 'code', $5::text)) end
@@ -83,7 +84,8 @@ const endRun = statement<{ id: string }>(
    steps as (
      update run_step set status = $4::text, error = moved.error, finished_at = clock_timestamp(),
             duration_ms = round(extract(epoch from clock_timestamp() - run_step.started_at) * 1000)
-       from moved where run_step.run_id = moved.id and run_step.status = 'running'),
+       from moved where run_step.run_id = moved.id and run_step.status in (${openStep})),
+   ${closeWaitsSql('moved')},
    ${publishRunEventsSql('moved')}
    select id, ${wakeDeliveries} from moved`,
 );

@@ -21,6 +21,7 @@ const removeStatement = statement<{ count: number }>(
    steps as (delete from run_step where run_id in (select id from batch) returning output_file),
    rounds as (delete from run_step_round where run_id in (select id from batch)),
    calls as (delete from run_step_call where run_id in (select id from batch)),
+   waits as (delete from run_wait where run_id in (select id from batch)),
    files as (
      update file set remove_at = clock_timestamp()
       where organization_id = $1 and environment = $2

@@ -17,10 +17,12 @@ export const automationRowBounds: RowBounds = {
   run_step: withRun,
   run_step_round: withRun,
   run_step_call: withRun,
+  run_wait: withRun,
   automation_schedule: {
     max: { plan: 'schedules' },
     removedWith: { table: 'automation', by: ['purge.automation'] },
   },
   calling_run: { max: { rows: 1, of: 'run' } },
   calling_total: { max: { rows: 1, of: 'environment' } },
+  waiting_total: { max: { rows: 1, of: 'environment' } },
 };

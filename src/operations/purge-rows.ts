@@ -73,6 +73,7 @@ export const tablesOfOrganizations: readonly Table[] = [
   { name: 'tool_configuration' },
   { name: 'calling_run' },
   { name: 'calling_total' },
+  { name: 'waiting_total' },
   { name: 'idempotency' },
   { name: 'outbox' },
   { name: 'credit_hold' },
@@ -96,6 +97,7 @@ export const tablesOfAutomations = [
   'run_step',
   'run_step_round',
   'run_step_call',
+  'run_wait',
   'automation_schedule',
 ] as const;
 

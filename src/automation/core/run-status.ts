@@ -1,5 +1,6 @@
 import { defineStates } from '../../platform/core/states.ts';
 import { actionErrorCodes } from './action-codes.ts';
+import { flowErrorCodes } from './flow-codes.ts';
 
 /** A run that ends within one transaction goes from queued to its end directly. */
 export const runStates = defineStates(
@@ -35,16 +36,28 @@ export const stepStates = defineStates(
     running: {
       meaning: 'The step is being executed.',
       initial: true,
-      to: ['completed', 'failed', 'cancelled'],
+      to: ['waiting', 'completed', 'failed', 'cancelled'],
+    },
+    waiting: {
+      meaning: 'It waits for a time, an event, an approval, another run or a job.',
+      initial: true,
+      to: ['running', 'completed', 'failed', 'cancelled'],
     },
     completed: { meaning: 'It has its output.', initial: true, to: [] },
-    failed: { meaning: 'It failed, and its run with it.', initial: true, to: [] },
+    failed: {
+      meaning: 'It failed, and its run with it unless it stands in a container that settles.',
+      initial: true,
+      to: [],
+    },
     skipped: {
       meaning: 'It was not reached: a condition chose another branch, or the run had ended.',
       initial: true,
       to: [],
     },
-    cancelled: { meaning: 'Its run was cancelled while it was being executed.', to: [] },
+    cancelled: {
+      meaning: 'It was being executed when its run was cancelled, or when a step beside it failed.',
+      to: [],
+    },
   },
 );
 export type StepStatus = (typeof stepStates.all)[number];
@@ -55,11 +68,23 @@ export const isStepDone = (status: StepStatus): boolean => status === 'completed
 /** For SQL: the states of a step that is done. */
 export const doneStep = stepStates.sql(...stepStates.all.filter(isStepDone));
 
+/** For SQL: the states of a step that has not ended. */
+export const openStep = stepStates.sql(...stepStates.all.filter((status) => !stepStates.isTerminal(status)));
+
+/** How the branches or items of a container ended; while it is open only the total is known. */
+export interface StepCounts {
+  total: number;
+  succeeded: number;
+  failed: number;
+}
+
 /** Why a run failed. `stepId` is absent when no step is to blame. */
 export interface RunError {
   stepId?: string;
   message: string;
   code: RunErrorCode;
+  /** Facts of the failure, as the status that a server answered with. */
+  details?: Record<string, unknown>;
   /** Present where our own file storage failed, and neither the caller nor a provider. Not published. */
   fault?: 'storage';
 }
@@ -73,7 +98,7 @@ const modelCodes = [
   'timeout',
   'internal_error',
 ] as const;
-export const runErrorCodes = [...modelCodes, 'storage_full', ...actionErrorCodes] as const;
+export const runErrorCodes = [...modelCodes, 'storage_full', ...actionErrorCodes, ...flowErrorCodes] as const;
 export type RunErrorCode = (typeof runErrorCodes)[number];
 
 /** Why a step failed that could not read or store a file. @param message of the storage */

@@ -1,0 +1,19 @@
+import { defineStates } from '../../platform/core/states.ts';
+import type { RunErrorCode } from './run-status.ts';
+
+export const waitStates = defineStates(
+  { table: 'run_wait', column: 'state' },
+  {
+    open: { meaning: 'Nothing has happened yet that ends it.', initial: true, to: ['resolved'] },
+    resolved: { meaning: 'It has its outcome, or its run has ended.', to: [] },
+  },
+);
+export type WaitState = (typeof waitStates.all)[number];
+
+/** `job`: the work of a feature, as an image. `slot`: the plan has no place for the step at the moment. */
+export type WaitType = 'wait' | 'event' | 'approval' | 'workflow' | 'job' | 'slot';
+
+/** How a wait ends: with the output of its step, or with the failure of its step. */
+export type WaitOutcome =
+  | { output: unknown }
+  | { error: { code: RunErrorCode; message: string; details?: Record<string, unknown> } };

@@ -1,0 +1,88 @@
+import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
+import type { Transaction } from '../../platform/scope.ts';
+import { statement, type TenantSql } from '../../platform/sql.ts';
+import { openRun } from '../core/run-status.ts';
+import { type WaitOutcome, type WaitType, waitStates } from '../core/waits.ts';
+
+/** What a step of a run begins to wait for. */
+export interface NewWait {
+  runId: string;
+  /** Dotted, as in the step's row. */
+  path: string;
+  stepId: string;
+  type: WaitType;
+  /** When it ends by itself; absent when it does not. */
+  until?: Date | undefined;
+  /** The name of the event, and the CEL expression that it has to satisfy. */
+  event?: string | undefined;
+  match?: string | undefined;
+  /** The run or the job that it waits for. */
+  subjectId?: string | undefined;
+}
+
+const insertWait = statement<{ id: string }>(
+  'run_wait.open',
+  `insert into run_wait as w (id, run_id, path, organization_id, environment, type, step_id, since, until, event, match, state,
+                              subject_id)
+   select uuidv7(), r.id, $4::text, $1::uuid, $2::text, $5::text, $6::text, clock_timestamp(), $7::timestamptz, $8::text, $9::text,
+          'open', $10::uuid
+     from run r where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun})
+   on conflict (run_id, path) do update set path = w.path
+   returning id`,
+);
+
+/**
+ * A step begins to wait. The wait that it opened before stays as it is, resolved or not.
+ * @returns the id of the wait; undefined when the run is over or gone
+ */
+export async function openWait(tx: TenantSql, wait: NewWait): Promise<string | undefined> {
+  const { runId, path, type, stepId, until, event, match, subjectId } = wait;
+  const row = await tx.one(insertWait, runId, path, type, stepId, until, event, match, subjectId);
+  return row?.id;
+}
+
+// A later entry takes the place of one that waits: its signal may have been sent before this commit.
+const resolve = (name: string, by: string) =>
+  statement<{ id: string; entryId: string }>(
+    name,
+    `with resolved as (
+       update run_wait set state = 'resolved', outcome = $4::json, resolved_at = clock_timestamp()
+        where organization_id = $1 and environment = $2 and ${by} = $3::uuid and state = 'open'
+       returning run_id),
+     runs as (select distinct run_id from resolved),
+     enqueued as (
+       ${enqueueSql('run.proceed', { subject: 'run_id', correlation: '$5', from: 'runs' })}
+       ${replacingEarlier}
+       returning id, subject_id)
+     select subject_id as id, id as "entryId" from enqueued`,
+    { enqueues: { 'run.proceed': ({ id, entryId }) => ({ subjectId: id, entryId }) } },
+  );
+
+const resolveById = resolve('run_wait.resolve', 'id');
+const resolveBySubject = resolve('run_wait.resolve_subject', 'subject_id');
+
+/**
+ * Ends an open wait and has its run proceed, in the transaction of what ends it. The first one wins, by the order of the
+ * commits.
+ * @param wait its id, or what it waits for
+ * @returns whether it was open until now
+ */
+export async function resolveWait(
+  tx: Transaction,
+  wait: { waitId: string } | { subjectId: string },
+  outcome: WaitOutcome,
+): Promise<boolean> {
+  const json = JSON.stringify(outcome);
+  const resolved =
+    'waitId' in wait
+      ? await tx.rows(resolveById, wait.waitId, json, tx.correlationId)
+      : await tx.rows(resolveBySubject, wait.subjectId, json, tx.correlationId);
+  return resolved.length > 0;
+}
+
+/** A CTE that closes the waits of runs that end. @param ended a CTE with the column `id` */
+export const closeWaitsSql = (ended: string) => `
+   closed_waits as (
+     update run_wait set state = 'resolved', resolved_at = clock_timestamp()
+      where run_id in (select id from ${ended}) and state in (${waitStates.sql('open')})
+     returning id, type, subject_id)`;
