@@ -10,6 +10,7 @@ import {
   type StepCounts,
   type StepStatus,
 } from './core/run-status.ts';
+import type { Concurrency, QueueReason, TriggerFacts, TriggerType } from './core/starts.ts';
 import type { Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
 import type { WaitOutcome, WaitState, WaitType } from './core/waits.ts';
@@ -37,6 +38,8 @@ export const Automation = defineEntity({
     updatedAt: p.datetime(),
     /** Set when the workflow is deleted. No read returns it from then on, and its rows are purged in the background. */
     deletedAt: p.datetime().nullable(),
+    /** While it is paused its runs are accepted and queue. */
+    isPaused: p.boolean().default(false),
     /** SHA-256 of the secret of its inbound webhook. */
     triggerSecretHash: p.blob().nullable(),
   },
@@ -65,6 +68,8 @@ export const Definition = defineEntity({
     steps: p.json<Step[]>().columnType('json'),
     config: p.json<Record<string, unknown>>().columnType('json'),
     inputs: p.json<InputDefinition[]>().columnType('json'),
+    concurrency: p.json<Concurrency>().columnType('json').nullable(),
+    maxDurationSeconds: p.integer().nullable(),
     createdAt: p.datetime(),
   },
   indexes: [{ properties: ['automationId'] }],
@@ -118,18 +123,107 @@ export const Run = defineEntity({
     waitingSince: p.datetime().nullable(),
     /** How long it waited before; null when it never did. */
     waitedMs: p.bigint('number').nullable(),
+    tags: p.json<string[]>().nullable(),
+    metadata: p.json<Record<string, unknown>>().columnType('json').nullable(),
+    triggerType: p.string().length(10).$type<TriggerType>().default('api'),
+    /** What else is known of its trigger. */
+    triggeredBy: p.json<TriggerFacts>().columnType('json').nullable(),
+    /** The run whose step started this one, and that step's path. */
+    parentRunId: p.uuid().nullable(),
+    parentPath: p.text().nullable(),
+    /** The first run of the chain; null in that run. */
+    rootRunId: p.uuid().nullable(),
+    /** From 1. */
+    depth: p.smallint().default(1),
+    batchId: p.uuid().nullable(),
+    /** When its delay ends. */
+    scheduledFor: p.datetime().nullable(),
+    /** When it is cancelled unless it has begun. */
+    expiresAt: p.datetime().nullable(),
+    /** 1 is first, within the organization. */
+    priority: p.smallint().default(3),
+    /** Why it may not begin. Its start is enqueued when this becomes null. */
+    queuedFor: p.string().length(11).$type<QueueReason>().nullable(),
+    /** The runs that share a limit: of a workflow and the value of its concurrency key. */
+    concurrencyGroup: p.uuid().nullable(),
+    /** Its slot of the group; `lent` while it waits for a child, `returning` when it asks for it again. */
+    slot: p.string().length(9).$type<'held' | 'lent' | 'returning'>().nullable(),
+    isTest: p.boolean().default(false),
+    /** Of `error`. */
+    errorCode: p.string().length(40).nullable(),
+    maxDurationSeconds: p.integer().nullable(),
+    /** How long it executed before it last waited. Kept only where that is limited. */
+    executingMs: p.bigint('number').nullable(),
+    /** While it executes: when that has taken as long as it may. */
+    timesOutAt: p.datetime().nullable(),
   },
   uniques: [{ properties: ['automationId', 'number'] }],
   indexes: [
     { properties: ['automationId', 'status', 'number'] },
-    { name: 'run_correlation_index', properties: ['correlationId'] },
+    {
+      name: 'run_correlation_list_index',
+      properties: ['correlationId', 'organizationId', 'environment', 'createdAt', 'id'],
+    },
     { name: 'run_block_end_index', properties: ['automationId', 'number'], where: 'number % 1000 = 0' },
     { name: 'run_finished_index', properties: ['organizationId', 'finishedAt'], where: 'finished_at is not null' },
-    { name: 'run_definition_index', properties: ['definitionId'] },
+    { name: 'run_definition_list_index', properties: ['definitionId', 'createdAt', 'id'] },
     { name: 'run_open_index', properties: ['status', 'createdAt'], where: `status in (${openRun})` },
+    {
+      name: 'run_list_index',
+      properties: ['organizationId', 'environment', 'triggerType', 'status', 'createdAt', 'id'],
+      where: 'not is_test',
+    },
+    { name: 'run_test_index', properties: ['organizationId', 'environment', 'createdAt', 'id'], where: 'is_test' },
+    {
+      name: 'run_error_index',
+      properties: ['organizationId', 'environment', 'errorCode', 'createdAt', 'id'],
+      where: 'error_code is not null',
+    },
+    { name: 'run_parent_index', properties: ['parentRunId', 'createdAt', 'id'], where: 'parent_run_id is not null' },
+    { name: 'run_batch_index', properties: ['batchId', 'createdAt', 'id'], where: 'batch_id is not null' },
+    {
+      name: 'run_queue_index',
+      properties: ['automationId', 'queuedFor', 'concurrencyGroup', 'priority', 'number'],
+      where: `status = 'queued' and queued_for is not null`,
+    },
+    { name: 'run_delay_index', properties: ['scheduledFor'], where: `status = 'queued' and queued_for = 'delay'` },
+    { name: 'run_expiry_index', properties: ['expiresAt'], where: `status = 'queued' and expires_at is not null` },
+    {
+      name: 'run_slot_index',
+      properties: ['concurrencyGroup', 'slot', 'number'],
+      where: `status in (${openRun}) and slot is not null`,
+    },
+    { name: 'run_time_limit_index', properties: ['timesOutAt'], where: 'times_out_at is not null' },
   ],
 });
 export type Run = InferEntity<typeof Run>;
+
+/** The tags of runs once more, in the order of lists. */
+export const RunTag = defineEntity({
+  name: 'RunTag',
+  tableName: 'run_tag',
+  filters: { tenant: tenantFilter },
+  properties: {
+    runId: p.uuid().primary(),
+    tag: p.string().length(64).primary(),
+    ...tenant,
+    /** Of the run. */
+    createdAt: p.datetime(),
+  },
+  indexes: [{ name: 'run_tag_list_index', properties: ['organizationId', 'environment', 'tag', 'createdAt', 'runId'] }],
+});
+
+/** How many runs of a tenant may not begin yet. Kept by triggers of the runs. */
+export const QueuedTotal = defineEntity({
+  name: 'QueuedTotal',
+  tableName: 'queued_total',
+  filters: { tenant: tenantFilter },
+  properties: {
+    organizationId: p.uuid().primary(),
+    environment: p.string().length(4).primary(),
+    runs: p.integer(),
+  },
+});
 
 /** How many of 1000 consecutive runs of a workflow ended in each way. Written once, when all of them have ended. */
 export const RunBlock = defineEntity({
@@ -250,6 +344,11 @@ export const AutomationSchedule = defineEntity({
     paused: p.boolean(),
     input: p.json<unknown>().columnType('json').nullable(),
     variables: p.json<Record<string, unknown>>().columnType('json'),
+    tags: p.json<string[]>().nullable(),
+    metadata: p.json<Record<string, unknown>>().columnType('json').nullable(),
+    expiresInMs: p.bigint('number').nullable(),
+    priority: p.smallint().nullable(),
+    version: p.integer().nullable(),
     /** Changes with every write. The Temporal Schedule carries the revision it was made from. */
     revision: p.uuid(),
     lastRunAt: p.datetime().nullable(),

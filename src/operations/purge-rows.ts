@@ -74,6 +74,7 @@ export const tablesOfOrganizations: readonly Table[] = [
   { name: 'calling_run' },
   { name: 'calling_total' },
   { name: 'waiting_total' },
+  { name: 'queued_total' },
   { name: 'idempotency' },
   { name: 'outbox' },
   { name: 'credit_hold' },
@@ -98,6 +99,7 @@ export const tablesOfAutomations = [
   'run_step_round',
   'run_step_call',
   'run_wait',
+  'run_tag',
   'automation_schedule',
 ] as const;
 
