@@ -50,7 +50,7 @@ export async function createTestDatabase(
 
 /** Every table's entity, without the code of the features: a test file that opens a database loads half as much so. */
 export async function allEntities(): Promise<EntitySchema[]> {
-  const files = globSync('src/*/{entities,*-entities}.ts', { cwd: fileURLToPath(new URL('..', import.meta.url)) });
+  const files = globSync('src/*/{,*/}{entities,*-entities}.ts', { cwd: fileURLToPath(new URL('..', import.meta.url)) });
   const modules: object[] = await Promise.all(files.map((file) => import(`../${file}`)));
   const exported = modules.flatMap((module) => Object.values(module) as unknown[]);
   return exported.filter((one) => one instanceof EntitySchema);

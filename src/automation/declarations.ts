@@ -1,6 +1,6 @@
 import type { OperatorDeclarations } from '../platform/part.ts';
 import { runCancelled, runCompleted, runFailed, runStarted } from './core/events.ts';
-import { runIds, workflowIds } from './core/ids.ts';
+import { runIds, secretIds, workflowIds } from './core/ids.ts';
 import { automationLimits } from './core/limits.ts';
 import { findableAutomation } from './findable.ts';
 
@@ -20,6 +20,9 @@ export const automationDeclarations: OperatorDeclarations = {
     'workflow.delete': workflowIds,
     'workflow.rotate_secret': workflowIds,
     'run.delete': runIds,
+    'secret.put': secretIds,
+    'secret.delete': secretIds,
   },
+  sealed: [{ table: 'secret', columns: ['sealed_value'] }],
   findable: findableAutomation,
 };

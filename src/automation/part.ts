@@ -8,7 +8,7 @@ import type { WebhookServices } from '../webhooks/index.ts';
 import { automationTasks } from './bounded-tasks.ts';
 import { CallingRuns } from './calling-runs.ts';
 import { automationStateTable } from './core/automation-state.ts';
-import { runIds, workflowIds } from './core/ids.ts';
+import { runIds, secretIds, workflowIds } from './core/ids.ts';
 import type { TerminalStatus } from './core/run-status.ts';
 import { runStates, stepStates } from './core/run-status.ts';
 import { waitStates } from './core/waits.ts';
@@ -42,6 +42,7 @@ import { automationRowBounds } from './row-bounds.ts';
 import { countRunBlocks } from './run-blocks.ts';
 import { cancelRunWorkflow, proceedRunWorkflow } from './run-workflows.ts';
 import { syncSchedule } from './schedule-sync.ts';
+import { Secret } from './secrets/entities.ts';
 import { type RunStart, startPendingRun } from './start-run-workflow.ts';
 import { removeUnusedDefinitions } from './unused-definitions.ts';
 
@@ -65,6 +66,7 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
   entities: [
     Automation,
     Definition,
+    Secret,
     Run,
     RunBlock,
     RunStep,
@@ -79,7 +81,7 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
     QueuedTotal,
   ],
   rowBounds: automationRowBounds,
-  ids: [workflowIds, runIds],
+  ids: [workflowIds, runIds, secretIds],
   errors: automationErrors,
   failPoints: failPoint.names,
   promptKinds: ['run.start', 'run.proceed', 'run.cancel'],

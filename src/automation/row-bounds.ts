@@ -1,4 +1,5 @@
 import type { RowBounds } from '../platform/row-bound.ts';
+import { maxSecrets } from './core/secret-names.ts';
 
 const withRun = { removedWith: { table: 'run', by: ['run.remove', 'purge.runs'] } };
 
@@ -24,6 +25,7 @@ export const automationRowBounds: RowBounds = {
     max: { plan: 'schedules' },
     removedWith: { table: 'automation', by: ['purge.automation'] },
   },
+  secret: { max: { rows: maxSecrets, of: 'environment' } },
   calling_run: { max: { rows: 1, of: 'run' } },
   calling_total: { max: { rows: 1, of: 'environment' } },
   waiting_total: { max: { rows: 1, of: 'environment' } },

@@ -71,6 +71,7 @@ export const tablesOfOrganizations: readonly Table[] = [
   { name: 'oauth_connection' },
   { name: 'allowed_redirect' },
   { name: 'tool_configuration' },
+  { name: 'secret' },
   { name: 'calling_run' },
   { name: 'calling_total' },
   { name: 'waiting_total' },

@@ -36,11 +36,26 @@ export async function recordAutomation(caller: Caller): Promise<void> {
   await ask({ endpoint: 'GET /workflows/{id}', ids });
   await recordRuns(caller, ids);
   await recordSchedule(caller, ids);
+  await recordSecrets(caller);
   const changed = dialect === 'A' ? { isActive: false } : { status: 'archived', description: null };
   await ask({ endpoint: 'PATCH /workflows/{id}', ids, body: changed });
   await ask({ endpoint: 'POST /workflows/{id}/execute', what: 'of one that is not active', ids, body: { input: 'x' } });
   await ask({ endpoint: 'DELETE /workflows/{id}', ids });
   await ask({ endpoint: 'DELETE /workflows/{id}', what: 'again', ids });
+}
+
+/** Secrets, which every organization names for itself. */
+async function recordSecrets({ ask }: Caller): Promise<void> {
+  const [put, remove] = ['PUT /secrets/{secretName}', 'DELETE /secrets/{secretName}'];
+  const ids = { secretName: 'CRM_TOKEN' };
+  await ask({ endpoint: put, ids, body: { value: 'hidden' } });
+  await ask({ endpoint: put, what: 'without a value', ids, body: {} });
+  await ask({ endpoint: put, what: 'with an empty value', ids, body: { value: '' } });
+  await ask({ endpoint: put, what: 'with another name', ids: { secretName: 'crm' }, body: { value: 'x' } });
+  await ask({ endpoint: 'GET /secrets' });
+  await ask({ endpoint: 'GET /secrets', query: '?limit=1&offset=1' });
+  await ask({ endpoint: remove, ids });
+  await ask({ endpoint: remove, what: 'again', ids });
 }
 
 const manyWrong = {

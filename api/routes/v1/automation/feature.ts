@@ -5,6 +5,7 @@ import { runControlRoutes } from './run-control.ts';
 import { runEventRoutes } from './run-events.ts';
 import { runRoutes } from './runs.ts';
 import { scheduleRoutes } from './schedules.ts';
+import { secretRoutes } from './secrets.ts';
 import { triggerRoutes } from './trigger.ts';
 import { workflowRoutes } from './workflows.ts';
 
@@ -39,6 +40,7 @@ export const automation: ApiFeature = {
     runControlRoutes(services),
     runEventRoutes(services),
     triggerRoutes(services),
+    secretRoutes(services),
   ],
   events: runEvents,
 };
