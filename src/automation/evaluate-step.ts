@@ -7,8 +7,9 @@ import { evaluateExpression } from './bounded-tasks.ts';
 import { ExpressionError, isProvedCheap, parseExpression } from './core/expression.ts';
 import { type ConditionStep, expressionOf, type TransformStep } from './core/steps.ts';
 import { TemplateTooLong } from './core/template.ts';
-import type { RunExecution, StepEnd } from './run-execution.ts';
-import { OutputsTooLarge } from './run-records.ts';
+import type { StepContext } from './step-context.ts';
+import type { StepEnd } from './step-end.ts';
+import { OutputsTooLarge } from './step-outputs.ts';
 import { storable } from './storable.ts';
 
 /** Failures of the tenant's own expressions and templates, with the values of this run. */
@@ -18,16 +19,16 @@ export const isExpressionFault = (error: unknown): error is Error =>
 async function evaluate(
   work: BoundedWork,
   tenantKey: TenantKey,
-  run: RunExecution,
+  context: StepContext,
   step: ConditionStep | TransformStep,
 ): Promise<unknown> {
   const expression = parseExpression(expressionOf(step) ?? '', step.type);
   const { source, kind, names } = expression;
-  const { input, variables } = run.work;
+  const given = await context.values(names.has('steps') ? expression.steps : new Set());
   const values = {
-    input: names.has('input') ? input : null,
-    variables: names.has('variables') ? variables : {},
-    steps: names.has('steps') ? await run.outputs.of(expression.steps) : {},
+    ...given,
+    input: names.has('input') ? given.input : null,
+    variables: names.has('variables') ? given.variables : {},
   };
   const evaluation = { source, kind, values };
   let evaluated: Evaluated;
@@ -49,12 +50,12 @@ async function evaluate(
 export async function evaluateStep(
   work: BoundedWork,
   tenantKey: TenantKey,
-  run: RunExecution,
+  context: StepContext,
   step: ConditionStep | TransformStep,
 ): Promise<StepEnd> {
   const failed = (message: string): StepEnd => ({ status: 'failed', code: 'expression_error', message });
   try {
-    const output = storable(await evaluate(work, tenantKey, run, step));
+    const output = storable(await evaluate(work, tenantKey, context, step));
     return output ? { status: 'completed', output } : failed('The result is too large.');
   } catch (error) {
     if (error instanceof WorkTooCostly) return failed(`The expression is too costly: ${error.message}`);

@@ -1,26 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import { StorageFailure } from '../storage/index.ts';
-import { askModels, askOnce, isInstant, lastFailure, questionOf, StepFailure } from './ask-model.ts';
-import { askWithTools, type ToolCalls } from './ask-with-tools.ts';
-import { type AskedModel, storageFailed } from './core/run-status.ts';
-import { stepsNamed } from './core/step-references.ts';
-import {
-  type CallingStep,
-  callsOut,
-  candidatesOf,
-  isCalling,
-  type ModelChoice,
-  type PromptStep,
-  usesTools,
-} from './core/steps.ts';
-import { evaluateStep, isExpressionFault } from './evaluate-step.ts';
+import { callInstantly } from './ask-instantly.ts';
+import { attemptStep, attemptsOf } from './attempt-step.ts';
+import { type CallingStep, callsOut, candidatesOf, isCalling } from './core/steps.ts';
+import { evaluateStep } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
-import { performStep } from './perform-step.ts';
-import { RunExecution, type RunProgress, type RunRef, type RunServices, type StepEnd } from './run-execution.ts';
+import { RunExecution, type RunProgress, type RunRef, type RunServices } from './run-execution.ts';
 import { beginStep, type StepFacts } from './run-records.ts';
-import { storable, storableWithoutBlocking } from './storable.ts';
+import type { StepEnd } from './step-end.ts';
 
 /**
  * How long a walk goes on before it is handed back. The activity that walks has ten seconds, and one that is repeated because
@@ -53,7 +41,7 @@ export interface ContinueOptions extends CallOptions {
 /** Loads a run and executes its steps as `walk` does. */
 export async function walkSteps(services: RunServices, scope: Scope, ref: RunRef): Promise<RunProgress> {
   const run = await RunExecution.load(services, scope, ref);
-  return run ? walk(services, scope, ref.runId, run) : { kind: 'gone' };
+  return run ? walk(services, scope, run) : { kind: 'gone' };
 }
 
 /**
@@ -137,7 +125,7 @@ async function walkBetweenCalls(
   run: RunExecution,
 ): Promise<RunProgress> {
   try {
-    return await walk(services, scope, runId, run);
+    return await walk(services, scope, run);
   } catch (error) {
     services.log.warn({ err: error, runId }, 'steps that answer at once failed; they are executed anew');
     run.isOurs = false;
@@ -160,7 +148,7 @@ async function giveUpSlot({ callingRuns, log }: RunServices, scope: Scope, runId
  * step fails. A long walk is handed back after a step.
  * @throws StorageFailure while the storage of large outputs is not available
  */
-async function walk(services: RunServices, scope: Scope, runId: string, run: RunExecution): Promise<RunProgress> {
+async function walk(services: RunServices, scope: Scope, run: RunExecution): Promise<RunProgress> {
   const { boundedWork } = services;
   const until = performance.now() + maxWalkMs;
   for (let { step } = run; step; { step } = run) {
@@ -171,7 +159,7 @@ async function walk(services: RunServices, scope: Scope, runId: string, run: Run
       break;
     }
     if (isCalling(step)) {
-      const end = await callInstantly(services, scope, runId, run, step);
+      const end = await callInstantly(services, scope, run.context, step);
       if (!end) {
         await run.record();
         return { kind: 'call', position: facts.position, stepId: step.id };
@@ -179,7 +167,7 @@ async function walk(services: RunServices, scope: Scope, runId: string, run: Run
       const { asked, ...ending } = end;
       if ((await run.finishStep({ ...facts, ...asked }, ending)) === 'failed') break;
     } else {
-      const end = await evaluateStep(boundedWork, scope.tenantKey, run, step);
+      const end = await evaluateStep(boundedWork, scope.tenantKey, run.context, step);
       if ((await run.finishStep(facts, end)) === 'failed') break;
     }
     if (run.step && performance.now() > until) break;
@@ -188,49 +176,6 @@ async function walk(services: RunServices, scope: Scope, runId: string, run: Run
   const progress = await run.record();
   failPoint('step.recorded');
   return progress;
-}
-
-/** @returns undefined when the step takes time */
-async function callInstantly(services: RunServices, scope: Scope, runId: string, run: RunExecution, step: CallingStep) {
-  const mayBeInstant = services.providers.mayBeInstant(scope.tenant.environment);
-  if (step.type !== 'prompt' || callsOut(step, mayBeInstant)) return undefined;
-  const [asked] = candidatesOf(step, run.work.byDefault);
-  const end = await askInstantModel(services, scope, runId, run, step);
-  return end && { asked, ...end };
-}
-
-/** @returns undefined when the model takes time or failed */
-async function askInstantModel(
-  services: RunServices,
-  { tenant, tenantKey, correlationId }: Scope,
-  runId: string,
-  run: RunExecution,
-  step: PromptStep,
-): Promise<(StepEnd & { asked?: ModelChoice }) | undefined> {
-  const { log, providers } = services;
-  const models: AskedModel[] = [];
-  const tried = () => models.length > 1 && { models };
-  try {
-    const question = questionOf(step, await valuesFor(run, step), run.work.byDefault);
-    if (!isInstant(providers, tenant.environment, question)) return undefined;
-    log.info({ runId, stepId: step.id, attempt: 1, correlationId, ...tenant }, 'model called');
-    const call = { attempt: 1, signal: new AbortController().signal };
-    const ask = askOnce(services, tenant.environment, question);
-    const answer = await askModels(tenantKey, question, call, models, () => {}, ask);
-    const { output, tokensUsed, warnings, asked } = answer;
-    failPoint('step.called');
-    const stored = storable(output);
-    if (!stored) throw new StepFailure('internal_error', 'The answer is too large.', tokensUsed);
-    return { status: 'completed', output: stored, tokensUsed, warnings, asked, ...tried() };
-  } catch (error) {
-    if (isExpressionFault(error)) return { status: 'failed', code: 'expression_error', message: error.message };
-    if (error instanceof StepFailure) {
-      const { code, message, tokensUsed } = error;
-      return { status: 'failed', code, message, tokensUsed, ...tried() };
-    }
-    if (error instanceof ProviderFailure) return undefined;
-    throw error;
-  }
 }
 
 /**
@@ -271,7 +216,7 @@ async function callStep(
   } else {
     const mayCallTools = ageMs < options.toolsMs;
     const attempting = { number: tried, mayTryAgain: tried < maxAttempts, mayCallTools, signal };
-    const outcome = await attemptStep(services, scope, runId, run, step, attempting);
+    const outcome = await attemptStep(services, scope, run.context, step, attempting);
     if ('calls' in outcome) {
       const { round, calls } = outcome;
       const at = { position: run.position, stepId: step.id };
@@ -302,118 +247,4 @@ async function finishPaid(run: RunExecution, facts: StepFacts, end: StepEnd, sig
     await sleep(pauseMs, undefined, { signal });
   }
   await run.finishStep(facts, end, true);
-}
-
-/** Attempts that a crash interrupted are repeated, which is safe for actions: their key prevents a second one. */
-function attemptsOf({ type, retry }: CallingStep, byDefault: number): number {
-  const own = retry?.maxAttempts;
-  return type === 'action' ? Math.max(own ?? 1, byDefault) : (own ?? byDefault);
-}
-
-/** One attempt of a step. */
-interface Attempt {
-  /** From 1. */
-  number: number;
-  /** Whether a failure that may pass is thrown. */
-  mayTryAgain: boolean;
-  /** Whether there is time for tools. */
-  mayCallTools: boolean;
-  signal: AbortSignal;
-}
-
-/** How a step ended, and the model that decided that. */
-type StepOutcome = StepEnd & { asked?: ModelChoice };
-
-/**
- * Makes one attempt of the current step of a run: asks its model, or performs its action.
- * @returns how the step ended, or the calls of tools that its model asks for
- * @throws ProviderFailure and StorageFailure when another attempt may succeed; the signal's reason once it is aborted
- */
-async function attemptStep(
-  services: RunServices,
-  scope: Scope,
-  runId: string,
-  run: RunExecution,
-  step: CallingStep,
-  attempt: Attempt,
-): Promise<StepOutcome | ToolCalls> {
-  const models: AskedModel[] = [];
-  const tried = () => models.length > 1 && { models };
-  try {
-    if (step.type === 'action') return await performAction(services, scope, runId, run, step, attempt);
-    const outcome = await askModelOf(services, scope, runId, run, step, attempt, models);
-    return 'calls' in outcome ? outcome : { ...outcome, ...tried() };
-  } catch (error) {
-    if (isExpressionFault(error)) return { status: 'failed', code: 'expression_error', message: error.message };
-    const mayPass = error instanceof ProviderFailure || error instanceof StorageFailure;
-    if (mayPass && attempt.mayTryAgain) throw error;
-    const failure = error instanceof ProviderFailure ? lastFailure(error) : error;
-    // The outputs that the step uses could not be read.
-    if (failure instanceof StorageFailure) {
-      return Object.assign({ status: 'failed' as const }, storageFailed(failure.message));
-    }
-    if (!(failure instanceof StepFailure)) throw failure;
-    const { code, message, tokensUsed } = failure;
-    return { status: 'failed', code, message, tokensUsed, ...tried() };
-  }
-}
-
-async function askModelOf(
-  services: RunServices,
-  scope: Scope,
-  runId: string,
-  run: RunExecution,
-  step: PromptStep,
-  { number, mayCallTools, signal }: Attempt,
-  models: AskedModel[],
-): Promise<StepOutcome | ToolCalls> {
-  const { tenant, correlationId } = scope;
-  const facts = { runId, stepId: step.id, attempt: number, correlationId, ...tenant };
-  const onFailure = (asked: ModelChoice, { kind, status, requestId }: ProviderFailure) =>
-    services.log.warn({ ...facts, ...asked, kind, status, providerRequestId: requestId }, 'a model failed');
-  const question = questionOf(step, await valuesFor(run, step), run.work.byDefault);
-  services.log.info(facts, 'model called');
-  const call = { attempt: number, signal };
-  const ref = { runId, position: run.position };
-  const answer = usesTools(step)
-    ? await askWithTools(services, scope, { ...ref, mayCallTools }, question, call, models, onFailure)
-    : await askModels(
-        scope.tenantKey,
-        question,
-        call,
-        models,
-        onFailure,
-        askOnce(services, tenant.environment, question),
-      );
-  if ('calls' in answer) return answer;
-  failPoint('step.called');
-  const { tokensUsed, warnings, asked } = answer;
-  const output = await storableWithoutBlocking(services.boundedWork, scope.tenantKey, answer.output);
-  if (!output) throw new StepFailure('internal_error', 'The answer is too large.', tokensUsed);
-  return { status: 'completed', output, tokensUsed, warnings, asked };
-}
-
-async function performAction(
-  { stepActions, log }: RunServices,
-  scope: Scope,
-  runId: string,
-  run: RunExecution,
-  step: Exclude<CallingStep, PromptStep>,
-  { number, signal }: Attempt,
-): Promise<StepOutcome> {
-  const { tenant, correlationId } = scope;
-  const { id: stepId, integration, action } = step;
-  log.info({ runId, stepId, integration, action, attempt: number, correlationId, ...tenant }, 'action performed');
-  const ref = { runId, position: run.position };
-  // Where the integration is limited, the step says whether it waits.
-  const mayTryAgain = number < (step.retry?.maxAttempts ?? 1);
-  const end = await performStep(stepActions, scope, ref, step, await valuesFor(run, step), { mayTryAgain, signal });
-  failPoint('step.called');
-  return end;
-}
-
-/** The values for the templates of a step. */
-async function valuesFor(run: RunExecution, step: CallingStep) {
-  const { input, variables } = run.work;
-  return { input, variables, steps: await run.outputs.of(stepsNamed(step)) };
 }

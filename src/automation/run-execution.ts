@@ -4,31 +4,27 @@ import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
-import { type Files, isStorageFull, StorageFailure, type StoredFile, storageFullMessage } from '../storage/index.ts';
+import type { Files } from '../storage/index.ts';
 import type { StepActions } from './action-port.ts';
 import type { CallingRuns } from './calling-runs.ts';
-import {
-  type AskedModel,
-  isTerminal,
-  type RunError,
-  type RunErrorCode,
-  storageFailed,
-  type TerminalStatus,
-} from './core/run-status.ts';
+import { isTerminal, type RunError, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
 import { nextStep, type Step } from './core/steps.ts';
-import { limitWarnings, type Warning } from './core/template.ts';
-import { isLarge, storeOutput } from './large-outputs.ts';
+import { limitWarnings } from './core/template.ts';
+import { OutputSpace } from './output-space.ts';
 import {
   loadRunWork,
   positionOf,
   type RunEnd,
   type RunWork,
+  readOutputs,
   recordSteps,
   type StepFacts,
-  StepOutputs,
   type StepRecord,
+  sizesOf,
 } from './run-records.ts';
-import type { Storable } from './storable.ts';
+import type { StepContext } from './step-context.ts';
+import type { StepEnd, StepFault } from './step-end.ts';
+import { StepOutputs } from './step-outputs.ts';
 
 export interface RunServices {
   callingRuns: CallingRuns;
@@ -70,41 +66,8 @@ export type RunProgress =
   | { kind: 'ended'; status: 'failed'; stepId: string; code: RunErrorCode }
   | { kind: 'gone' };
 
-/** How a step ended, apart from when and where. */
-export type StepEnd = EndOf<Storable>;
-
-export interface StepFault {
-  status: 'failed';
-  code: RunErrorCode;
-  message: string;
-  fault?: RunError['fault'];
-}
-
-type EndOf<Output> = { tokensUsed?: number; warnings?: Warning[]; models?: AskedModel[] } & (
-  | { status: 'completed'; output: Output }
-  | StepFault
-);
-type StoredEnd = EndOf<Storable & { file?: StoredFile }>;
-
 /** Records are written in batches. The limits bound memory and the work that a crash repeats. */
 const together = { bytes: 1024 * 1024, ms: 250 };
-
-/** Bytes of all outputs of a run. */
-const maxRunOutputBytes = 32 * 1024 * 1024;
-
-const tooLarge: StepFault = {
-  status: 'failed',
-  code: 'output_too_large',
-  message: `The outputs of this run are larger than ${maxRunOutputBytes} bytes together.`,
-};
-
-/** What the step cost remains known. */
-function failedWith(failure: StepFault, { output: _, status: __, ...spent }: StepEnd & { status: 'completed' }) {
-  return { ...spent, ...failure };
-}
-
-const unstored = ({ message }: StorageFailure): StepFault =>
-  Object.assign({ status: 'failed' as const }, storageFailed(message));
 
 /** A run in memory, between two writes to the database. */
 export class RunExecution {
@@ -121,10 +84,7 @@ export class RunExecution {
   readonly #ref: RunRef;
   #records: StepRecord[] = [];
   #bytes = 0;
-  /** Of all outputs that the run has. */
-  #outputBytes: number;
-  /** The same when it was loaded. */
-  readonly #loadedBytes: number;
+  readonly #space: OutputSpace;
   #recordedAt = performance.now();
 
   private constructor(services: RunServices, scope: Scope, ref: RunRef, work: RunWork) {
@@ -132,10 +92,10 @@ export class RunExecution {
     this.#scope = scope;
     this.#ref = ref;
     this.work = work;
-    this.outputs = new StepOutputs(services.files, scope, ref.runId, work.recorded);
+    this.outputs = new StepOutputs(services.files, (ids) => readOutputs(scope, ref.runId, ids), sizesOf(work.recorded));
     this.position = positionOf(work);
-    this.#loadedBytes = work.recorded.reduce((sum, { outputBytes }) => sum + outputBytes, 0);
-    this.#outputBytes = this.#loadedBytes;
+    const loadedBytes = work.recorded.reduce((sum, { outputBytes }) => sum + outputBytes, 0);
+    this.#space = new OutputSpace(services.files, scope, ref.runId, work, loadedBytes);
   }
 
   /** @returns undefined when the run is over or gone */
@@ -151,10 +111,20 @@ export class RunExecution {
 
   /** Why no step can add an output, where the organization keeps as much as its plan includes. */
   get storageFault(): StepFault | undefined {
-    const { plan, storedBytes } = this.work;
-    const added = this.#outputBytes - this.#loadedBytes;
-    if (!isStorageFull({ plan, storedBytes: storedBytes + added })) return undefined;
-    return { status: 'failed', code: 'storage_full', message: storageFullMessage(plan) };
+    return this.#space.fault;
+  }
+
+  /** What the execution of the current step needs of the run. */
+  get context(): StepContext {
+    const { runId } = this.#ref;
+    const { position, work } = this;
+    const { byDefault, input, variables } = work;
+    const values = async (steps: ReadonlySet<string> | 'all') => ({
+      input,
+      variables,
+      steps: await this.outputs.of(steps),
+    });
+    return { runId, position, byDefault, actionKey: `step-${runId}-${position}`, values };
   }
 
   get isTimeToRecord(): boolean {
@@ -170,7 +140,7 @@ export class RunExecution {
    */
   async finishStep(facts: StepFacts, given: StepEnd, isLast = false): Promise<StepEnd['status']> {
     const { step, position } = facts;
-    const { warnings = [], ...end } = await this.#stored(this.#withinRun(given), isLast);
+    const { warnings = [], ...end } = await this.#space.keep(given, isLast);
     const finishedAt = new Date();
     const ended = { ...facts, ...limitWarnings(warnings), finishedAt };
     if (end.status === 'failed') {
@@ -183,7 +153,6 @@ export class RunExecution {
     const { value, bytes, json, file } = end.output;
     this.#records.push({ ...ended, ...end, output: file ? { bytes, file } : { bytes, json } });
     if (!file) this.#bytes += bytes;
-    this.#outputBytes += bytes;
     this.outputs.add(step.id, value, bytes);
     this.position = nextStep(this.work.steps, position, value);
     for (let passed = position + 1; passed < this.position; passed++) {
@@ -201,22 +170,6 @@ export class RunExecution {
     await callingRuns.hasLeft(this.#scope, runId, waiting).catch((error) => {
       log.warn({ err: error, runId }, 'the place of a calling run was not given to the next one');
     });
-  }
-
-  #withinRun(end: StepEnd): StepEnd {
-    if (end.status === 'failed' || this.#outputBytes + end.output.bytes <= maxRunOutputBytes) return end;
-    return failedWith(tooLarge, end);
-  }
-
-  async #stored(end: StepEnd, isLast: boolean): Promise<StoredEnd> {
-    if (end.status === 'failed' || !isLarge(end.output.bytes)) return end;
-    try {
-      const file = await storeOutput(this.#services.files, this.#scope, this.#ref.runId, end.output);
-      return { ...end, output: { ...end.output, file } };
-    } catch (error) {
-      if (!(error instanceof StorageFailure) || (error.reason === 'unavailable' && !isLast)) throw error;
-      return failedWith(unstored(error), end);
-    }
   }
 
   /** Notifies the request that waits for the run, in this process or another, that the run calls out or waits. */

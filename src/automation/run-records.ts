@@ -14,8 +14,9 @@ import {
 } from './core/run-status.ts';
 import { type ModelChoice, nextStep, type Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
-import { type KeptOutput, readOutput } from './large-outputs.ts';
+import type { KeptOutput } from './large-outputs.ts';
 import { changedRun, publishRunEventsSql, wasQueued } from './run-events-sql.ts';
+import type { FoundOutput } from './step-outputs.ts';
 
 /** The recorded result of one step. */
 export interface Recorded {
@@ -76,72 +77,16 @@ const findOutputs = statement<{ stepId: string; bytes: number } & KeptOutput>(
     where organization_id = $1 and environment = $2 and run_id = $3 and step_id = any($4) and status = 'completed'`,
 );
 
-/** The largest total of outputs that one step may use, in bytes. */
-const maxTogether = 32 * 1024 * 1024;
-
-/** The outputs exceed what one step may use. Its message may be shown to callers. */
-export class OutputsTooLarge extends Error {
-  override name = 'OutputsTooLarge';
+/** The outputs of these steps, as their rows have them. */
+export async function readOutputs(scope: Scope, runId: string, ids: readonly string[]): Promise<FoundOutput[]> {
+  const rows = await scope.rows(findOutputs, runId, ids);
+  return rows.map(({ stepId, ...kept }) => ({ ...kept, key: stepId }));
 }
 
-/** Bytes of outputs that a run keeps in memory between its steps. More than one output can have. */
-const keptBytes = 8 * 1024 * 1024;
-
-/** Outputs of a run's finished steps: those used last are in memory, others are read. */
-export class StepOutputs {
-  readonly #files: Files;
-  readonly #scope: Scope;
-  readonly #runId: string;
-  /** Of each finished step. */
-  readonly #bytes: Map<string, number>;
-  /** By the time of their last use. */
-  readonly #atHand = new Map<string, unknown>();
-
-  constructor(files: Files, scope: Scope, runId: string, recorded: readonly Recorded[]) {
-    this.#files = files;
-    this.#scope = scope;
-    this.#runId = runId;
-    const finished = recorded.filter(({ status }) => status === 'completed');
-    this.#bytes = new Map(finished.map(({ stepId, outputBytes }) => [stepId, outputBytes]));
-  }
-
-  add(stepId: string, output: unknown, bytes: number): void {
-    this.#bytes.set(stepId, bytes);
-    this.#atHand.delete(stepId);
-    this.#atHand.set(stepId, output);
-  }
-
-  /** Forgets what was used least recently. To be called only while every output is recorded. */
-  trim(): void {
-    let bytes = [...this.#atHand.keys()].reduce((sum, id) => sum + this.#bytes.get(id)!, 0);
-    for (const id of this.#atHand.keys()) {
-      if (bytes <= keptBytes) return;
-      this.#atHand.delete(id);
-      bytes -= this.#bytes.get(id)!;
-    }
-  }
-
-  /** @returns outputs by step id, without unfinished steps. @throws OutputsTooLarge; StorageFailure */
-  async of(named: ReadonlySet<string> | 'all'): Promise<Record<string, unknown>> {
-    const wanted = [...(named === 'all' ? this.#bytes.keys() : named)].filter((id) => this.#bytes.has(id));
-    await this.#read(wanted.filter((id) => !this.#atHand.has(id)));
-    return Object.fromEntries(wanted.map((id) => [id, this.#use(id)]));
-  }
-
-  #use(id: string): unknown {
-    const output = this.#atHand.get(id);
-    this.add(id, output, this.#bytes.get(id)!);
-    return output;
-  }
-
-  async #read(ids: string[]): Promise<void> {
-    if (ids.length === 0) return;
-    const bytes = ids.reduce((sum, id) => sum + this.#bytes.get(id)!, 0);
-    if (bytes > maxTogether) throw new OutputsTooLarge('The outputs that this step uses are too large together.');
-    for (const row of await this.#scope.rows(findOutputs, this.#runId, ids)) {
-      this.add(row.stepId, await readOutput(this.#files, row), row.bytes);
-    }
-  }
+/** Bytes of the outputs of the steps that have one. */
+export function sizesOf(recorded: readonly Recorded[]): Map<string, number> {
+  const finished = recorded.filter(({ status }) => status === 'completed');
+  return new Map(finished.map(({ stepId, outputBytes }) => [stepId, outputBytes]));
 }
 
 export interface StepFacts {

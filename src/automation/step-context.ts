@@ -1,0 +1,19 @@
+import type { ModelChoice } from './core/steps.ts';
+import type { TemplateValues } from './core/template.ts';
+
+/** What the execution of one step needs of its run. */
+export interface StepContext {
+  readonly runId: string;
+  /** Of the step's row. */
+  readonly position: number;
+  /** The model of steps that name none. */
+  readonly byDefault: ModelChoice;
+  /** The same whenever the step is executed anew, so that an action is performed once. */
+  readonly actionKey: string;
+  /**
+   * The values for the templates and expressions of the step.
+   * @param steps those whose outputs it names
+   * @throws OutputsTooLarge; StorageFailure
+   */
+  values(steps: ReadonlySet<string> | 'all'): Promise<TemplateValues>;
+}
