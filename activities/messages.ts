@@ -1,7 +1,7 @@
 import { askModel } from '../src/conversation/ask-model.ts';
+import type { AskServices } from '../src/conversation/ask-open-message.ts';
 import { type CallRef, callTool } from '../src/conversation/call-tool.ts';
 import { messageJob } from '../src/conversation/job.ts';
-import type { AskServices } from '../src/conversation/question.ts';
 import type { Database } from '../src/platform/database.ts';
 import type { Log } from '../src/platform/log.ts';
 import type { MessageProgress } from '../src/temporal/contracts/conversation.ts';

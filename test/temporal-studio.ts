@@ -1,6 +1,7 @@
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import { videoIds } from '../src/studio/core/ids.ts';
 import { jobWorkflowId } from '../src/temporal/contracts/jobs.ts';
+import { generationContract } from '../src/temporal/contracts/studio.ts';
 import { runningServers } from './servers.ts';
 
 /** Studio's videos as an operator of Temporal sees them. Ids are `vid_…`. */
@@ -17,7 +18,7 @@ export interface StudioView {
 export async function viewStudio(address = runningServers().temporalAddress): Promise<StudioView> {
   const connection = await Connection.connect({ address });
   const { workflow } = new Client({ connection });
-  const handleOf = (id: string) => workflow.getHandle(jobWorkflowId('generation', videoIds.parse(id)!));
+  const handleOf = (id: string) => workflow.getHandle(jobWorkflowId(generationContract, videoIds.parse(id)!));
   async function unlessMissing<T>(look: () => Promise<T>): Promise<T | undefined> {
     try {
       return await look();

@@ -17,7 +17,8 @@ const local = proxyLocalActivities<MessageActivities>({
 
 /**
  * One message and its reply: calls of the model and of the tools that it asks for, until it answers in words. The activities
- * record what each of them gave.
+ * record each result. The names `takeTurn` and `recordTurnCancelled` stay, because workflows of version 0.2.0 have them in
+ * their histories.
  */
 export async function takeTurn({ policy, streams, isInstant, ...ref }: ReplyToMessageArgs): Promise<void> {
   const models = jobActivities<MessageActivities>({ ...policy, timeoutMs: policy.modelTimeoutMs });
@@ -25,9 +26,9 @@ export async function takeTurn({ policy, streams, isInstant, ...ref }: ReplyToMe
 
   const ask = (round: number): Promise<MessageProgress> => {
     setCurrentDetails(`Calls the model, round ${round}. Cancel to give the credits back.`);
-    const question = { ...ref, round, streams };
-    const askAnywhere = () => models.askModel(question);
-    return isInstant ? orElse(local.askModel(question), askAnywhere) : askAnywhere();
+    const call = { ...ref, round, streams };
+    const askAnywhere = () => models.askModel(call);
+    return isInstant ? orElse(local.askModel(call), askAnywhere) : askAnywhere();
   };
   const work = async (): Promise<JobEnd> => {
     for (let round = 1; ; round++) {

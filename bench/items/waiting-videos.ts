@@ -10,6 +10,7 @@ import { renderMedia } from '../../src/providers/sandbox/media/rendering.ts';
 import { openProductDatabase } from '../../src/services.ts';
 import { videoIds } from '../../src/studio/core/ids.ts';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
+import { generationContract } from '../../src/temporal/contracts/studio.ts';
 import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import type { Item } from '../item.ts';
 import { memoryBelow } from '../memory.ts';
@@ -81,7 +82,9 @@ async function tasksOf({ temporal }: Stand, ids: string[]): Promise<number[]> {
   const { workflow } = new Client({ connection });
   try {
     const histories = ids.map(async (id) => {
-      const { events } = await workflow.getHandle(jobWorkflowId('generation', videoIds.parse(id)!)).fetchHistory();
+      const { events } = await workflow
+        .getHandle(jobWorkflowId(generationContract, videoIds.parse(id)!))
+        .fetchHistory();
       const started = (events ?? []).filter(
         (event) => event.workflowTaskStartedEventAttributes ?? event.activityTaskStartedEventAttributes,
       );

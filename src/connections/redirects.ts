@@ -18,7 +18,10 @@ const findAll = statement<{ url: string }>(
   'redirect.list',
   'select url from allowed_redirect where organization_id = $1 order by created_at, url',
 );
-const lockOrganization = statement('redirect.turn', 'select id from organization where id = $1 for update');
+const lockOrganization = statement(
+  'redirect.lock_organization',
+  'select id from organization where id = $1 for update',
+);
 const add = statement<{ added: boolean }>(
   'redirect.add',
   `insert into allowed_redirect (organization_id, url, created_at) values ($1, $2, clock_timestamp())

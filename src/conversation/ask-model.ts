@@ -3,36 +3,36 @@ import { statement } from '../platform/sql.ts';
 import type { MessageProgress } from '../temporal/contracts/conversation.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { toExecute } from '../tools/index.ts';
+import { type AskCall, type AskServices, askOpenMessage } from './ask-open-message.ts';
 import type { MessageFailure } from './core/status.ts';
 import type { MessageEvents } from './message-events.ts';
 import { findOpenMessage, type OpenMessage, readRounds } from './open-message.ts';
-import { type AskCall, type AskServices, askOpenMessage } from './question.ts';
 import { type SealedMessage, sealedMessage } from './sealed-message.ts';
 
 const findFailure = statement<{ code: MessageFailure }>(
-  'turn.failure',
+  'message.failure',
   `select error ->> 'code' as code from conversation_message
     where organization_id = $1 and environment = $2 and id = $3 and status = 'failed'`,
 );
 
-/** How often a turn is read whose model another process calls, because a notification can be lost. */
+/** How often a message is read whose model another process calls, because a notification can be lost. */
 const lookEveryMs = 2_000;
 
 /**
- * An open turn, once the process that created it no longer calls its model.
+ * An open message, once the process that created it no longer calls its model.
  * @returns undefined when it has ended. @throws the reason of `signal`
  */
-async function findUnasked(
+async function findWithoutDirectCall(
   { messageEvents }: { messageEvents: MessageEvents },
   scope: Scope,
-  contents: SealedMessage,
-  turnId: string,
+  columns: SealedMessage,
+  messageId: string,
   signal: AbortSignal,
 ): Promise<OpenMessage | undefined> {
-  const watch = messageEvents.waiters.watch(turnId);
+  const watch = messageEvents.waiters.watch(messageId);
   try {
     for (;;) {
-      const open = await findOpenMessage(scope, contents, turnId);
+      const open = await findOpenMessage(scope, columns, messageId);
       const leftMs = open?.askedForMs ?? 0;
       if (leftMs <= 0) return open;
       await watch.changed(Math.min(leftMs, lookEveryMs), signal);
@@ -44,8 +44,8 @@ async function findUnasked(
 }
 
 /**
- * Asks the model of a turn once, and records its answer: a round of calls, or the reply with its charge. Harmless when it is
- * repeated: what is recorded is not asked again. While the process that created the turn calls the model, this waits for it.
+ * Calls the model of a message once, and records its answer: a round of calls of tools, or the reply with its charge. Safe to
+ * repeat: a recorded round is not asked for again. While the process that created the message calls the model, this waits.
  * @param call.attempt of the activity, from 1
  * @throws ProviderFailure while another attempt may succeed; errors of the database; the reason of `signal`
  */
@@ -55,17 +55,17 @@ export async function askModel(
   ref: JobRef,
   call: AskCall,
 ): Promise<MessageProgress> {
-  const { id: turnId } = ref;
-  const contents = sealedMessage(services.sealer, scope);
-  const open = await findUnasked(services, scope, contents, turnId, call.signal);
+  const { id: messageId } = ref;
+  const columns = sealedMessage(services.sealer, scope);
+  const open = await findWithoutDirectCall(services, scope, columns, messageId, call.signal);
   if (!open) {
-    const failure = await scope.one(findFailure, turnId);
+    const failure = await scope.one(findFailure, messageId);
     return failure ? { kind: 'failed', code: failure.code } : { kind: 'ended' };
   }
-  const rounds = open.hasTools ? await readRounds(scope, contents, turnId) : [];
+  const rounds = open.hasTools ? await readRounds(scope, columns, messageId) : [];
   const recorded = rounds.find(({ round }) => round === call.round);
   if (recorded) return { kind: 'calls', calls: toExecute(recorded, open.tools ?? []) };
-  // A call by the process that created the turn counts as the first attempt.
+  // A call by the process that created the message counts as the first attempt.
   const attempt = open.askedForMs === null ? call.attempt : call.attempt + 1;
   return askOpenMessage(services, scope, ref, { open, rounds }, { ...call, attempt });
 }

@@ -5,18 +5,18 @@ import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { mayCall } from '../tools/core/rounds.ts';
 import { failedResult } from '../tools/core/tool-result.ts';
 import { type CalledTool, calledTool, lostCall, type Tools } from '../tools/index.ts';
+import { messageDeadline } from './ask-open-message.ts';
 import { messageStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
 import type { MessageJobServices } from './job.ts';
 import { findOpenMessage, readAnswer } from './open-message.ts';
-import { messageDeadline } from './question.ts';
 import { sealedMessage } from './sealed-message.ts';
 
 export interface CallServices extends MessageJobServices {
   tools: Tools;
 }
 
-/** Which call of a turn, by the round and the position in its answer, from 0. */
+/** Which call of a message, by the round and the position in its answer, from 0. */
 export interface CallRef {
   round: number;
   call: number;
@@ -24,7 +24,7 @@ export interface CallRef {
 
 // Committed before the tool is called: whatever crashes then, the next attempt knows of this one.
 const begin = statement<{ attempts: number; notified: unknown }>(
-  'turn.begin_call',
+  'message.begin_call',
   `with begun as (
      insert into conversation_entry as e (message_id, round, position, organization_id, environment, attempts)
      select id, $4::smallint, $5::smallint, $1::uuid, $2::text, 1 from conversation_message
@@ -36,7 +36,7 @@ const begin = statement<{ attempts: number; notified: unknown }>(
 
 // The call is in the audit log, whatever became of the message meanwhile.
 const record = statement<{ audited: unknown; notified: unknown }>(
-  'turn.record_result',
+  'message.record_result',
   `with recorded as (
      update conversation_entry set content = $6::text
       where organization_id = $1 and environment = $2 and message_id = $3::uuid and round = $4 and position = $5
@@ -49,29 +49,29 @@ const record = statement<{ audited: unknown; notified: unknown }>(
 const outOfTime = failedResult('The time of this message was over before the tool answered.');
 
 /**
- * Executes a call that the model asked for, and records its result. It is called once: where an earlier attempt began and
- * nobody knows how it ended, only a tool that may be repeated is called again.
+ * Executes a call that the model asked for, and records its result. The tool is called once: when an earlier attempt began and
+ * its end is unknown, only a tool that may be repeated is called again.
  * @throws errors of the database; the reason of `signal`
  */
 export async function callTool(
   services: CallServices,
   scope: Scope,
-  { id: turnId, waiter }: JobRef,
+  { id: messageId, waiter }: JobRef,
   { round, call }: CallRef,
   signal: AbortSignal,
 ): Promise<void> {
   const { sealer, messageEvents, tools, messagePolicy } = services;
-  const contents = sealedMessage(sealer, scope);
-  const open = await findOpenMessage(scope, contents, turnId);
-  const asked = open && (await readAnswer(scope, contents, { turnId, round }))?.calls[call];
+  const columns = sealedMessage(sealer, scope);
+  const open = await findOpenMessage(scope, columns, messageId);
+  const asked = open && (await readAnswer(scope, columns, { messageId, round }))?.calls[call];
   const tool = asked && open.tools?.find(({ name }) => name === asked.name);
   if (!tool) return;
   const position = call + 1;
   const channel = messageEvents.remoteChannel(waiter);
-  const begun = await scope.one(begin, turnId, round, position, channel);
+  const begun = await scope.one(begin, messageId, round, position, channel);
   if (!begun) return;
-  messageEvents.notifyChange(turnId);
-  failPoint('turn.tool_begun');
+  messageEvents.notifyChange(messageId);
+  failPoint('message.tool_begun');
 
   const limit = messageDeadline(messagePolicy, open);
   const { args, id: callId } = asked;
@@ -87,11 +87,11 @@ export async function callTool(
     }
   };
   const { result, entry } = await use();
-  failPoint('turn.tool_called');
-  const place = { turnId, round, position };
+  failPoint('message.tool_called');
+  const place = { messageId, round, position };
   const { text, isError } = result;
-  const sealed = contents.sealEntry(place, { text, isError });
-  await scope.rows(record, turnId, round, position, sealed, channel, ...scope.auditValues(entry));
-  failPoint('turn.tool_recorded');
-  messageEvents.notifyChange(turnId);
+  const sealed = columns.sealEntry(place, { text, isError });
+  await scope.rows(record, messageId, round, position, sealed, channel, ...scope.auditValues(entry));
+  failPoint('message.tool_recorded');
+  messageEvents.notifyChange(messageId);
 }

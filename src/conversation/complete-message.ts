@@ -8,7 +8,7 @@ import { dropEntries, type MessageJobServices, messageJob } from './job.ts';
 import { type MessageReply, sealedMessage } from './sealed-message.ts';
 
 const complete = statement<{ id: string }>(
-  'turn.complete',
+  'message.complete',
   `with ended as (
      update conversation_message
         set status = 'completed', reply = $4::text, credits = $5::smallint, request = null, tools = null,

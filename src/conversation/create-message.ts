@@ -9,12 +9,12 @@ import type { TemporalClient } from '../temporal/client.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import type { ToolServerId } from '../tools/core/server-ids.ts';
+import { chatProvider } from './ask-open-message.ts';
 import { messagePrice } from './core/prices.ts';
 import { callDirectly, type DirectCallServices } from './direct-calls.ts';
 import type { MessageKind } from './entities.ts';
 import { notConfigured } from './errors.ts';
 import { messageJob } from './job.ts';
-import { chatProvider } from './question.ts';
 import { type MessageRequest, type StoredRequest, sealedMessage } from './sealed-message.ts';
 
 export interface CreateServices extends DirectCallServices {
@@ -23,7 +23,7 @@ export interface CreateServices extends DirectCallServices {
 }
 
 export interface NewMessage {
-  /** A new id, chosen by the caller so that a reader can follow the turn before it is created. */
+  /** A new id, chosen by the caller so that a reader can follow the message before it is created. */
   id: string;
   kind: MessageKind;
   /** Of the caller's organization. */
@@ -39,7 +39,7 @@ export interface NewMessage {
 }
 
 const insertMessage = statement<{ id: string }>(
-  'turn.insert',
+  'message.insert',
   `insert into conversation_message (id, organization_id, environment, kind, status, model, has_tools, request, correlation_id,
                                   asked_until, created_at)
    values ($3::uuid, $1::uuid, $2::text, $4::text, 'processing', $5::text, $6::boolean, $7::text, $8::text,
@@ -72,8 +72,8 @@ function isInstant({ providers }: CreateServices, scope: Scope, model: string, {
 }
 
 /**
- * Whether this process calls the model of a turn while its workflow is started: if the model takes time, and this process also
- * does the work of such workflows. Only the workflow calls tools.
+ * Whether this process calls the model of a message while its workflow is started: if the model takes time, and this process
+ * also does the work of such workflows. Only the workflow calls tools.
  */
 const mayCallDirectly = (
   { providers, temporal }: CreateServices,
@@ -83,17 +83,17 @@ const mayCallDirectly = (
   servers.length === 0 && !providers.mayBeInstant(tenant.environment) && temporal.startsEagerly(queues.generation);
 
 /**
- * Creates a turn, and reserves its credits. This process calls the model, where it may.
+ * Creates a message, and reserves its credits. This process calls the model, where it may.
  * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused,
  *   rate_limit_exceeded; SealError
  */
-export async function createMessage(services: CreateServices, scope: Scope, turn: NewMessage): Promise<CreatedJob> {
-  const { id, kind, model, idempotency, waiter, streams, plan } = turn;
+export async function createMessage(services: CreateServices, scope: Scope, message: NewMessage): Promise<CreatedJob> {
+  const { id, kind, model, idempotency, waiter, streams, plan } = message;
   const earlier = await messageJob.findEarlier(scope, idempotency);
   if (earlier) return earlier;
 
-  const servers = await check(services, scope, turn);
-  const request = { ...turn.request, servers };
+  const servers = await check(services, scope, message);
+  const request = { ...message.request, servers };
   const hasTools = servers.length > 0;
   const stored: StoredRequest = { ...request, ...(idempotency && { claim: claimedKey(idempotency) }) };
   const sealed = sealedMessage(services.sealer, scope).seal(id, 'request', stored);
@@ -114,7 +114,7 @@ export async function createMessage(services: CreateServices, scope: Scope, turn
     });
     if (!created.replayed && leave) {
       const begun = { id, kind, model, hasTools, request: stored };
-      const open = { ...begun, tools: undefined, told: '', ageMs: 0, askedForMs: null };
+      const open = { ...begun, tools: undefined, streamedText: '', ageMs: 0, askedForMs: null };
       callDirectly(services, scope, { open, waiter, streams }, leave);
       leave = undefined;
     }

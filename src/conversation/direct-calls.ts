@@ -4,9 +4,9 @@ import type { Log } from '../platform/log.ts';
 import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { type AskServices, askOpenMessage } from './ask-open-message.ts';
 import { messageStates } from './core/status.ts';
 import type { OpenMessage } from './open-message.ts';
-import { type AskServices, askOpenMessage } from './question.ts';
 
 export interface DirectCallServices extends AskServices {
   directCalls: DirectWork<never>;
@@ -24,7 +24,7 @@ export interface DirectCall {
 }
 
 const hold = statement<{ id: string }>(
-  'turn.hold_question',
+  'message.hold_lease',
   `update conversation_message set asked_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
     where organization_id = $1 and environment = $2 and id = $3 and status in (${messageStates.sql('processing')})
    returning id`,
@@ -47,7 +47,7 @@ async function ask(
     if (signal.aborted) return 0;
     if (error instanceof ProviderFailure) return error.retryAfterMs ?? retry.initialIntervalMs;
     services.log.warn(
-      { err: error, turnId: id },
+      { err: error, messageId: id },
       'the direct call of a model failed: the workflow of the message continues',
     );
     return retry.initialIntervalMs;
@@ -57,7 +57,7 @@ async function ask(
 async function askUnderLease(services: DirectCallServices, scope: Scope, call: DirectCall): Promise<void> {
   const { directCalls, draining, messageEvents, log } = services;
   const { id } = call.open;
-  const facts = { turnId: id, correlationId: scope.correlationId, ...scope.tenant };
+  const facts = { messageId: id, correlationId: scope.correlationId, ...scope.tenant };
   log.info(facts, 'message begun: its model is called directly');
   const lease = {
     draining: draining.signal,
@@ -78,5 +78,5 @@ async function askUnderLease(services: DirectCallServices, scope: Scope, call: D
  * @param leave called when the call has ended
  */
 export function callDirectly(services: DirectCallServices, scope: Scope, call: DirectCall, leave: () => void): void {
-  services.background.run('turn.ask', askUnderLease(services, scope, call).finally(leave));
+  services.background.run('message.ask', askUnderLease(services, scope, call).finally(leave));
 }

@@ -8,8 +8,7 @@ const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 export type MessageKind = 'chat' | 'agent';
 
 /**
- * One message and what became of it. Everything that was said is sealed, and removed with the row when the Idempotency-Key
- * of its request is forgotten.
+ * One message and its reply. Its texts are sealed. The row is removed when the Idempotency-Key of its request is forgotten.
  */
 export const ConversationMessage = defineEntity({
   name: 'ConversationMessage',
@@ -24,7 +23,7 @@ export const ConversationMessage = defineEntity({
     model: p.string().length(200),
     /** Whether the caller named tool servers. */
     hasTools: p.boolean(),
-    /** A sealed `MessageRequest`. Forgotten when the turn ends, as everything is that only its work needs. */
+    /** A sealed `MessageRequest`. Forgotten when the message ends, as everything is that only its work needs. */
     request: p.text().nullable(),
     /** The sealed list of the tools that are offered to the model, once the servers have listed them. */
     tools: p.text().nullable(),
@@ -56,7 +55,7 @@ export const ConversationMessage = defineEntity({
 });
 export type ConversationMessage = InferEntity<typeof ConversationMessage>;
 
-/** What a turn is made of while it is under way: answers of the model that ask for tools, and calls of tools. */
+/** What a message is made of while it is under way: answers of the model that ask for tools, and calls of tools. */
 export const ConversationEntry = defineEntity({
   name: 'ConversationEntry',
   tableName: 'conversation_entry',

@@ -11,7 +11,7 @@ export const notConfigured = (kind: MessageKind, facts: AppError['facts']) =>
 /** Seconds after which a tool server may be available again. */
 const toolServerRetryAfter = 10;
 
-/** The error for the caller of a turn without a reply. */
+/** The error for the caller of a message without a reply. */
 export const messageFailed = (error: MessageError | null): AppError => {
   const { code, message } = error ?? { code: 'provider_error', message: 'The message was cancelled by an operator.' };
   return code === 'tools_unavailable'

@@ -2,9 +2,9 @@ import { defineFailPoints } from '../platform/fail-points.ts';
 
 /** Besides those of every job. */
 export const failPoint = defineFailPoints(
-  'turn.asked',
-  'turn.round_recorded',
-  'turn.tool_begun',
-  'turn.tool_called',
-  'turn.tool_recorded',
+  'message.asked',
+  'message.round_recorded',
+  'message.tool_begun',
+  'message.tool_called',
+  'message.tool_recorded',
 );

@@ -24,7 +24,7 @@ export const dropEntries = `delete from conversation_entry e using ended
    where e.organization_id = $1 and e.environment = $2 and e.message_id = ended.id`;
 
 const stop = statement<{ request: string }>(
-  'turn.stop',
+  'message.stop',
   `with open as (
      select id, request from conversation_message
       where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}

@@ -31,25 +31,25 @@ function openPair(takesMs = 0) {
   return { worker, reader, payloads, maxConcurrent: () => maxConcurrent };
 }
 
-/** Writes a text as a model does. @returns what a reader of it was told */
+/** Writes a text as a model does. @returns what its reader receives */
 function write({ worker, reader }: ReturnType<typeof openPair>, text: string, size: number) {
-  const turnId = randomUUID();
-  const told = new SentText();
-  reader.follow(turnId, { tenant, onDelta: (delta) => told.accept(delta), onChange: () => {} });
+  const messageId = randomUUID();
+  const sent = new SentText();
+  reader.follow(messageId, { tenant, onDelta: (delta) => sent.accept(delta), onChange: () => {} });
   for (let at = 0; at < text.length; at += size) {
-    worker.notifyDelta(turnId, reader.channel, tenant, { attempt: 1, at, text: text.slice(at, at + size) });
+    worker.notifyDelta(messageId, reader.channel, tenant, { attempt: 1, at, text: text.slice(at, at + size) });
   }
-  return { turnId, told };
+  return { messageId, sent };
 }
 
 test('a reply goes from one process to another in order, sealed, in pieces that PostgreSQL takes', async () => {
   const pair = openPair();
   const text = 'Ein Satz über 🚲 und \u0000 und "Zeichen", lang genug. '.repeat(400);
   // Pieces of one character cut surrogate pairs in two.
-  const { told } = write(pair, text, 1);
+  const { sent } = write(pair, text, 1);
   let read = '';
-  await until('all of it is told', async () => {
-    read += told.take();
+  await until('all of it is sent', async () => {
+    read += sent.take();
     return read === text;
   });
   for (const payload of pair.payloads) {
@@ -62,35 +62,35 @@ test('many replies at a time are one statement at a time, and a slow database ma
   const pair = openPair(30);
   const written = Array.from({ length: 50 }, (_, n) => write(pair, `Reply ${n} in many small parts. `.repeat(20), 3));
   const read = written.map(() => '');
-  await until('all of them are told', async () => {
-    for (const [n, { told }] of written.entries()) read[n] += told.take();
+  await until('all of them are sent', async () => {
+    for (const [n, { sent }] of written.entries()) read[n] += sent.take();
     return read.every((text, n) => text === `Reply ${n} in many small parts. `.repeat(20));
   });
   expect(pair.maxConcurrent()).toBe(1);
   expect(pair.payloads.length).toBeLessThan(50 * 4);
 });
 
-test('what waits for a database that does not answer is bounded, and the reply tells the rest', async () => {
+test('what waits for a database that does not answer is bounded, and the rest is sent from the reply', async () => {
   const pair = openPair(200);
   const text = 'x'.repeat(300_000);
-  const { turnId, told } = write(pair, text, 1_000);
-  await until('something is told', async () => told.hasWaiting);
-  const first = told.take();
-  pair.worker.forget(turnId);
+  const { messageId, sent } = write(pair, text, 1_000);
+  await until('something is sent', async () => sent.hasWaiting);
+  const first = sent.take();
+  pair.worker.forget(messageId);
   expect(first.length).toBeLessThanOrEqual(64 * 1024);
-  expect(first + told.takeRest(text)).toBe(text);
+  expect(first + sent.takeRest(text)).toBe(text);
 });
 
 test('a piece of another tenant, or that was changed, is nothing', () => {
   const { reader } = openPair();
-  const turnId = randomUUID();
-  const told = new SentText();
-  reader.follow(turnId, { tenant, onDelta: (delta) => told.accept(delta), onChange: () => {} });
-  const place = { table: 'conversation_message', column: 'delta', rowId: turnId };
+  const messageId = randomUUID();
+  const sent = new SentText();
+  reader.follow(messageId, { tenant, onDelta: (delta) => sent.accept(delta), onChange: () => {} });
+  const place = { table: 'conversation_message', column: 'delta', rowId: messageId };
   const foreign = { organizationId: randomUUID(), environment: 'test' } as const;
-  reader.receive(`${turnId} ${sealer.seal('1 0 Hello', { ...place, tenant: foreign })}`);
-  reader.receive(`${turnId} nonsense`);
-  expect(told.hasWaiting).toBe(false);
-  reader.receive(`${turnId} ${sealer.seal('1 0 Hello', { ...place, tenant })}`);
-  expect(told.take()).toBe('Hello');
+  reader.receive(`${messageId} ${sealer.seal('1 0 Hello', { ...place, tenant: foreign })}`);
+  reader.receive(`${messageId} nonsense`);
+  expect(sent.hasWaiting).toBe(false);
+  reader.receive(`${messageId} ${sealer.seal('1 0 Hello', { ...place, tenant })}`);
+  expect(sent.take()).toBe('Hello');
 });

@@ -6,11 +6,11 @@ import type { Tenant } from '../platform/tenant.ts';
 import { Waiters } from '../platform/waiters.ts';
 import type { Delta } from './sent-text.ts';
 
-/** Who follows a turn in this process. */
+/** Who follows a message in this process. */
 export interface Follower {
   tenant: Tenant;
   onDelta(delta: Delta): void;
-  /** Something of the turn was recorded. */
+  /** Something of the message was recorded. */
   onChange(): void;
 }
 
@@ -21,21 +21,21 @@ interface Outgoing extends Delta {
 }
 
 const notifyAll = statement(
-  'turn.notify_deltas',
+  'message.notify_deltas',
   'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as sent (channel, payload)',
 );
 
 /** PostgreSQL takes payloads below 8,000 bytes: three bytes a character, sealed and in base64, are less. */
 const piecesOf = 1_800;
-/** Text of one turn that waits to be sent. Further text is dropped here, and sent from the complete reply. */
+/** Text of one message that waits to be sent. Further text is dropped here, and sent from the complete reply. */
 const maxWaiting = 64 * 1024;
 /** Between two batches. Text that comes meanwhile joins what waits. */
 const pauseMs = 25;
 
-const place = (turnId: string, tenant: Tenant) => ({
+const place = (messageId: string, tenant: Tenant) => ({
   table: 'conversation_message',
   column: 'delta',
-  rowId: turnId,
+  rowId: messageId,
   tenant,
 });
 
@@ -48,12 +48,12 @@ function pieceLength(text: string): number {
 }
 
 /**
- * Signals about turns that are under way: changes, and parts of replies. A reader in this process gets them directly, one in
- * another process by PostgreSQL's notifications, sealed. One statement at a time carries those of all turns, so with a slow
- * database there are fewer and larger pieces. A lost piece does no harm: the row of the turn has the whole reply.
+ * Signals about messages that are under way: changes, and parts of replies. A reader in this process gets them directly, one in
+ * another process by PostgreSQL's notifications, sealed. One statement at a time carries those of all messages, so with a slow
+ * database there are fewer and larger pieces. A lost piece does no harm: the row of the message has the whole reply.
  */
 export class MessageEvents {
-  readonly waiters = new Waiters('turn');
+  readonly waiters = new Waiters('message');
   readonly #database: Database;
   readonly #sealer: Sealer;
   readonly #followers = new Map<string, Set<Follower>>();
@@ -75,50 +75,50 @@ export class MessageEvents {
   }
 
   /** @returns what ends it */
-  follow(turnId: string, follower: Follower): () => void {
-    const followers = this.#followers.get(turnId) ?? new Set();
-    this.#followers.set(turnId, followers.add(follower));
+  follow(messageId: string, follower: Follower): () => void {
+    const followers = this.#followers.get(messageId) ?? new Set();
+    this.#followers.set(messageId, followers.add(follower));
     return () => {
       followers.delete(follower);
-      if (followers.size === 0) this.#followers.delete(turnId);
+      if (followers.size === 0) this.#followers.delete(messageId);
     };
   }
 
-  /** To be called when something of a turn was recorded in this process. */
-  notifyChange(turnId: string): void {
-    for (const follower of this.#followers.get(turnId) ?? []) follower.onChange();
-    this.waiters.notifyLocal(turnId);
+  /** To be called when something of a message was recorded in this process. */
+  notifyChange(messageId: string): void {
+    for (const follower of this.#followers.get(messageId) ?? []) follower.onChange();
+    this.waiters.notifyLocal(messageId);
   }
 
-  /** Tells the reader of a turn a part of its reply. */
-  notifyDelta(turnId: string, waiter: string, tenant: Tenant, delta: Delta): void {
+  /** Sends the reader of a message a part of its reply. */
+  notifyDelta(messageId: string, waiter: string, tenant: Tenant, delta: Delta): void {
     if (waiter === this.channel) {
-      for (const follower of this.#followers.get(turnId) ?? []) follower.onDelta(delta);
+      for (const follower of this.#followers.get(messageId) ?? []) follower.onDelta(delta);
       return;
     }
-    const waiting = this.#outgoing.get(turnId);
+    const waiting = this.#outgoing.get(messageId);
     if (waiting && waiting.attempt === delta.attempt) {
       const follows = waiting.at + waiting.text.length === delta.at;
       if (follows && waiting.text.length + delta.text.length <= maxWaiting) waiting.text += delta.text;
-    } else this.#outgoing.set(turnId, { channel: waiter, tenant, ...delta });
+    } else this.#outgoing.set(messageId, { channel: waiter, tenant, ...delta });
     void this.#send();
   }
 
   /** The reply is complete and recorded: nothing more needs to be sent of its parts. */
-  forget(turnId: string): void {
-    this.#outgoing.delete(turnId);
+  forget(messageId: string): void {
+    this.#outgoing.delete(messageId);
   }
 
-  /** Takes what another process sent: the id of a turn that changed, or with a part of its reply. */
+  /** Receives what another process sent: the id of a message that changed, or with a part of its reply. */
   receive(payload: string): void {
-    const [turnId = '', sealed] = payload.split(' ');
-    if (sealed === undefined) this.notifyChange(turnId);
-    else this.#receiveDelta(turnId, sealed);
+    const [messageId = '', sealed] = payload.split(' ');
+    if (sealed === undefined) this.notifyChange(messageId);
+    else this.#receiveDelta(messageId, sealed);
   }
 
-  #receiveDelta(turnId: string, sealed: string): void {
-    for (const { tenant, onDelta } of this.#followers.get(turnId) ?? []) {
-      const delta = this.#open(turnId, tenant, sealed);
+  #receiveDelta(messageId: string, sealed: string): void {
+    for (const { tenant, onDelta } of this.#followers.get(messageId) ?? []) {
+      const delta = this.#open(messageId, tenant, sealed);
       if (delta) onDelta(delta);
     }
   }
@@ -128,7 +128,7 @@ export class MessageEvents {
     this.#isSending = true;
     try {
       for (;;) {
-        const pieces = [...this.#outgoing].flatMap(([turnId, outgoing]) => this.#nextPiece(turnId, outgoing));
+        const pieces = [...this.#outgoing].flatMap(([messageId, outgoing]) => this.#nextPiece(messageId, outgoing));
         if (pieces.length === 0) return;
         const values = [pieces.map(({ channel }) => channel), pieces.map(({ payload }) => payload)];
         // What is lost is sent from the complete reply.
@@ -142,22 +142,22 @@ export class MessageEvents {
     }
   }
 
-  /** Takes the next piece of a turn's text away. */
-  #nextPiece(turnId: string, outgoing: Outgoing): { channel: string; payload: string }[] {
+  /** Takes the next piece of a message's text away. */
+  #nextPiece(messageId: string, outgoing: Outgoing): { channel: string; payload: string }[] {
     const { channel, tenant, attempt, at, text } = outgoing;
     const length = pieceLength(text);
     // Half of a character: what comes next joins it.
     if (length === 0) return [];
     outgoing.at += length;
     outgoing.text = text.slice(length);
-    if (outgoing.text === '') this.#outgoing.delete(turnId);
+    if (outgoing.text === '') this.#outgoing.delete(messageId);
     const piece = `${attempt} ${at} ${text.slice(0, length)}`;
-    return [{ channel, payload: `${turnId} ${this.#sealer.seal(piece, place(turnId, tenant))}` }];
+    return [{ channel, payload: `${messageId} ${this.#sealer.seal(piece, place(messageId, tenant))}` }];
   }
 
-  #open(turnId: string, tenant: Tenant, sealed: string): Delta | undefined {
+  #open(messageId: string, tenant: Tenant, sealed: string): Delta | undefined {
     try {
-      const piece = this.#sealer.open(sealed, place(turnId, tenant));
+      const piece = this.#sealer.open(sealed, place(messageId, tenant));
       const [, attempt, at, text] = /^(\d+) (\d+) (.*)$/s.exec(piece) ?? [];
       return text === undefined ? undefined : { attempt: Number(attempt), at: Number(at), text };
     } catch {

@@ -5,8 +5,8 @@ import type { MessageError, MessageStatus } from './core/status.ts';
 import { messageFailed } from './errors.ts';
 import { type MessageReply, sealedMessage } from './sealed-message.ts';
 
-/** A turn that has ended, or where it stands. */
-export interface Turn {
+/** A message and its state. */
+export interface StoredMessage {
   id: string;
   status: MessageStatus;
   model: string;
@@ -20,30 +20,30 @@ export interface Turn {
   credits: number | null;
 }
 
-type MessageRow = Omit<Turn, 'reply'> & { reply: string | null };
+type MessageRow = Omit<StoredMessage, 'reply'> & { reply: string | null };
 
 const find = statement<MessageRow>(
-  'turn.find',
+  'message.find',
   `select id, status, model, has_tools as "hasTools", not has_tools or tools is not null as "hasBegun", reply, error, credits
      from conversation_message where organization_id = $1 and environment = $2 and id = $3`,
 );
 
 /** @returns undefined when it was removed, a day after it began */
-export async function findMessage(sealer: Sealer, scope: Scope, turnId: string): Promise<Turn | undefined> {
-  const row = await scope.one(find, turnId);
+export async function findMessage(sealer: Sealer, scope: Scope, messageId: string): Promise<StoredMessage | undefined> {
+  const row = await scope.one(find, messageId);
   if (!row) return undefined;
   return {
     ...row,
-    reply: row.reply === null ? undefined : sealedMessage(sealer, scope).open(turnId, 'reply', row.reply),
+    reply: row.reply === null ? undefined : sealedMessage(sealer, scope).open(messageId, 'reply', row.reply),
   };
 }
 
-/** A turn with a reply. */
-export type AnsweredMessage = Turn & { reply: MessageReply; credits: number };
+/** A message with a reply. */
+export type AnsweredMessage = StoredMessage & { reply: MessageReply; credits: number };
 
 /** @returns undefined while it has not ended @throws AppError when it has no reply */
-export function answerOf(turn: Turn): AnsweredMessage | undefined {
-  if (turn.status === 'processing') return undefined;
-  if (turn.status !== 'completed') throw messageFailed(turn.error);
-  return turn as AnsweredMessage;
+export function answerOf(message: StoredMessage): AnsweredMessage | undefined {
+  if (message.status === 'processing') return undefined;
+  if (message.status !== 'completed') throw messageFailed(message.error);
+  return message as AnsweredMessage;
 }

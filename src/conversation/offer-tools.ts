@@ -13,7 +13,7 @@ export class ToolsUnavailable extends Error {
 }
 
 const record = statement<{ notified: unknown }>(
-  'turn.record_tools',
+  'message.record_tools',
   `with recorded as (
      update conversation_message set tools = $4::text
       where organization_id = $1 and environment = $2 and id = $3 and tools is null
@@ -23,7 +23,7 @@ const record = statement<{ notified: unknown }>(
 );
 
 /**
- * The tools that the model of a turn is offered: asked for once, so that they are the same in each round.
+ * The tools that the model of a message is offered: asked for once, so that they are the same in each round.
  * @throws ToolsUnavailable; the reason of `signal`; errors of the database
  */
 export async function offerTools(

@@ -5,7 +5,7 @@ import { messageStates } from './core/status.ts';
 import type { MessageKind } from './entities.ts';
 import type { ExecutedCall, SealedMessage, StoredRequest } from './sealed-message.ts';
 
-/** A turn that has not ended. */
+/** A message that has not ended. */
 export interface OpenMessage {
   id: string;
   kind: MessageKind;
@@ -15,21 +15,21 @@ export interface OpenMessage {
   /** The tools that are offered; undefined while nobody has asked the servers. */
   tools: DeclaredTool[] | undefined;
   /** The beginning of the reply that an interrupted attempt sent to a reader. */
-  told: string;
+  streamedText: string;
   ageMs: number;
   /** How long the process that took it may go on asking by itself; not above 0 when it gave up. Null: it never asked. */
   askedForMs: number | null;
 }
 
-type MessageRow = Omit<OpenMessage, 'request' | 'tools' | 'told'> & {
+type MessageRow = Omit<OpenMessage, 'request' | 'tools' | 'streamedText'> & {
   request: string;
   tools: string | null;
-  told: string | null;
+  streamedText: string | null;
 };
 
 const find = statement<MessageRow>(
-  'turn.open',
-  `select id, kind, model, has_tools as "hasTools", request, tools, streamed_text as told,
+  'message.open',
+  `select id, kind, model, has_tools as "hasTools", request, tools, streamed_text as "streamedText",
           extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs",
           extract(epoch from asked_until - clock_timestamp())::float8 * 1000 as "askedForMs"
      from conversation_message
@@ -39,14 +39,14 @@ const find = statement<MessageRow>(
 /** @returns undefined when it has ended */
 export async function findOpenMessage(
   scope: Scope,
-  contents: SealedMessage,
-  turnId: string,
+  columns: SealedMessage,
+  messageId: string,
 ): Promise<OpenMessage | undefined> {
-  const row = await scope.one(find, turnId);
+  const row = await scope.one(find, messageId);
   if (!row) return undefined;
-  const tools = row.tools === null ? undefined : contents.open(turnId, 'tools', row.tools);
-  const told = row.told === null ? '' : contents.open(turnId, 'told', row.told);
-  return { ...row, request: contents.open(turnId, 'request', row.request), tools, told };
+  const tools = row.tools === null ? undefined : columns.open(messageId, 'tools', row.tools);
+  const streamedText = row.streamedText === null ? '' : columns.openStreamedText(messageId, row.streamedText);
+  return { ...row, request: columns.open(messageId, 'request', row.request), tools, streamedText };
 }
 
 export interface EntryRow {
@@ -55,16 +55,16 @@ export interface EntryRow {
   content: string | null;
 }
 
-/** The entries of a turn from a place on, in order. */
+/** The entries of a message from a place on, in order. */
 export const findEntries = statement<EntryRow>(
-  'turn.entries',
+  'message.entries',
   `select round, position, content from conversation_entry
     where organization_id = $1 and environment = $2 and message_id = $3 and (round, position) >= ($4::smallint, $5::smallint)
     order by round, position`,
 );
 
 const findAnswer = statement<{ content: string }>(
-  'turn.answer',
+  'message.answer',
   `select content from conversation_entry
     where organization_id = $1 and environment = $2 and message_id = $3 and round = $4 and position = 0`,
 );
@@ -72,20 +72,21 @@ const findAnswer = statement<{ content: string }>(
 /** What the model asked for in one round. */
 export async function readAnswer(
   scope: Scope,
-  contents: SealedMessage,
-  place: { turnId: string; round: number },
+  columns: SealedMessage,
+  place: { messageId: string; round: number },
 ): Promise<RoundAnswer | undefined> {
-  const row = await scope.one(findAnswer, place.turnId, place.round);
-  return row && contents.openAnswer(place, row.content);
+  const row = await scope.one(findAnswer, place.messageId, place.round);
+  return row && columns.openAnswer(place, row.content);
 }
 
-/** The rounds of a turn so far, in order. */
-export async function readRounds(scope: Scope, contents: SealedMessage, turnId: string): Promise<Round[]> {
+/** The rounds of a message so far, in order. */
+export async function readRounds(scope: Scope, columns: SealedMessage, messageId: string): Promise<Round[]> {
   const rounds: Round[] = [];
-  for (const { round, position, content } of await scope.rows(findEntries, turnId, 1, 0)) {
+  for (const { round, position, content } of await scope.rows(findEntries, messageId, 1, 0)) {
     if (content === null) continue;
-    if (position === 0) rounds.push({ round, ...contents.openAnswer({ turnId, round }, content), results: new Map() });
-    else rounds.at(-1)!.results.set(position - 1, contents.openResult({ turnId, round, position }, content));
+    if (position === 0)
+      rounds.push({ round, ...columns.openAnswer({ messageId, round }, content), results: new Map() });
+    else rounds.at(-1)!.results.set(position - 1, columns.openResult({ messageId, round, position }, content));
   }
   return rounds;
 }

@@ -23,7 +23,7 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
   entities: [ConversationMessage, ConversationEntry],
   rowBounds: {
     conversation_message: { retention: { by: 'remove messages after a day', after: 'a day' } },
-    conversation_entry: { removedWith: { table: 'conversation_message', by: ['turn.forget'] } },
+    conversation_entry: { removedWith: { table: 'conversation_message', by: ['message.forget'] } },
   },
   ...messageJob.declarations,
   open({ database, sealer, notifications }) {

@@ -3,7 +3,7 @@ import { readPatiently } from '../platform/database-errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { WakeSignal } from '../platform/wake-signal.ts';
 import type { MessageEvents } from './message-events.ts';
-import { findMessage, type Turn } from './messages.ts';
+import { findMessage, type StoredMessage } from './messages.ts';
 import { findEntries } from './open-message.ts';
 import { sealedMessage } from './sealed-message.ts';
 import { SentText } from './sent-text.ts';
@@ -14,23 +14,23 @@ export interface FollowServices {
   messageEvents: MessageEvents;
 }
 
-/** An event of a turn, for its reader. `contradicted` and `ended` are the last ones. */
+/** An event of a message, for its reader. `contradicted` and `ended` are the last ones. */
 export type ReplyEvent =
   | ToolEvent
   | { name: 'delta'; text: string }
   /** The model began again and wrote something that differs from what was sent. */
   | { name: 'contradicted' }
   /** Undefined: it was removed. */
-  | { name: 'ended'; turn: Turn | undefined };
+  | { name: 'ended'; message: StoredMessage | undefined };
 
 /** How often the row is read without a notification, because one can be lost. */
 const lookEveryMs = 2_000;
 
-/** One reader of a turn. From its creation on it misses nothing, so that a turn may end before it is read. */
+/** One reader of a message. From its creation on it misses nothing, so that a message may end before it is read. */
 export class ReplyReader {
   readonly #services: FollowServices;
   readonly #scope: Scope;
-  readonly #turnId: string;
+  readonly #messageId: string;
   readonly #wake = new WakeSignal();
   readonly #text = new SentText();
   readonly #tools: SentTools;
@@ -38,12 +38,12 @@ export class ReplyReader {
   /** When the row is to be read again, on the clock of `performance`. */
   #lookAt = 0;
 
-  constructor(services: FollowServices, scope: Scope, turnId: string) {
+  constructor(services: FollowServices, scope: Scope, messageId: string) {
     this.#services = services;
     this.#scope = scope;
-    this.#turnId = turnId;
-    this.#tools = new SentTools(sealedMessage(services.sealer, scope), turnId);
-    this.#leave = services.messageEvents.follow(turnId, {
+    this.#messageId = messageId;
+    this.#tools = new SentTools(sealedMessage(services.sealer, scope), messageId);
+    this.#leave = services.messageEvents.follow(messageId, {
       tenant: scope.tenant,
       onDelta: (delta) => {
         this.#text.accept(delta);
@@ -60,28 +60,28 @@ export class ReplyReader {
     this.#leave();
   }
 
-  /** The turn once `isFound` says so, or it has ended; undefined when it was removed, or `stop` was aborted. */
-  async find(isFound: (turn: Turn) => boolean, stop: AbortSignal): Promise<Turn | undefined> {
+  /** The message once `isFound` says so, or it has ended; undefined when it was removed, or `stop` was aborted. */
+  async find(isFound: (message: StoredMessage) => boolean, stop: AbortSignal): Promise<StoredMessage | undefined> {
     while (!stop.aborted) {
-      const turn = await this.#look();
-      if (turn === undefined) return undefined;
-      if (turn !== 'later' && (turn.status !== 'processing' || isFound(turn))) {
+      const message = await this.#look();
+      if (message === undefined) return undefined;
+      if (message !== 'later' && (message.status !== 'processing' || isFound(message))) {
         this.#lookAt = 0;
-        return turn;
+        return message;
       }
       await this.#sleep(stop);
     }
     return undefined;
   }
 
-  /** What happens until the turn has ended, or `stop` is aborted. */
+  /** What happens until the message has ended, or `stop` is aborted. */
   async *events(stop: AbortSignal): AsyncGenerator<ReplyEvent> {
     while (!stop.aborted) {
       if (this.#text.isContradicted) return yield { name: 'contradicted' };
-      const turn = this.#isDue() ? await this.#look() : 'later';
-      if (turn === undefined) return yield { name: 'ended', turn };
-      if (turn !== 'later' && turn.status !== 'processing') return yield* this.#rest(turn);
-      if (turn !== 'later' && turn.hasTools) yield* this.#toolsSoFar();
+      const message = this.#isDue() ? await this.#look() : 'later';
+      if (message === undefined) return yield { name: 'ended', message };
+      if (message !== 'later' && message.status !== 'processing') return yield* this.#rest(message);
+      if (message !== 'later' && message.hasTools) yield* this.#toolsSoFar();
       if (this.#text.hasWaiting) yield { name: 'delta', text: this.#text.take() };
       await this.#sleep(stop);
     }
@@ -92,9 +92,9 @@ export class ReplyReader {
   }
 
   /** `later` while the database is unavailable. */
-  async #look(): Promise<Turn | undefined | 'later'> {
+  async #look(): Promise<StoredMessage | undefined | 'later'> {
     this.#lookAt = performance.now() + lookEveryMs;
-    return readPatiently(() => findMessage(this.#services.sealer, this.#scope, this.#turnId), 'later');
+    return readPatiently(() => findMessage(this.#services.sealer, this.#scope, this.#messageId), 'later');
   }
 
   #sleep(stop: AbortSignal): Promise<void> {
@@ -103,17 +103,17 @@ export class ReplyReader {
 
   async *#toolsSoFar(): AsyncGenerator<ReplyEvent> {
     const { round, position } = this.#tools.next;
-    const entries = await readPatiently(() => this.#scope.rows(findEntries, this.#turnId, round, position), 'later');
+    const entries = await readPatiently(() => this.#scope.rows(findEntries, this.#messageId, round, position), 'later');
     if (entries !== 'later') yield* this.#tools.read(entries);
   }
 
-  *#rest(turn: Turn): Generator<ReplyEvent> {
-    yield* this.#tools.readRest(turn);
-    if (turn.reply) {
-      const text = this.#text.takeRest(turn.reply.content);
+  *#rest(message: StoredMessage): Generator<ReplyEvent> {
+    yield* this.#tools.readRest(message);
+    if (message.reply) {
+      const text = this.#text.takeRest(message.reply.content);
       if (text === undefined) return yield { name: 'contradicted' };
       if (text !== '') yield { name: 'delta', text };
     }
-    yield { name: 'ended', turn };
+    yield { name: 'ended', message };
   }
 }

@@ -22,7 +22,7 @@ export interface MessageRequest {
   servers: string[];
 }
 
-/** A request as it is stored, with its Idempotency-Key: a turn that was refused gives the key free. */
+/** A request as it is stored, with its Idempotency-Key: a message that was refused gives the key free. */
 export interface StoredRequest extends MessageRequest {
   servers: ToolServerId[];
   claim?: ClaimedKey;
@@ -39,7 +39,7 @@ export interface ExecutedCall {
 export interface MessageReply {
   content: string;
   toolCalls: ExecutedCall[];
-  /** The text was cut off: by the token limit of the model, or by the time limit of the turn. */
+  /** The text was cut off: by the token limit of the model, or by the time limit of the message. */
   truncated?: true;
 }
 
@@ -48,27 +48,38 @@ type Sql = Pick<TenantSql, 'tenant'>;
 const columns = sealedColumns<{
   request: StoredRequest;
   tools: DeclaredTool[];
-  told: string;
   reply: MessageReply;
 }>('conversation_message');
 
-/** Where a part of a turn stands. */
+/** Where a part of a message stands. */
 export interface EntryPlace {
-  turnId: string;
+  messageId: string;
   round: number;
   position: number;
 }
 
-const placeOfEntry = ({ turnId, round, position }: EntryPlace, { tenant }: Sql) => ({
+const placeOfEntry = ({ messageId, round, position }: EntryPlace, { tenant }: Sql) => ({
   table: 'conversation_entry',
   column: 'content',
-  rowId: `${turnId}/${round}/${position}`,
+  rowId: `${messageId}/${round}/${position}`,
   tenant,
 });
 
-/** Seals what was said, and opens it again. Each text opens in its own row alone. @throws SealError */
+/** The name is part of the seal, and version 0.2.0 sealed the column `streamed_text` under this one. */
+const placeOfStreamedText = (messageId: string, { tenant }: Sql) => ({
+  table: 'conversation_message',
+  column: 'told',
+  rowId: messageId,
+  tenant,
+});
+
+/** Seals the texts of a message, and opens them again. Each text opens in its own row alone. @throws SealError */
 export const sealedMessage = (sealer: Sealer, sql: Sql) => ({
   ...columns(sealer, sql),
+  sealStreamedText: (messageId: string, text: string): string =>
+    sealer.seal(JSON.stringify(text), placeOfStreamedText(messageId, sql)),
+  openStreamedText: (messageId: string, sealed: string): string =>
+    JSON.parse(sealer.open(sealed, placeOfStreamedText(messageId, sql))),
   sealEntry: (place: EntryPlace, value: RoundAnswer | ToolResult): string =>
     sealer.seal(JSON.stringify(value), placeOfEntry(place, sql)),
   openAnswer: (place: Omit<EntryPlace, 'position'>, sealed: string): RoundAnswer =>

@@ -8,26 +8,26 @@ function* pieces(text: string, attempt = 1, size = 3) {
   for (let at = 0; at < text.length; at += size) yield { attempt, at, text: text.slice(at, at + size) };
 }
 
-describe('what a reader is told', () => {
+describe('what a reader receives', () => {
   test('joined is the reply, however it is cut and wherever the reader looks', () => {
     for (const size of [1, 2, 7, 100]) {
-      const told = new SentText();
+      const sent = new SentText();
       let text = '';
       for (const piece of pieces(reply, 1, size)) {
-        told.accept(piece);
-        if (piece.at % 2 === 0) text += told.take();
+        sent.accept(piece);
+        if (piece.at % 2 === 0) text += sent.take();
       }
-      expect(text + told.takeRest(reply)).toBe(reply);
+      expect(text + sent.takeRest(reply)).toBe(reply);
     }
   });
 
   test('has no gap and nothing twice where pieces are lost or come again', () => {
     const all = [...pieces(reply)];
-    const told = new SentText();
-    for (const piece of [...all.slice(0, 3), ...all.slice(1, 3), ...all.slice(4)]) told.accept(piece);
-    const text = told.take();
+    const sent = new SentText();
+    for (const piece of [...all.slice(0, 3), ...all.slice(1, 3), ...all.slice(4)]) sent.accept(piece);
+    const text = sent.take();
     expect(text).toBe(reply.slice(0, 9));
-    expect(text + told.takeRest(reply)).toBe(reply);
+    expect(text + sent.takeRest(reply)).toBe(reply);
   });
 
   test('goes on where another attempt writes the same, and is contradicted where it writes something else', () => {
@@ -51,10 +51,10 @@ describe('what a reader is told', () => {
 
   test('does not grow while a reader is slow, and is complete in the end', () => {
     const long = 'x'.repeat(100_000);
-    const told = new SentText();
-    for (const piece of pieces(long, 1, 1_000)) told.accept(piece);
-    const waiting = told.take();
+    const sent = new SentText();
+    for (const piece of pieces(long, 1, 1_000)) sent.accept(piece);
+    const waiting = sent.take();
     expect(waiting.length).toBeLessThanOrEqual(64 * 1024);
-    expect(waiting + told.takeRest(long)).toBe(long);
+    expect(waiting + sent.takeRest(long)).toBe(long);
   });
 });

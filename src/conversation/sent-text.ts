@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 
 /** A part of a reply that is being written. */
 export interface Delta {
-  /** Of the question to the model, from 1. Another attempt begins its text anew. */
+  /** The attempt to call the model, from 1. Each attempt begins its text anew. */
   attempt: number;
   /** Characters (UTF-16 code units) of this attempt before it. */
   at: number;
@@ -69,8 +69,8 @@ export class SentText {
 
   /** What is left to send when the reply is complete; undefined if the reply contradicts what was sent. */
   takeRest(content: string): string | undefined {
-    const told = add(createHash('sha256'), content.slice(0, this.#length));
-    if (content.length < this.#length || differs(told, this.#digest)) return undefined;
+    const sent = add(createHash('sha256'), content.slice(0, this.#length));
+    if (content.length < this.#length || differs(sent, this.#digest)) return undefined;
     return this.take() + content.slice(this.#length);
   }
 

@@ -1,18 +1,18 @@
 import type { AskedCall } from '../tools/core/rounds.ts';
-import type { Turn } from './messages.ts';
+import type { StoredMessage } from './messages.ts';
 import type { EntryRow } from './open-message.ts';
 import type { SealedMessage } from './sealed-message.ts';
 
-/** An event beside the reply of a turn, for its reader. */
+/** An event beside the reply of a message, for its reader. */
 export type ToolEvent =
   | { name: 'thought'; text: string }
   | { name: 'tool_call'; index: number; call: Pick<AskedCall, 'name' | 'args'> }
   | { name: 'tool_result'; index: number; call: { name: string; result: string; isError: boolean } };
 
-/** Which events of tools were sent to the reader of a turn. */
+/** Which events of tools were sent to the reader of a message. */
 export class SentTools {
-  readonly #contents: SealedMessage;
-  readonly #turnId: string;
+  readonly #columns: SealedMessage;
+  readonly #messageId: string;
   /** The calls of the latest round. */
   #calls: AskedCall[] = [];
   #round = 0;
@@ -21,9 +21,9 @@ export class SentTools {
   #position = 0;
   #hasResult = true;
 
-  constructor(contents: SealedMessage, turnId: string) {
-    this.#contents = contents;
-    this.#turnId = turnId;
+  constructor(columns: SealedMessage, messageId: string) {
+    this.#columns = columns;
+    this.#messageId = messageId;
   }
 
   /** The first entry that may be new. Entries that were sent are not read again: answers of models can be large. */
@@ -39,8 +39,8 @@ export class SentTools {
     }
   }
 
-  /** What is missing when the turn has ended, and its entries are gone. */
-  *readRest({ reply }: Turn): Generator<ToolEvent> {
+  /** What is missing when the message has ended, and its entries are gone. */
+  *readRest({ reply }: StoredMessage): Generator<ToolEvent> {
     for (const [index, { name, args, result, isError }] of (reply?.toolCalls ?? []).entries()) {
       if (index > this.#index) yield { name: 'tool_call', index, call: { name, args } };
       if (index > this.#index || (index === this.#index && !this.#hasResult)) {
@@ -51,7 +51,7 @@ export class SentTools {
 
   *#readAnswer(round: number, content: string): Generator<ToolEvent> {
     if (round <= this.#round) return;
-    const { calls, text } = this.#contents.openAnswer({ turnId: this.#turnId, round }, content);
+    const { calls, text } = this.#columns.openAnswer({ messageId: this.#messageId, round }, content);
     this.#round = round;
     this.#position = 0;
     this.#calls = calls;
@@ -69,8 +69,8 @@ export class SentTools {
     }
     if (content === null) return;
     this.#hasResult = true;
-    const place = { turnId: this.#turnId, round: this.#round, position };
-    const { text: result, isError } = this.#contents.openResult(place, content);
+    const place = { messageId: this.#messageId, round: this.#round, position };
+    const { text: result, isError } = this.#columns.openResult(place, content);
     yield { name: 'tool_result', index: this.#index, call: { name, result, isError } };
   }
 }

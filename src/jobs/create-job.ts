@@ -4,7 +4,7 @@ import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
-import { creditKey } from './core/names.ts';
+import { creditKey, storedName } from './core/names.ts';
 import type { JobDeclaration, JobTypes } from './declaration.ts';
 import type { JobFailPoint } from './fail-points.ts';
 
@@ -34,11 +34,11 @@ export interface CreatedJob {
 }
 
 export function jobCreation<Of extends JobTypes>(
-  { contract: { name }, table, isOpen, limit }: JobDeclaration<Of>,
+  { contract, table, isOpen, limit }: JobDeclaration<Of>,
   failPoint: JobFailPoint,
 ) {
   const countOpen = statement<{ open: number }>(
-    `${name}.count_open`,
+    `${contract.name}.count_open`,
     `select count(*)::int as open from (
        select from ${table} where organization_id = $1 and environment = $2 and ${isOpen} limit $3) as counted`,
   );
@@ -73,11 +73,11 @@ export function jobCreation<Of extends JobTypes>(
         if (credits) {
           const { deadlineMs, ...reserved } = credits;
           const expiresInMs = deadlineMs + reservedAfterDeadlineMs;
-          await reserveCredits(tx, { key: creditKey(name, id), ...reserved, expiresInMs });
+          await reserveCredits(tx, { key: creditKey(contract, id), ...reserved, expiresInMs });
         }
         await enforceLimit(tx, plan);
         check?.(tx);
-        if (hint) await tx.enqueue(`${name}.start`, id, hint);
+        if (hint) await tx.enqueue(`${storedName(contract)}.start`, id, hint);
         return { id };
       };
       const { outcome, replayed } = await scope.transaction(create, { claim, outcome: { id } });

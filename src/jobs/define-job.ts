@@ -3,7 +3,7 @@ import type { OutboxHandlers } from '../platform/outbox.ts';
 import type { Declarations } from '../platform/part.ts';
 import { Waiters } from '../platform/waiters.ts';
 import type { TemporalClient } from '../temporal/client.ts';
-import { creditKey, jobWorkflowId } from './core/names.ts';
+import { creditKey, jobWorkflowId, storedName } from './core/names.ts';
 import { jobCreation } from './create-job.ts';
 import type { JobDeclaration, JobTypes } from './declaration.ts';
 import { jobEnd } from './end-job.ts';
@@ -16,14 +16,15 @@ import { jobSweeps } from './sweeps.ts';
 export function defineJob<Of extends JobTypes>(declaration: JobDeclaration<Of>) {
   const { contract, failPoints = [] } = declaration;
   const { name } = contract;
+  const stored = storedName(contract);
   const { failPoint, names } = jobFailPoints(name);
-  const workflowId = (id: string) => jobWorkflowId(name, id);
+  const workflowId = (id: string) => jobWorkflowId(contract, id);
   const starting = jobStart(declaration, failPoint);
   const ending = jobEnd(declaration, failPoint);
   return {
     contract,
     workflowId,
-    creditKey: (id: string) => creditKey(name, id),
+    creditKey: (id: string) => creditKey(contract, id),
     ...jobCreation(declaration, failPoint),
     ...starting,
     ...ending,
@@ -33,7 +34,7 @@ export function defineJob<Of extends JobTypes>(declaration: JobDeclaration<Of>) 
     /** What its feature's part declares of it. */
     declarations: {
       failPoints: [...names, ...failPoints],
-      promptKinds: [`${name}.start`],
+      promptKinds: [`${stored}.start`],
     } satisfies Partial<Declarations>,
 
     /** The requests of this process that wait for such jobs. */
@@ -44,8 +45,8 @@ export function defineJob<Of extends JobTypes>(declaration: JobDeclaration<Of>) 
     },
 
     outbox: (services: Of['services'] & { temporal: TemporalClient }): OutboxHandlers => ({
-      [`${name}.start`]: (scope, id, hint?: Of['hint']) => starting.start(services, scope, id, hint),
-      [`${name}.cancel`]: (_, id) => services.temporal.cancel(workflowId(id)),
+      [`${stored}.start`]: (scope, id, hint?: Of['hint']) => starting.start(services, scope, id, hint),
+      [`${stored}.cancel`]: (_, id) => services.temporal.cancel(workflowId(id)),
     }),
   };
 }

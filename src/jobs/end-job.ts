@@ -3,7 +3,7 @@ import { settleCredits, voidCredits } from '../credits/index.ts';
 import { databaseFailure } from '../platform/database-errors.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
-import { creditKey } from './core/names.ts';
+import { creditKey, storedName } from './core/names.ts';
 import type { Ending, JobDeclaration, JobTypes, StopReason } from './declaration.ts';
 import type { JobFailPoint } from './fail-points.ts';
 
@@ -22,10 +22,10 @@ export async function recordPatiently<T>(record: () => Promise<T>): Promise<T> {
 }
 
 export function jobEnd<Of extends JobTypes>(
-  { contract: { name }, errors, stop, waiters }: JobDeclaration<Of>,
+  { contract, errors, stop, waiters }: JobDeclaration<Of>,
   failPoint: JobFailPoint,
 ) {
-  const key = (id: string) => ({ key: creditKey(name, id) });
+  const key = (id: string) => ({ key: creditKey(contract, id) });
   const endingIn = (tx: Transaction, id: string): Ending => ({
     tx,
     settleCredits: (amount) => settleCredits(tx, { ...key(id), amount }),
@@ -71,7 +71,8 @@ export function jobEnd<Of extends JobTypes>(
     });
 
   /** Has the workflow of a job stop after the commit. Harmless when it is over or was never started. */
-  const enqueueCancel = (tx: Transaction, id: string): Promise<void> => tx.enqueue(`${name}.cancel`, id);
+  const enqueueCancel = (tx: Transaction, id: string): Promise<void> =>
+    tx.enqueue(`${storedName(contract)}.cancel`, id);
 
   return {
     end,

@@ -8,9 +8,10 @@ import type { JobDeclaration, JobTypes } from './declaration.ts';
 import type { JobFailPoint } from './fail-points.ts';
 
 export function jobStart<Of extends JobTypes>(
-  { contract: { name, queue, workflow }, table, isOpen, policy, start }: JobDeclaration<Of>,
+  { contract, table, isOpen, policy, start }: JobDeclaration<Of>,
   failPoint: JobFailPoint,
 ) {
+  const { name, queue, workflow } = contract;
   const { columns, isPending = isOpen, options } = start;
   const findPending = statement<Of['row'] & { plan: PlanName }>(
     `${name}.pending_start`,
@@ -33,7 +34,7 @@ export function jobStart<Of extends JobTypes>(
       const { args, ...shown } = options(pending, hint);
       await services.temporal.start({
         type: workflow,
-        workflowId: jobWorkflowId(name, id),
+        workflowId: jobWorkflowId(contract, id),
         queue,
         ...shown,
         args: { ...tenant, correlationId, id, waiter: hint?.waiter ?? null, policy: policy(services), ...args },

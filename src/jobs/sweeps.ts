@@ -108,7 +108,7 @@ export function jobSweeps<Of extends JobTypes>(
         run: watchEachStopped(services, {
           queue,
           type: workflow,
-          workflowId: (id) => jobWorkflowId(name, id),
+          workflowId: (id) => jobWorkflowId(contract, id),
           hasOpen,
           findOpen,
           end: (row) => stopRow(services, row, 'terminated'),

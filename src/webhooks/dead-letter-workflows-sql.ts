@@ -14,7 +14,7 @@ const isUnparked = "status = 'dead_lettered' and (parked_at is null or parked_at
 const isUnparking = "status <> 'dead_lettered' and parked_at > '-infinity'";
 
 export const tryLock = statement<{ taken: boolean }>(
-  'parking.turn',
+  'parking.try_lock',
   `select pg_try_advisory_xact_lock(hashtextextended('webhooks.parking', 0)) as taken`,
 );
 

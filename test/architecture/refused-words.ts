@@ -18,7 +18,6 @@ const refused = new Set<string>(refusedWords);
 
 /** Names that cannot change, with the reason. */
 const published: Record<string, string> = {
-  turnId: 'an argument in Temporal histories of takeTurn',
   takeTurn: 'a workflow type in Temporal histories',
   recordTurnCancelled: 'an activity in Temporal histories',
   mostMs: 'an argument in Temporal histories of makeGeneration',

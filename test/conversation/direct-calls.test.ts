@@ -5,6 +5,7 @@ import { answerOf } from '../../src/conversation/messages.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { ProviderFailure } from '../../src/platform/provider-failure.ts';
 import { Scope } from '../../src/platform/scope.ts';
+import { messageContract } from '../../src/temporal/contracts/conversation.ts';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
@@ -44,7 +45,7 @@ afterAll(async () => {
   await gemini.close();
 });
 
-const said = (content: string) => ({ messages: [{ role: 'user', content }] });
+const chatBody = (content: string) => ({ messages: [{ role: 'user', content }] });
 const open = (scene: Scene, servers?: string[]) => openMessage(product, scope, scene, servers);
 const credits = () => creditsIn(product);
 
@@ -53,12 +54,12 @@ describe('a message whose model is asked by the process that took it', () => {
 
   test('is charged once, and its workflow asks nothing when the reply is there', async () => {
     const before = await credits();
-    const turn = await open({ reply: async () => answer, asksFirst: true, deadlineMs: 20_000 });
-    await turn.settled();
-    expect(await turn.starts()).toBe(1);
-    expect(answerOf(await turn.find())!.reply.content).toBe('Here I am.');
+    const message = await open({ reply: async () => answer, asksFirst: true, deadlineMs: 20_000 });
+    await message.settled();
+    expect(await message.starts()).toBe(1);
+    expect(answerOf(await message.find())!.reply.content).toBe('Here I am.');
     expect(await credits()).toEqual({ ...before, spent: before.spent + 1 });
-    expect(await turn.ask()).toEqual({ kind: 'ended' });
+    expect(await message.ask()).toEqual({ kind: 'ended' });
   });
 
   test('is waited for by its workflow, which asks nothing', async () => {
@@ -68,39 +69,39 @@ describe('a message whose model is asked by the process that took it', () => {
       asked++;
       return promise;
     };
-    const turn = await open({ reply, asksFirst: true, deadlineMs: 20_000 });
-    const waiting = turn.ask();
+    const message = await open({ reply, asksFirst: true, deadlineMs: 20_000 });
+    const waiting = message.ask();
     const { rows } = await until('the mark was renewed', async () => {
       const found = await product.database.pool.query(
         `select 1 from conversation_message
           where id = $1 and asked_until > created_at + make_interval(secs => $2::float8 / 1000)`,
-        [turn.turnId, directCalls.policy.leaseMs + directCalls.policy.renewEveryMs / 2],
+        [message.messageId, directCalls.policy.leaseMs + directCalls.policy.renewEveryMs / 2],
       );
       return found.rows.length > 0 && found;
     });
     resolve(answer);
-    await turn.settled();
+    await message.settled();
     expect([rows.length, await waiting, asked]).toEqual([1, { kind: 'ended' }, 1]);
   });
 
   test('is asked about again by its workflow when the process stops', async () => {
     const before = await credits();
     let asked = 0;
-    const turn = await open({
+    const message = await open({
       reply: (_, { signal }) => (++asked === 1 ? never(signal) : Promise.resolve(answer)),
       asksFirst: true,
       deadlineMs: 20_000,
     });
-    turn.services.draining.abort();
-    await turn.settled();
-    expect(await turn.starts()).toBe(1);
-    expect(await turn.ask()).toEqual({ kind: 'ended' });
+    message.services.draining.abort();
+    await message.settled();
+    expect(await message.starts()).toBe(1);
+    expect(await message.ask()).toEqual({ kind: 'ended' });
     expect([asked, await credits()]).toEqual([2, { ...before, spent: before.spent + 1 }]);
   });
 
   test('is asked about four times in all, and not before the time that its provider names', async () => {
     const times: number[] = [];
-    const turn = await open({
+    const message = await open({
       async reply() {
         times.push(performance.now());
         throw new ProviderFailure('rate_limited', 'Slow down.', { retryAfterMs: 300 });
@@ -108,38 +109,38 @@ describe('a message whose model is asked by the process that took it', () => {
       asksFirst: true,
       deadlineMs: 20_000,
     });
-    await turn.settled();
-    expect([await turn.starts(), times.length]).toEqual([1, 1]);
-    await expect(turn.ask(1, 1)).rejects.toThrow('Slow down.');
+    await message.settled();
+    expect([await message.starts(), times.length]).toEqual([1, 1]);
+    await expect(message.ask(1, 1)).rejects.toThrow('Slow down.');
     expect(times[1]! - times[0]!).toBeGreaterThan(290);
-    await expect(turn.ask(1, 2)).rejects.toThrow('Slow down.');
-    expect(await turn.ask(1, 3)).toEqual({ kind: 'failed', code: 'provider_error' });
+    await expect(message.ask(1, 2)).rejects.toThrow('Slow down.');
+    expect(await message.ask(1, 3)).toEqual({ kind: 'failed', code: 'provider_error' });
     expect(times).toHaveLength(4);
   });
 
   test('fails its workflow too when it fails for good, and is not charged', async () => {
     const before = await credits();
-    const turn = await open({
+    const message = await open({
       reply: async () => {
         throw new ProviderFailure('content_refused', 'Not this.');
       },
       asksFirst: true,
     });
-    await turn.settled();
-    expect([await turn.starts(), await turn.ask()]).toEqual([1, { kind: 'failed', code: 'provider_error' }]);
+    await message.settled();
+    expect([await message.starts(), await message.ask()]).toEqual([1, { kind: 'failed', code: 'provider_error' }]);
     expect(await credits()).toEqual(before);
   });
 
   test('is not asked any more when it has ended otherwise', async () => {
     let aborted = false;
-    const turn = await open({
+    const message = await open({
       reply: (_, { signal }) => never(signal).finally(() => (aborted = signal.aborted)),
       asksFirst: true,
       deadlineMs: 20_000,
     });
-    await messageJob.stop(turn.services, scope, { id: turn.turnId, waiter: null }, 'cancelled');
-    await turn.settled();
-    expect([aborted, (await turn.find()).status]).toEqual([true, 'cancelled']);
+    await messageJob.stop(message.services, scope, { id: message.messageId, waiter: null }, 'cancelled');
+    await message.settled();
+    expect([aborted, (await message.find()).status]).toEqual([true, 'cancelled']);
   });
 
   test('has a place among few, of its organization and in all', async () => {
@@ -147,10 +148,10 @@ describe('a message whose model is asked by the process that took it', () => {
     expect(directCalls.enter(scope.tenant)).toBeUndefined();
     const other = directCalls.enter({ organizationId: newId() });
     expect([other !== undefined, directCalls.enter({ organizationId: newId() })]).toEqual([true, undefined]);
-    const turn = await open({ reply: async () => answer, asksFirst: true, deadlineMs: 20_000 });
+    const message = await open({ reply: async () => answer, asksFirst: true, deadlineMs: 20_000 });
     // The workflow asks at once: nothing says that it should wait.
-    expect(await turn.starts()).toBe(1);
-    expect(await turn.ask()).toEqual({ kind: 'ended' });
+    expect(await message.starts()).toBe(1);
+    expect(await message.ask()).toEqual({ kind: 'ended' });
     for (const one of [...leave, other]) one!();
     expect(directCalls.size).toBe(0);
   });
@@ -159,7 +160,7 @@ describe('a message whose model is asked by the process that took it', () => {
 describe('a process that does the work too', () => {
   const stateOf = async (id: string) => {
     const connection = await Connection.connect({ address: runningServers().temporalAddress });
-    const handle = new Client({ connection }).workflow.getHandle(jobWorkflowId('turn', id));
+    const handle = new Client({ connection }).workflow.getHandle(jobWorkflowId(messageContract, id));
     const state = await handle.describe().then(
       ({ status }) => status.name,
       () => 'missing',
@@ -175,14 +176,14 @@ describe('a process that does the work too', () => {
   };
   beforeAll(async () => {
     await until('it asks models by itself', async () => {
-      await near.post('/api/chat', said('Hello'));
+      await near.post('/api/chat', chatBody('Hello'));
       return (await newest()).isFirst;
     });
   });
 
   test('starts the workflow of a message meanwhile, which asks nothing', async () => {
     gemini.next({ after: 1_500 });
-    expect((await near.post('/api/chat', said('Hello'))).status).toBe(200);
+    expect((await near.post('/api/chat', chatBody('Hello'))).status).toBe(200);
     const { id } = await newest();
     await until('the workflow has ended', async () => (await stateOf(id)) === 'COMPLETED');
     expect(gemini.journal).toHaveLength(1);
@@ -190,7 +191,7 @@ describe('a process that does the work too', () => {
 
   test('leaves a reply that broke off to the workflow', async () => {
     gemini.next('cut the answer');
-    const stream = await streamReply(sender, '/api/chat', said('Say this, please, in full.'));
+    const stream = await streamReply(sender, '/api/chat', chatBody('Say this, please, in full.'));
     const events = await stream.all();
     expect(events.at(-1)!.name).toBe('reply');
     expect(joined(events)).toBe(events.at(-1)!.data.content);
@@ -200,7 +201,7 @@ describe('a process that does the work too', () => {
   test('asks sixteen questions of an organization at once, and leaves the others to their workflows', async () => {
     gemini.next(...Array.from({ length: 24 }, () => ({ after: 1_000 })));
     const before = await creditsOf(near);
-    const answers = await Promise.all(Array.from({ length: 24 }, () => near.post('/api/chat', said('Hello'))));
+    const answers = await Promise.all(Array.from({ length: 24 }, () => near.post('/api/chat', chatBody('Hello'))));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     const { rows } = await product.database.pool.query(
       'select asked_until is not null as first from conversation_message order by created_at desc limit 24',
@@ -213,7 +214,7 @@ describe('a process that does the work too', () => {
   test('asks once for requests with one Idempotency-Key, and keeps no place for the others', async () => {
     gemini.next({ after: 500 });
     const key = { 'idempotency-key': 'at the same time' };
-    const answers = await Promise.all(Array.from({ length: 24 }, () => near.post('/api/chat', said('Once'), key)));
+    const answers = await Promise.all(Array.from({ length: 24 }, () => near.post('/api/chat', chatBody('Once'), key)));
     const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length;
     expect([count(200) > 0, count(200) + count(409), gemini.journal.length]).toEqual([true, 24, 1]);
     const { metrics } = await until('it serves metrics', async () => running.log.find((line) => line.metrics));
@@ -225,7 +226,7 @@ describe('a process that does the work too', () => {
   test('has the workflow of a message fail that its provider refuses', async () => {
     const before = await creditsOf(near);
     gemini.next({ say: { end: 'refused' } });
-    expect((await near.post('/api/chat', said('Hello'))).status).toBe(500);
+    expect((await near.post('/api/chat', chatBody('Hello'))).status).toBe(500);
     const { id } = await newest();
     await until('the workflow has failed', async () => (await stateOf(id)) === 'FAILED');
     expect(gemini.journal).toHaveLength(1);

@@ -23,7 +23,7 @@ const credits = () => creditsIn(product);
 describe('when its time is over a message', () => {
   test('that the model had begun to reply to ends with what it wrote, charged', async () => {
     const before = await credits();
-    const turn = await open({
+    const message = await open({
       async reply(_, { onDelta, signal }) {
         onDelta!('So far ');
         onDelta!('so good');
@@ -31,8 +31,8 @@ describe('when its time is over a message', () => {
       },
       deadlineMs: 1_500,
     });
-    expect(await turn.ask()).toEqual({ kind: 'ended' });
-    const answered = answerOf(await turn.find())!;
+    expect(await message.ask()).toEqual({ kind: 'ended' });
+    const answered = answerOf(await message.find())!;
     expect([answered.reply, answered.credits]).toEqual([
       { content: 'So far so good', toolCalls: [], truncated: true },
       1,
@@ -42,16 +42,16 @@ describe('when its time is over a message', () => {
 
   test('without a word has failed, uncharged', async () => {
     const before = await credits();
-    const turn = await open({ reply: (_, { signal }) => never(signal) });
-    expect(await turn.ask()).toEqual({ kind: 'failed', code: 'timeout' });
-    expect((await turn.find()).error).toEqual({ code: 'timeout', message: 'The model did not answer in time.' });
+    const message = await open({ reply: (_, { signal }) => never(signal) });
+    expect(await message.ask()).toEqual({ kind: 'failed', code: 'timeout' });
+    expect((await message.find()).error).toEqual({ code: 'timeout', message: 'The model did not answer in time.' });
     expect(await credits()).toEqual(before);
   });
 
   test('in a call of a tool ends with what the model wrote beside it', async () => {
     const before = await credits();
     let isAsked = false;
-    const turn = await open(
+    const message = await open(
       {
         async reply(_, { signal }) {
           // The clock of the database may be a little behind.
@@ -63,12 +63,12 @@ describe('when its time is over a message', () => {
       },
       ['memory'],
     );
-    expect(await turn.ask()).toEqual({ kind: 'calls', calls: [0] });
+    expect(await message.ask()).toEqual({ kind: 'calls', calls: [0] });
     // What is recorded is not asked again.
-    expect(await turn.ask()).toEqual({ kind: 'calls', calls: [0] });
-    await turn.call(1, 0);
-    expect(await turn.ask(2)).toEqual({ kind: 'ended' });
-    const { reply, credits: charged } = answerOf(await turn.find())!;
+    expect(await message.ask()).toEqual({ kind: 'calls', calls: [0] });
+    await message.call(1, 0);
+    expect(await message.ask(2)).toEqual({ kind: 'ended' });
+    const { reply, credits: charged } = answerOf(await message.find())!;
     const result = 'The time of this message was over before the tool answered.';
     expect(reply).toEqual({
       content: 'I am writing it down.',
@@ -80,7 +80,7 @@ describe('when its time is over a message', () => {
   });
 });
 
-test('a call that began before and did not end is not made again, and its end is told as unknown', async () => {
+test('a call that began before and did not end is not made again, and its end is reported as unknown', async () => {
   let calls = 0;
   const scene: Scene = {
     deadlineMs: 20_000,
@@ -90,36 +90,36 @@ test('a call that began before and did not end is not made again, and its end is
       throw new Error('The process dies.');
     },
   };
-  const turn = await open(scene, ['memory']);
-  await turn.ask();
-  await expect(turn.call(1, 0)).rejects.toThrow('The process dies.');
-  await turn.call(1, 0);
-  await turn.call(1, 0);
+  const message = await open(scene, ['memory']);
+  await message.ask();
+  await expect(message.call(1, 0)).rejects.toThrow('The process dies.');
+  await message.call(1, 0);
+  await message.call(1, 0);
   expect(calls).toBe(1);
   const { rows } = await product.database.pool.query(
     'select attempts, content is not null as ended from conversation_entry where message_id = $1 and position = 1',
-    [turn.turnId],
+    [message.messageId],
   );
   expect(rows).toEqual([{ attempts: 2, ended: true }]);
 });
 
 test('a message that nobody works on fails a minute after its time, and is forgotten after a day', async () => {
-  const turn = await open({ reply: (_, { signal }) => never(signal) });
-  const { services } = turn;
+  const message = await open({ reply: (_, { signal }) => never(signal) });
+  const { services } = message;
   const { database } = services;
   const age = (hours: number) =>
     database.pool.query(
       'update conversation_message set created_at = created_at - make_interval(hours => $2) where id = $1',
-      [turn.turnId, hours],
+      [message.messageId, hours],
     );
   const { held } = await credits();
   expect(await messageJob.stopOverdue(services, 10)).toBe(0);
   await age(1);
   expect(await messageJob.stopOverdue(services, 10)).toBeGreaterThan(0);
-  expect([(await turn.find()).status, (await credits()).held < held]).toEqual(['failed', true]);
+  expect([(await message.find()).status, (await credits()).held < held]).toEqual(['failed', true]);
   await messageJob.forgetOld(database, 100);
-  expect(await turn.find()).toBeDefined();
+  expect(await message.find()).toBeDefined();
   await age(24);
   expect(await messageJob.forgetOld(database, 100)).toBe(1);
-  expect(await findMessage(turn.services.sealer, scope, turn.turnId)).toBeUndefined();
+  expect(await findMessage(message.services.sealer, scope, message.messageId)).toBeUndefined();
 });

@@ -69,7 +69,7 @@ export async function openMessage(
       call: (_: unknown, __: unknown, signal: AbortSignal) => use(signal),
     } as never,
   };
-  const { id: turnId } = await createMessage(services, scope, {
+  const { id: messageId } = await createMessage(services, scope, {
     id: newId(),
     kind: 'chat',
     plan: 'team',
@@ -78,20 +78,20 @@ export async function openMessage(
     waiter: 'somebody',
     request: { messages: [{ role: 'user', content: 'Hello' }], servers },
   });
-  const ending = { id: turnId, waiter: null };
+  const ending = { id: messageId, waiter: null };
   const { signal } = new AbortController();
   return {
     services,
-    turnId,
+    messageId,
     ask: (round = 1, attempt = 1) => askModel(services, scope, ending, { round, streams: true, attempt, signal }),
     /** Until the process that took it does nothing more about it. */
     settled: () => services.background.settled(),
     starts: async () => {
-      const { rows } = await database.pool.query('select 1 from outbox where subject_id = $1', [turnId]);
+      const { rows } = await database.pool.query('select 1 from outbox where subject_id = $1', [messageId]);
       return rows.length;
     },
     call: (round: number, call: number) => callTool(services, scope, ending, { round, call }, signal),
-    find: async () => (await findMessage(sealer, scope, turnId))!,
+    find: async () => (await findMessage(sealer, scope, messageId))!,
   };
 }
 

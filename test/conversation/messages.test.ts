@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-const said = (content: string) => ({ messages: [{ role: 'user', content }] });
+const chatBody = (content: string) => ({ messages: [{ role: 'user', content }] });
 const chat = (body: object, headers?: Record<string, string>, on = api) => on.post('/api/chat', body, headers);
 const ask = (body: object, headers?: Record<string, string>, on = api) => on.post('/api/agents/chat', body, headers);
 
@@ -29,7 +29,7 @@ describe('a message', () => {
   test('is replied to for one credit, and counted', async () => {
     const { client } = await newTenant();
     const { balance } = await creditsOf(client);
-    const { status, body, headers } = await chat(said('Say hello.'), undefined, client);
+    const { status, body, headers } = await chat(chatBody('Say hello.'), undefined, client);
     expect({ status, body }).toEqual({
       status: 200,
       body: {
@@ -44,8 +44,8 @@ describe('a message', () => {
     expect(await creditsOf(client)).toEqual({ balance: balance - 1, reserved: 0 });
     expect(await tokensOf(client)).toBeGreaterThan(0);
     // Equal conversations have equal replies; another history is another conversation.
-    expect((await chat(said('Say hello.'))).body).toEqual(body);
-    const longer = { messages: [{ role: 'assistant', content: 'Yes?' }, ...said('Say hello.').messages] };
+    expect((await chat(chatBody('Say hello.'))).body).toEqual(body);
+    const longer = { messages: [{ role: 'assistant', content: 'Yes?' }, ...chatBody('Say hello.').messages] };
     expect((await chat(longer)).body.data.content).not.toBe(body.data.content);
   });
 
@@ -88,10 +88,14 @@ describe('a message', () => {
       { messages: [{}, {}, {}] },
       'messages.0.role: Required.; messages.0.content: Required.; messages.1.role: Required.; messages.1.content: Required.; messages.2.role: Required.',
     ],
-    ['/api/chat', { ...said('x'), model: 'gpt-1' }, 'model: There is no model of this name.'],
-    ['/api/chat', { ...said('x'), stream: 'yes' }, 'stream: Expected a boolean.'],
-    ['/api/chat', { ...said('x'), mcpServers: ['Memory'] }, 'mcpServers.0: Memory is not a tool server.'],
-    ['/api/chat', { ...said('x'), mcpServers: Array(13).fill('memory') }, 'mcpServers: Expected at most 12 elements.'],
+    ['/api/chat', { ...chatBody('x'), model: 'gpt-1' }, 'model: There is no model of this name.'],
+    ['/api/chat', { ...chatBody('x'), stream: 'yes' }, 'stream: Expected a boolean.'],
+    ['/api/chat', { ...chatBody('x'), mcpServers: ['Memory'] }, 'mcpServers.0: Memory is not a tool server.'],
+    [
+      '/api/chat',
+      { ...chatBody('x'), mcpServers: Array(13).fill('memory') },
+      'mcpServers: Expected at most 12 elements.',
+    ],
     ['/api/agents/chat', {}, 'Message is required'],
     ['/api/agents/chat', { message: ' ' }, 'Message is required'],
     ['/api/agents/chat', { message: null, systemPrompt: null }, 'Message is required'],
@@ -115,12 +119,12 @@ describe('a message', () => {
     const { liveKey } = await product.createTenant();
     const live = apiClient(product.process.api, liveKey);
     for (const key of [undefined, 'sk_test_nonsense']) {
-      const { status, body } = await chat(said('x'), undefined, apiClient(product.process.api, key));
+      const { status, body } = await chat(chatBody('x'), undefined, apiClient(product.process.api, key));
       expect({ status, body }).toEqual({ status: 401, body: { success: false, error: 'Unauthorized' } });
     }
     const unconfigured = [
-      [await chat(said('x'), undefined, live), 'Chat service not configured'],
-      [await chat({ ...said('x'), stream: true }, undefined, live), 'Chat service not configured'],
+      [await chat(chatBody('x'), undefined, live), 'Chat service not configured'],
+      [await chat({ ...chatBody('x'), stream: true }, undefined, live), 'Chat service not configured'],
       [await ask({ message: 'x', systemPrompt: 'x' }, undefined, live), 'Agent service not configured'],
     ] as const;
     for (const [{ status, body, headers }, error] of unconfigured) {
@@ -130,9 +134,9 @@ describe('a message', () => {
         retry: null,
       });
     }
-    // What is wrong with the body is told first, and the tool servers too.
+    // What is wrong with the body is reported first, and the tool servers too.
     expect((await chat({}, undefined, live)).body.error).toBe('Messages are required');
-    const withTools = await chat({ ...said('x'), mcpServers: ['memory', 'memory'] }, undefined, live);
+    const withTools = await chat({ ...chatBody('x'), mcpServers: ['memory', 'memory'] }, undefined, live);
     expect(withTools.body.error).toMatch(/^mcpServers\.0: memory is not configured\./);
   });
 
@@ -143,9 +147,9 @@ describe('a message', () => {
   ])('that fails (%s) costs nothing, and says why', async (content, error) => {
     const { client, sender: other } = await newTenant();
     const before = await creditsOf(client);
-    const { status, body } = await chat(said(content), undefined, client);
+    const { status, body } = await chat(chatBody(content), undefined, client);
     expect([status, body]).toEqual([500, { success: false, error: expect.stringMatching(error) }]);
-    const stream = await streamReply(other, '/api/chat', said(content));
+    const stream = await streamReply(other, '/api/chat', chatBody(content));
     expect([stream.status, await stream.all()]).toEqual([200, [{ name: 'error', data: body }]]);
     expect(await creditsOf(client)).toEqual(before);
   });
@@ -153,14 +157,14 @@ describe('a message', () => {
   test('to a model that is overloaded at first is replied to once', async () => {
     const { client } = await newTenant();
     const { balance } = await creditsOf(client);
-    expect((await chat(said('sandbox:overloaded'), undefined, client)).status).toBe(200);
+    expect((await chat(chatBody('sandbox:overloaded'), undefined, client)).status).toBe(200);
     expect(await creditsOf(client)).toEqual({ balance: balance - 1, reserved: 0 });
   });
 });
 
 describe('a stream', () => {
   test('has the same reply in pieces, as it is written', async () => {
-    const asked = said('sandbox:slow=0.8 Tell me a long story 🚲.');
+    const asked = chatBody('sandbox:slow=0.8 Tell me a long story 🚲.');
     const whole = (await chat(asked)).body.data;
     const stream = await streamReply(sender, '/api/chat', asked);
     expect(stream.status).toBe(200);
@@ -179,13 +183,13 @@ describe('a stream', () => {
   test('is given again for its Idempotency-Key: as a stream, with one delta', async () => {
     const { client, sender: other } = await newTenant();
     const { balance } = await creditsOf(client);
-    const key = { 'idempotency-key': 'told twice' };
-    const first = await (await streamReply(other, '/api/chat', said('Once'), key)).all();
-    const again = await streamReply(other, '/api/chat', said('Once'), key);
+    const key = { 'idempotency-key': 'sent twice' };
+    const first = await (await streamReply(other, '/api/chat', chatBody('Once'), key)).all();
+    const again = await streamReply(other, '/api/chat', chatBody('Once'), key);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(await again.all()).toEqual([{ name: 'delta', data: { text: joined(first) } }, first.at(-1)]);
     // `stream` is part of the body that is compared.
-    expect((await chat(said('Once'), key, client)).status).toBe(422);
+    expect((await chat(chatBody('Once'), key, client)).status).toBe(422);
     expect(await creditsOf(client)).toEqual({ balance: balance - 1, reserved: 0 });
   });
 
@@ -193,7 +197,7 @@ describe('a stream', () => {
     const { client, sender: other } = await newTenant();
     const { balance } = await creditsOf(client);
     const key = { 'idempotency-key': 'hung up' };
-    const asked = said('sandbox:slow=2 A snail');
+    const asked = chatBody('sandbox:slow=2 A snail');
     const stream = await streamReply(other, '/api/chat', asked, key);
     stream.hangUp();
     expect((await streamReply(other, '/api/chat', asked, key)).status).toBe(409);
@@ -209,12 +213,12 @@ describe('an Idempotency-Key', () => {
     const { client } = await newTenant();
     const { balance } = await creditsOf(client);
     const key = { 'idempotency-key': 'one' };
-    const slow = said('sandbox:slow=1.5 A snail');
+    const slow = chatBody('sandbox:slow=1.5 A snail');
     const first = chat(slow, key, client);
     await until('the first is under way', async () => (await creditsOf(client)).reserved === 1);
     const meanwhile = await chat(slow, key, client);
     expect([meanwhile.status, meanwhile.body.success]).toEqual([409, false]);
-    expect((await chat(said('Another'), key, client)).status).toBe(422);
+    expect((await chat(chatBody('Another'), key, client)).status).toBe(422);
     const { body, headers } = await first;
     expect(headers.get('idempotent-replayed')).toBeNull();
     const again = await chat(slow, key, client);
@@ -223,7 +227,7 @@ describe('an Idempotency-Key', () => {
     expect(await creditsOf(client)).toEqual({ balance: balance - 1, reserved: 0 });
 
     const failing = { 'idempotency-key': 'two' };
-    const answers = [await chat(said('sandbox:fail'), failing), await chat(said('sandbox:fail'), failing)];
+    const answers = [await chat(chatBody('sandbox:fail'), failing), await chat(chatBody('sandbox:fail'), failing)];
     expect(answers.map(({ status }) => status)).toEqual([500, 500]);
     expect(answers[1]!.headers.get('idempotent-replayed')).toBe('true');
   });
@@ -233,7 +237,7 @@ test('messages under way have a limit, and those whose client hung up count', as
   const { testKey: key } = await product.createTenant({ plan: 'free' });
   const client = apiClient(product.process.api, key);
   const before = await creditsOf(client);
-  const slow = said('sandbox:slow=3 A snail');
+  const slow = chatBody('sandbox:slow=3 A snail');
   const streams = Array.from({ length: 5 }, () => streamReply({ api: product.process.api, key }, '/api/chat', slow));
   for (const stream of await Promise.all(streams)) {
     expect(stream.status).toBe(200);
@@ -262,7 +266,7 @@ test('twenty at once with credits for five are five replies and fifteen refusals
   const scope = new Scope(product.database, tenant, 'conversation-test');
   const rest = { operation: 'image', key: 'everything else', amount: balance - 5, expiresInMs: 3_600_000 } as const;
   await reserveCredits(scope, rest);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => chat(said('A crowd'), undefined, poor)));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => chat(chatBody('A crowd'), undefined, poor)));
   const of = (wanted: number) => answers.filter(({ status }) => status === wanted);
   expect([of(200).length, of(402).length]).toEqual([5, 15]);
   expect(of(402)[0]!.body).toEqual({

@@ -17,7 +17,7 @@ const newTenant = async (): Promise<{ client: ApiClient; sender: Sender }> => {
   const { testKey: key } = await product.createTenant({ plan: 'pro' });
   return { client: apiClient(product.process.api, key), sender: { api: product.process.api, key } };
 };
-const said = (content: string, ...mcpServers: string[]) => ({ messages: [{ role: 'user', content }], mcpServers });
+const chatBody = (content: string, ...mcpServers: string[]) => ({ messages: [{ role: 'user', content }], mcpServers });
 const chat = (body: object, on = api, headers?: Record<string, string>) => on.post('/api/chat', body, headers);
 const namesOf = (events: ReplyEvent[]) => events.map(({ name }) => name);
 
@@ -28,7 +28,7 @@ describe('a message with tools', () => {
   test('calls them, one after the other, and costs one credit more', async () => {
     const { client, sender } = await newTenant();
     const { balance } = await creditsOf(client);
-    const { status, body, headers } = await chat(said(remember, 'memory', 'memory'), client);
+    const { status, body, headers } = await chat(chatBody(remember, 'memory', 'memory'), client);
     expect([status, headers.get('x-credits-used')]).toEqual([200, '2']);
     const { content, toolCalls } = body.data;
     expect(toolCalls).toEqual([
@@ -39,7 +39,7 @@ describe('a message with tools', () => {
     expect(await creditsOf(client)).toEqual({ balance: balance - 2, reserved: 0 });
 
     const key = { 'idempotency-key': 'with tools' };
-    const asked = said('sandbox:tool=memory_read_graph', 'memory');
+    const asked = chatBody('sandbox:tool=memory_read_graph', 'memory');
     const stream = await streamReply(sender, '/api/chat', asked, key);
     const events = await stream.all();
     expect(namesOf(events).filter((name) => name !== 'delta')).toEqual(['tool_call', 'tool_result', 'reply']);
@@ -59,7 +59,7 @@ describe('a message with tools', () => {
     const { client } = await newTenant();
     const { balance } = await creditsOf(client);
     for (const content of ['Hello', 'sandbox:tool=sqlite_list_tables', 'sandbox:tool=nothing']) {
-      const { body, headers } = await chat(said(content, 'memory'), client);
+      const { body, headers } = await chat(chatBody(content, 'memory'), client);
       expect([headers.get('x-credits-used'), body.data.toolCalls]).toEqual(['1', undefined]);
     }
     expect(await creditsOf(client)).toEqual({ balance: balance - 3, reserved: 0 });
@@ -69,7 +69,7 @@ describe('a message with tools', () => {
     const { client } = await newTenant();
     const missing = 'sandbox:tool=filesystem_read_text_file {"path":"/missing.txt"}';
     const stubborn = 'sandbox:tool=github_search_repositories {"query":"sandbox:fail"}';
-    const { status, body, headers } = await chat(said(`${missing} ${stubborn}`, 'filesystem', 'github'), client);
+    const { status, body, headers } = await chat(chatBody(`${missing} ${stubborn}`, 'filesystem', 'github'), client);
     expect([status, headers.get('x-credits-used'), body.data.toolCalls.length]).toEqual([200, '2', 2]);
     for (const { result } of body.data.toolCalls) expect(result).not.toBe('');
   });
@@ -77,7 +77,7 @@ describe('a message with tools', () => {
   test('ends after eight rounds, with what there is', async () => {
     const { client } = await newTenant();
     const nine = Array.from({ length: 9 }, () => 'sandbox:tool=memory_read_graph').join(' ');
-    const { status, body } = await chat(said(nine, 'memory'), client);
+    const { status, body } = await chat(chatBody(nine, 'memory'), client);
     expect([status, body.data.toolCalls.length]).toEqual([200, 8]);
     expect(body.data.content).toContain(body.data.toolCalls[7].result);
   });
@@ -85,7 +85,7 @@ describe('a message with tools', () => {
   test('goes on when its client hangs up while a tool is called, and the reply is kept', async () => {
     const { client, sender } = await newTenant();
     const { balance } = await creditsOf(client);
-    const slow = said('sandbox:tool=github_search_repositories {"query":"sandbox:slow=2"}', 'github');
+    const slow = chatBody('sandbox:tool=github_search_repositories {"query":"sandbox:slow=2"}', 'github');
     const stream = await streamReply(sender, '/api/chat', slow, { 'idempotency-key': 'streamed' });
     const { value } = await stream.events[Symbol.asyncIterator]().next();
     expect(value.name).toBe('tool_call');
@@ -116,8 +116,8 @@ describe('a message with tools', () => {
 
   test('is nothing that another tenant sees', async () => {
     const [one, other] = [await newTenant(), await newTenant()];
-    await chat(said(remember, 'memory'), one.client);
-    const { body } = await chat(said('sandbox:tool=memory_read_graph', 'memory'), other.client);
+    await chat(chatBody(remember, 'memory'), one.client);
+    const { body } = await chat(chatBody('sandbox:tool=memory_read_graph', 'memory'), other.client);
     expect(body.data.toolCalls[0].result).not.toContain('Ada');
   });
 });

@@ -43,7 +43,7 @@ function afterKill({ price, results }: JobUnderTest, before: State, { status, as
 const isOpen = async ({ table }: JobUnderTest) =>
   (await rowsOf(`select from ${table} where status in ('scheduled', 'processing')`)).length > 0;
 
-const named = jobs.map((job) => ({ ...job, job }));
+const named = jobs.map((job) => ({ ...job, job, name: job.contract.name }));
 
 describe.each(named)('a $name', ({ job, name, kills }) => {
   test.each(kills)('killed at $at: ends once, is charged once, and its key has the answer $status', async (kill) => {
@@ -68,7 +68,7 @@ describe('under an operator', () => {
   // Of a process that seems dead to Temporal for a moment, on a busy machine, an attempt is lost.
   beforeAll(() => scene.restart());
 
-  describe.each(named)('a $name', ({ job, name, table }) => {
+  describe.each(named)('a $name', ({ job, table }) => {
     test.each(['cancelled', 'terminated'] as const)(
       'whose workflow an operator %s ends, and is not charged',
       async (by) => {
@@ -79,7 +79,7 @@ describe('under an operator', () => {
           const rows = await rowsOf(`select id from ${table} where status in ('scheduled', 'processing')`);
           return rows.length > 0 && rows;
         })) as [{ id: string }];
-        const handle = new Client({ connection }).workflow.getHandle(jobWorkflowId(name, id));
+        const handle = new Client({ connection }).workflow.getHandle(jobWorkflowId(job.contract, id));
         await until('its workflow calls the provider, or waits for it', async () => {
           const pending = (await handle.describe().catch(() => undefined))?.raw.pendingActivities ?? [];
           const details = await handle.query('__temporal_workflow_metadata').catch(() => undefined);

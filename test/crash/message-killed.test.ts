@@ -64,9 +64,9 @@ async function replyOf(at: string, content: string, servers: string[] = []) {
 
 // A message of a live key is asked about by the process that takes it.
 test.each([
-  ['turn.committed', 0],
-  ['turn.asked', 1],
-  ['turn.recorded', 1],
+  ['message.committed', 0],
+  ['message.asked', 1],
+  ['message.recorded', 1],
 ])('killed at %s, with a live key: one reply, one charge', async (at, asked) => {
   const { liveKey } = tenant;
   const newest = async () => {
@@ -99,7 +99,7 @@ test.each([
   });
   expect([status, headers.get('idempotent-replayed')]).toEqual([200, 'true']);
   // Only what was asked and not recorded is asked again.
-  expect(provider.journal).toHaveLength(at === 'turn.asked' ? 2 : 1);
+  expect(provider.journal).toHaveLength(at === 'message.asked' ? 2 : 1);
   expect(await state(liveKey)).toEqual({ ...before, balance: before.balance - 1 });
 });
 
@@ -108,10 +108,10 @@ const create = (name: string) =>
 const unknown = 'The outcome of this call is unknown.';
 
 test.each([
-  ['turn.round_recorded', false],
-  ['turn.tool_begun', true],
-  ['turn.tool_called', true],
-  ['turn.tool_recorded', false],
+  ['message.round_recorded', false],
+  ['message.tool_begun', true],
+  ['message.tool_called', true],
+  ['message.tool_recorded', false],
 ])(
   'killed at %s: a tool that may not be repeated is not called again, its call is audited, and the reply is charged once',
   async (at, isUnknown) => {
@@ -127,13 +127,13 @@ test.each([
 test('killed while a tool is called that may be repeated: it is called again', async () => {
   const before = await state();
   const read = 'sandbox:tool=memory_read_graph Once more';
-  await process.arm('turn.tool_called');
+  await process.arm('message.tool_called');
   const key = 'repeatable';
   await expect(say(read, ['memory'], key)).rejects.toThrow();
   process = await successorOf(process, product, roles);
   const { body } = await replyOf(key, read, ['memory']);
   expect(body.data.toolCalls).toEqual([
-    { name: 'memory_read_graph', args: {}, result: expect.stringContaining('turn.') },
+    { name: 'memory_read_graph', args: {}, result: expect.stringContaining('message.') },
   ]);
   expect(await state()).toEqual({ reserved: 0, balance: before.balance - 2, calls: before.calls + 1 });
   const { rows } = await product.database.pool.query(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
+import { voiceContract } from '../../src/temporal/contracts/voice.ts';
 import type { RoleName } from '../../workers/roles.ts';
 import { apiClient } from '../api-client.ts';
 import { type FakeAudio, startFakeAudio } from '../fakes/openai-audio.ts';
@@ -86,7 +87,7 @@ describe('an operator of Temporal who ends a voice call', () => {
       const { pool } = product.database;
       const { rows } = await pool.query(`select id, file from voice_call where status = 'processing'`);
       const connection = await Connection.connect({ address: runningServers().temporalAddress });
-      await end(new Client({ connection }).workflow.getHandle(jobWorkflowId('voice', rows[0].id)));
+      await end(new Client({ connection }).workflow.getHandle(jobWorkflowId(voiceContract, rows[0].id)));
       await connection.close();
       const answer = await waiting;
       expect([rows.length, answer.status]).toEqual([1, 500]);

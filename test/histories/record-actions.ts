@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { actionContract } from '../../src/temporal/contracts/integrations.ts';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
@@ -20,7 +21,7 @@ export async function recordActions(workflow: Client['workflow'], keep: Keep): P
     const { rows } = await product.database.pool.query(
       'select id from integration_action order by created_at desc, id desc limit 1',
     );
-    return jobWorkflowId('action', rows[0].id);
+    return jobWorkflowId(actionContract, rows[0].id);
   };
   const say = async (name: string, client: ApiClient, text: string) => {
     await client.post('/api/v1/integrations/slack/actions/send_message', { channel: 'C1', text });

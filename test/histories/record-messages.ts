@@ -1,4 +1,5 @@
 import type { Database } from '../../src/platform/database.ts';
+import { messageContract } from '../../src/temporal/contracts/conversation.ts';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import type { ApiClient } from '../api-client.ts';
 import { cancelUnderWay } from './cancel-under-way.ts';
@@ -11,7 +12,7 @@ const fourCalls = [
 ];
 
 /** Messages to models: with and without tools, retried, failed and cancelled by an operator. */
-export async function recordTurns(
+export async function recordMessages(
   api: ApiClient,
   { pool }: Database,
   cancel: (workflowId: string) => Promise<unknown>,
@@ -19,7 +20,7 @@ export async function recordTurns(
 ): Promise<void> {
   const newest = async () => {
     const { rows } = await pool.query('select id from conversation_message order by created_at desc, id desc limit 1');
-    return jobWorkflowId('turn', rows[0].id);
+    return jobWorkflowId(messageContract, rows[0].id);
   };
   const say = (content: string, mcpServers: string[] = []) =>
     api.post('/api/chat', { messages: [{ role: 'user', content }], mcpServers });
@@ -33,7 +34,7 @@ export async function recordTurns(
   await record('with-tools', fourCalls.join(' '), ['memory']);
   const underWay = async () => {
     const { rows } = await pool.query(`select id from conversation_message where status = 'processing'`);
-    return rows[0] && jobWorkflowId('turn', rows[0].id);
+    return rows[0] && jobWorkflowId(messageContract, rows[0].id);
   };
   await keep('takeTurn/cancelled', await cancelUnderWay(say('sandbox:slow=600 Hello'), underWay, cancel));
 }

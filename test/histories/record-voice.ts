@@ -1,5 +1,6 @@
 import type { Database } from '../../src/platform/database.ts';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
+import { voiceContract } from '../../src/temporal/contracts/voice.ts';
 import type { ApiClient } from '../api-client.ts';
 import { cancelUnderWay } from './cancel-under-way.ts';
 
@@ -12,7 +13,7 @@ export async function recordVoice(
 ): Promise<void> {
   const newest = async () => {
     const { rows } = await pool.query('select id from voice_call order by created_at desc, id desc limit 1');
-    return jobWorkflowId('voice', rows[0].id);
+    return jobWorkflowId(voiceContract, rows[0].id);
   };
   const speak = (text: string) => api.post('/api/voice/tts', { text });
   const record = async (name: string, text: string) => {
@@ -24,7 +25,7 @@ export async function recordVoice(
   await record('failed', 'sandbox:fail');
   const underWay = async () => {
     const { rows } = await pool.query(`select id from voice_call where status = 'processing'`);
-    return rows[0] && jobWorkflowId('voice', rows[0].id);
+    return rows[0] && jobWorkflowId(voiceContract, rows[0].id);
   };
   await keep('performVoiceCall/cancelled', await cancelUnderWay(speak('sandbox:slow=600 Hello.'), underWay, cancel));
 }

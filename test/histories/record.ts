@@ -20,7 +20,7 @@ import { purgeWorkflowId, runWorkflowId, scheduleId } from '../../src/temporal/c
 import { housekeepingWorkflows } from '../../src/temporal/contracts/housekeeping.ts';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import { queues, taskQueueName } from '../../src/temporal/contracts/queues.ts';
-import { generationMessages } from '../../src/temporal/contracts/studio.ts';
+import { generationContract, generationMessages } from '../../src/temporal/contracts/studio.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import setUp from '../global-setup.ts';
 import tearDown from '../global-teardown.ts';
@@ -34,7 +34,7 @@ import { recordCalendars } from './record-calendars.ts';
 import { recordDeliveries } from './record-deliveries.ts';
 import { recordEvents } from './record-events.ts';
 import { recordFollowed } from './record-followed.ts';
-import { recordTurns } from './record-messages.ts';
+import { recordMessages } from './record-messages.ts';
 import { recordVoice } from './record-voice.ts';
 
 /** What tells of the machine or of a moment's source files is left out; replay does not look at it. */
@@ -146,7 +146,7 @@ async function record(): Promise<void> {
   const generation = async (prompt: string) => {
     const { body } = await api.post('/api/studio/generate', { prompt });
     const id = body.success ? body.data.id : body.error.details.generationId;
-    return jobWorkflowId('generation', generationIds.parse(id)!);
+    return jobWorkflowId(generationContract, generationIds.parse(id)!);
   };
   // `an-image` stands for those that were started before there were instant ones.
   await keep('makeGeneration/an-instant-image', await generation('A lighthouse'));
@@ -167,7 +167,7 @@ async function record(): Promise<void> {
   await next('works');
   await keep(
     'makeGeneration/an-instant-image-later',
-    jobWorkflowId('generation', generationIds.parse((await made).body.data.id)!),
+    jobWorkflowId(generationContract, generationIds.parse((await made).body.data.id)!),
   );
   await broken.close();
   await keep('makeGeneration/waits-and-retries', await generation('sandbox:slow=0.5 sandbox:overloaded'));
@@ -176,7 +176,7 @@ async function record(): Promise<void> {
   /** A video whose workflow waits for its provider. */
   const waitingVideo = async (prompt: string) => {
     const { id } = (await api.post('/api/studio/generate-video', { prompt })).body.data;
-    const workflowId = jobWorkflowId('generation', videoIds.parse(id)!);
+    const workflowId = jobWorkflowId(generationContract, videoIds.parse(id)!);
     const waits = async () => {
       const { events } = await workflow.getHandle(workflowId).fetchHistory();
       return events?.some(({ timerStartedEventAttributes }) => timerStartedEventAttributes);
@@ -191,7 +191,7 @@ async function record(): Promise<void> {
   await api.post(`/api/studio/generate-video/${stopped.id}/cancel`);
   await keep('makeGeneration/cancelled', stopped.workflowId);
 
-  await recordTurns(api, rest.database, (id) => workflow.getHandle(id).cancel(), keep);
+  await recordMessages(api, rest.database, (id) => workflow.getHandle(id).cancel(), keep);
   await recordVoice(api, rest.database, (id) => workflow.getHandle(id).cancel(), keep);
 
   const integrations = await rest.start(['api', 'integrations'], {

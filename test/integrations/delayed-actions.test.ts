@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { actionRunIds } from '../../src/integrations/core/ids.ts';
+import { actionContract } from '../../src/temporal/contracts/integrations.ts';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { type Product, sharedProduct } from '../product.ts';
@@ -75,7 +76,7 @@ describe('an action that is to be done later', () => {
 
   test('can be cancelled in Temporal', async () => {
     const handleOf = ({ body }: Awaited<ReturnType<typeof invite>>) =>
-      temporal.workflow.getHandle(jobWorkflowId('action', actionRunIds.parse(body.data.actionRunId)!));
+      temporal.workflow.getHandle(jobWorkflowId(actionContract, actionRunIds.parse(body.data.actionRunId)!));
     const started = (handle: ReturnType<typeof handleOf>) =>
       until('it is started', () => handle.describe().catch(() => undefined));
     // What was asked for with a higher priority goes first where they wait.
@@ -115,7 +116,7 @@ describe('an action that is to be done later', () => {
     ]);
     expect((await cancel(actionRunId, '/v1')).body).toEqual(cancelled.body);
     expect((await read(actionRunIds.parse(actionRunId)!, '/v1')).body).toEqual(cancelled.body);
-    const handle = temporal.workflow.getHandle(jobWorkflowId('action', actionRunIds.parse(actionRunId)!));
+    const handle = temporal.workflow.getHandle(jobWorkflowId(actionContract, actionRunIds.parse(actionRunId)!));
     await until('its workflow has stopped', async () => {
       const found = await handle.describe().catch(() => undefined);
       // Its start may not have been made when it was cancelled; then it is never made.

@@ -1,4 +1,9 @@
 import { expect } from '@jest/globals';
+import { messageContract } from '../../src/temporal/contracts/conversation.ts';
+import { actionContract } from '../../src/temporal/contracts/integrations.ts';
+import type { JobContract } from '../../src/temporal/contracts/jobs.ts';
+import { generationContract } from '../../src/temporal/contracts/studio.ts';
+import { voiceContract } from '../../src/temporal/contracts/voice.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type Answer, apiClient } from '../api-client.ts';
 import { formOf, silence, voiceClient } from '../voice/voice.ts';
@@ -15,8 +20,7 @@ export interface Kill {
 
 /** A kind of job, as the tests that hold for every job use it. */
 export interface JobUnderTest {
-  /** As its contract names it. */
-  name: string;
+  contract: JobContract;
   table: string;
   /** Credits. */
   price: number;
@@ -54,7 +58,7 @@ async function countFiles(scene: JobScene): Promise<Record<string, number>> {
 }
 
 const generation: JobUnderTest = {
-  name: 'generation',
+  contract: generationContract,
   table: 'generation',
   price: 1,
   isLive: false,
@@ -73,7 +77,7 @@ const say = (scene: JobScene, content: string, headers?: Record<string, string>)
   client(scene).post('/api/chat', { messages: [{ role: 'user', content }] }, headers);
 
 const message: JobUnderTest = {
-  name: 'turn',
+  contract: messageContract,
   table: 'conversation_message',
   price: 1,
   isLive: false,
@@ -87,7 +91,7 @@ const message: JobUnderTest = {
 };
 
 const voice: JobUnderTest = {
-  name: 'voice',
+  contract: voiceContract,
   table: 'voice_call',
   price: 1,
   isLive: true,
@@ -118,7 +122,7 @@ const voice: JobUnderTest = {
 };
 
 const action: JobUnderTest = {
-  name: 'action',
+  contract: actionContract,
   table: 'integration_action',
   price: 0,
   isLive: true,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { videoIds } from '../../src/studio/core/ids.ts';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
+import { generationContract } from '../../src/temporal/contracts/studio.ts';
 import { apiClient } from '../api-client.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
@@ -35,7 +36,7 @@ test('the page of a video says what it waits for, and its button cancels it', as
   const before = await credits();
   const { id } = (await api.post('/api/studio/generate-video', { prompt: 'sandbox:slow=600 Waves' })).body.data;
   await until('it waits', async () => /^Waits/.test(await view.detailsOf(id)));
-  await ui.openWorkflow(jobWorkflowId('generation', videoIds.parse(id)!));
+  await ui.openWorkflow(jobWorkflowId(generationContract, videoIds.parse(id)!));
   expect(await (await ui.openDetails()).innerText()).toMatch(/Waits for Runway \(\d+ %\).*Cancel to give the credits/);
   await ui.cancelWorkflow();
   const read = async () => (await api.get(`/api/studio/generate-video?id=${id}`)).body.data;

@@ -60,7 +60,7 @@ async function endInTemporal(part: string): Promise<string[]> {
 test.each<[string, string, string, () => Promise<{ status: number; body: unknown }>]>([
   [
     'message',
-    'turnId',
+    'messageId',
     'conversation_entry',
     () =>
       api.post('/api/chat', {

@@ -1,6 +1,6 @@
 import { createMessage } from '../../../src/conversation/create-message.ts';
 import type { MessageKind } from '../../../src/conversation/entities.ts';
-import { answerOf, findMessage, type Turn } from '../../../src/conversation/messages.ts';
+import { answerOf, findMessage, type StoredMessage } from '../../../src/conversation/messages.ts';
 import { ReplyReader } from '../../../src/conversation/read-reply.ts';
 import type { MessageRequest } from '../../../src/conversation/sealed-message.ts';
 import { requestInProgress, resourceDeleted } from '../../../src/platform/idempotency.ts';
@@ -20,22 +20,22 @@ export interface MessageToAnswer {
   streams: boolean;
 }
 
-function answerWhole(c: ApiContext, turn: Turn): Response {
-  const answered = answerOf(turn);
+function answerWhole(c: ApiContext, message: StoredMessage): Response {
+  const answered = answerOf(message);
   if (!answered) throw requestInProgress();
   c.header('X-Credits-Used', String(answered.credits));
   return c.json(success(replyRecord(answered)), 200);
 }
 
 /** Tools that cannot be listed are an error response; later failures are events of the stream. */
-const isRefused = ({ status, error }: Turn) => status === 'failed' && error?.code === 'tools_unavailable';
+const isRefused = ({ status, error }: StoredMessage) => status === 'failed' && error?.code === 'tools_unavailable';
 
 /**
  * Calls a model, and answers with its reply or the stream of it. Continues when its caller disconnects.
  * @throws AppError as `createMessage`; idempotency_in_progress; ai_provider_error; service_unavailable; rate_limit_exceeded when
  * too many requests are open, unauthorized when the key ends meanwhile
  */
-export async function takeTurn(c: ApiContext, services: Services, asked: MessageToAnswer): Promise<Response> {
+export async function answerMessage(c: ApiContext, services: Services, asked: MessageToAnswer): Promise<Response> {
   const scope = c.get('scope');
   const { streams } = asked;
   const open = await services.openRequests.open(c.get('caller'), streams ? 'eventStreams' : 'waitingRequests');
@@ -44,7 +44,7 @@ export async function takeTurn(c: ApiContext, services: Services, asked: Message
   let isStreaming = false;
   try {
     const waiter = services.messageEvents.channel;
-    const { id: turnId, replayed } = await createMessage(services, scope, {
+    const { id: messageId, replayed } = await createMessage(services, scope, {
       id,
       plan: c.get('caller').plan,
       ...asked,
@@ -52,27 +52,28 @@ export async function takeTurn(c: ApiContext, services: Services, asked: Message
       idempotency: readIdempotency(c),
     });
     if (replayed) {
-      const earlier = await findMessage(services.sealer, scope, turnId);
+      const earlier = await findMessage(services.sealer, scope, messageId);
       if (!earlier) throw resourceDeleted();
       if (earlier.status === 'processing') throw requestInProgress();
       markReplayed(c, true);
       if (!streams) return answerWhole(c, earlier);
       reader.close();
-      reader = new ReplyReader(services, scope, turnId);
+      reader = new ReplyReader(services, scope, messageId);
     } else {
       const limit = AbortSignal.timeout(services.messagePolicy.deadlineMs + lingerMs);
-      const isFound = ({ hasBegun }: Turn) => streams && hasBegun;
+      const isFound = ({ hasBegun }: StoredMessage) => streams && hasBegun;
       const hasTools = asked.request.servers.length > 0;
-      const turn = streams && !hasTools ? undefined : await reader.find(isFound, AbortSignal.any([open.signal, limit]));
+      const message =
+        streams && !hasTools ? undefined : await reader.find(isFound, AbortSignal.any([open.signal, limit]));
       const refusal = await refusalOf(open, 'reply');
       if (refusal) throw refusal;
-      if (!streams || (turn && isRefused(turn))) {
-        if (!turn) throw notReady('reply');
-        return answerWhole(c, turn);
+      if (!streams || (message && isRefused(message))) {
+        if (!message) throw notReady('reply');
+        return answerWhole(c, message);
       }
     }
     isStreaming = true;
-    return streamReply(c, services, { turnId, reader, open });
+    return streamReply(c, services, { messageId, reader, open });
   } finally {
     if (!isStreaming) {
       reader.close();

@@ -17,8 +17,8 @@ import {
   readAgentMessage,
   readChat,
 } from '../../schemas/conversation/requests.ts';
-import { takeTurn } from './answer-message.ts';
-import { requireSaid } from './require-said.ts';
+import { answerMessage } from './answer-message.ts';
+import { requireFields } from './require-fields.ts';
 
 const description = [
   'Costs 1 credit, and 1 more if tools were called; both are reserved when `mcpServers` names any. A failure costs nothing.',
@@ -45,7 +45,7 @@ export function chatRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description,
     tags: ['Chat'],
     security: keySecurity('chat'),
-    middleware: [requireKey(services, 'chat'), jsonBody(), requireSaid('messages')] as const,
+    middleware: [requireKey(services, 'chat'), jsonBody(), requireFields('messages')] as const,
     request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(chatSchema, chatExamples) } },
     responses,
   });
@@ -53,7 +53,7 @@ export function chatRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(chat, async (c) => {
     const body = c.req.valid('json');
     const { model = defaultModel, stream: streams = false } = body;
-    return takeTurn(c, services, { kind: 'chat', model, streams, request: readChat(body) }) as never;
+    return answerMessage(c, services, { kind: 'chat', model, streams, request: readChat(body) }) as never;
   });
   return routes;
 }
@@ -67,7 +67,7 @@ export function agentRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description,
     tags: ['Chat'],
     security: keySecurity('chat'),
-    middleware: [requireKey(services, 'chat'), jsonBody(), requireSaid('message', 'systemPrompt')] as const,
+    middleware: [requireKey(services, 'chat'), jsonBody(), requireFields('message', 'systemPrompt')] as const,
     request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(agentSchema, agentExamples) } },
     responses,
   });
@@ -75,7 +75,7 @@ export function agentRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(chat, async (c) => {
     const body = c.req.valid('json');
     const { model = defaultModel, stream: streams = false } = body;
-    return takeTurn(c, services, { kind: 'agent', model, streams, request: readAgentMessage(body) }) as never;
+    return answerMessage(c, services, { kind: 'agent', model, streams, request: readAgentMessage(body) }) as never;
   });
   return routes;
 }

@@ -1,7 +1,7 @@
 import { streamSSE } from 'hono/streaming';
 import { interruptMessage } from '../../../src/conversation/complete-message.ts';
 import { messageFailed } from '../../../src/conversation/errors.ts';
-import { answerOf, type Turn } from '../../../src/conversation/messages.ts';
+import { answerOf, type StoredMessage } from '../../../src/conversation/messages.ts';
 import type { ReplyEvent, ReplyReader } from '../../../src/conversation/read-reply.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import { resourceDeleted } from '../../../src/platform/idempotency.ts';
@@ -17,30 +17,35 @@ const pingEveryMs = 10_000;
 /** For readers to take the end of a reply. */
 const lingerMs = 60_000;
 
-interface Message {
+interface StreamEvent {
   event: string;
   data: object;
 }
 
-const failureMessage = (failure: AppError): Message => ({
+const errorEvent = (failure: AppError): StreamEvent => ({
   event: 'error',
   data: e2(failure, { requestId: '', code: failure.code, facts: failure.facts }),
 });
 
-/** The last message of a stream. */
-function endMessage(turn: Turn | undefined): Message {
+/** The last event of a stream. */
+function lastEvent(message: StoredMessage | undefined): StreamEvent {
   try {
-    if (!turn) throw resourceDeleted();
-    const answered = answerOf(turn)!;
+    if (!message) throw resourceDeleted();
+    const answered = answerOf(message)!;
     return { event: 'reply', data: { ...replyRecord(answered), creditsUsed: answered.credits } };
   } catch (failure) {
-    if (failure instanceof AppError) return failureMessage(failure);
+    if (failure instanceof AppError) return errorEvent(failure);
     throw failure;
   }
 }
 
 /** An event as it is written. @throws SealError; errors of the database */
-async function messageOf(services: Services, scope: Scope, turnId: string, event: ReplyEvent): Promise<Message> {
+async function streamEventOf(
+  services: Services,
+  scope: Scope,
+  messageId: string,
+  event: ReplyEvent,
+): Promise<StreamEvent> {
   switch (event.name) {
     case 'delta':
     case 'thought':
@@ -49,24 +54,24 @@ async function messageOf(services: Services, scope: Scope, turnId: string, event
     case 'tool_result':
       return { event: event.name, data: { index: event.index, ...event.call } };
     case 'contradicted':
-      return failureMessage(messageFailed(await interruptMessage(services, scope, turnId)));
+      return errorEvent(messageFailed(await interruptMessage(services, scope, messageId)));
     case 'ended':
-      return endMessage(event.turn);
+      return lastEvent(event.message);
   }
 }
 
 /** What a stream is made of. It closes `reader` and `open` when it ends. */
 export interface ReplyStream {
-  turnId: string;
+  messageId: string;
   reader: ReplyReader;
   open: OpenRequest;
 }
 
 /**
- * Answers with the events of a turn. When the client disconnects only its stream ends. A client that does not read is
- * disconnected at the deadline of the turn.
+ * Answers with the events of a message. When the client disconnects only its stream ends. A client that does not read is
+ * disconnected at the deadline of the message.
  */
-export function streamReply(c: ApiContext, services: Services, { turnId, reader, open }: ReplyStream): Response {
+export function streamReply(c: ApiContext, services: Services, { messageId, reader, open }: ReplyStream): Response {
   const scope = c.get('scope');
   const close = () => {
     reader.close();
@@ -80,18 +85,18 @@ export function streamReply(c: ApiContext, services: Services, { turnId, reader,
     const ping = setInterval(() => {
       if (!isWriting) stream.write(': ping\n\n').catch(() => {});
     }, pingEveryMs);
-    const cut = setTimeout(() => c.env.outgoing.destroy(), services.messagePolicy.deadlineMs + lingerMs);
+    const disconnect = setTimeout(() => c.env.outgoing.destroy(), services.messagePolicy.deadlineMs + lingerMs);
     try {
       for await (const event of reader.events(open.signal)) {
         if (await open.refusal()) break;
-        const { event: name, data } = await messageOf(services, scope, turnId, event);
+        const { event: name, data } = await streamEventOf(services, scope, messageId, event);
         isWriting = true;
         await stream.writeSSE({ event: name, data: JSON.stringify(data) });
         isWriting = false;
       }
     } finally {
       clearInterval(ping);
-      clearTimeout(cut);
+      clearTimeout(disconnect);
       close();
     }
   });

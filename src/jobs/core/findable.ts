@@ -1,10 +1,10 @@
-import { creditKey, jobWorkflowId } from './names.ts';
+import { creditKey, type JobName, jobWorkflowId } from './names.ts';
 
 /** How operators find a job. The parts of SQL name the row `r`, and show nothing that a tenant wrote. */
-export const findableJob = <Rows extends object>({ name, isFree }: { name: string; isFree?: boolean }, rows: Rows) => ({
+export const findableJob = <Rows extends object>(job: JobName & { isFree?: boolean }, rows: Rows) => ({
   state: 'r.status',
   reason: `(r.error->>'code') || ': ' || (r.error->>'message')`,
-  workflowId: (id: string) => jobWorkflowId(name, id),
-  ...(!isFree && { creditKey: (id: string) => creditKey(name, id) }),
+  workflowId: (id: string) => jobWorkflowId(job, id),
+  ...(!job.isFree && { creditKey: (id: string) => creditKey(job, id) }),
   ...rows,
 });

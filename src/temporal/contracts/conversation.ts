@@ -3,10 +3,12 @@ import type { JobArgs, JobContract, JobEnd } from './jobs.ts';
 import { queues } from './queues.ts';
 import type { RetryProfile } from './retry-profile.ts';
 
+/** Version 0.2.0 stored a message as a turn: its rows and workflows keep those names, so new ones have them too. */
 export const messageContract = {
-  name: 'turn',
+  name: 'message',
+  storedName: 'turn',
   noun: 'message',
-  idName: 'turnId',
+  idName: 'messageId',
   workflow: 'takeTurn',
   queue: queues.generation,
   failureType: failureTypes.messageFailed,
@@ -17,16 +19,16 @@ export interface ConversationWorkflows {
 }
 
 export interface MessagePolicy {
-  /** Of one question to a model, which ends with the turn in any case. */
+  /** Maximum time of one call of a model, which ends with the message in any case. */
   modelTimeoutMs: number;
-  /** Of one call of a tool, with the time for which it waits for its turn. */
+  /** Maximum time of one call of a tool, including its wait for other calls of the same server. */
   toolTimeoutMs: number;
   heartbeatTimeoutMs: number;
-  /** How often a question is asked in all, while its failure may pass. */
+  /** Attempts to call the model while its failure may pass. */
   retry: RetryProfile;
   /** A provider that asks for a longer wait is not asked again. */
   maximumRetryAfterMs: number;
-  /** How long a turn may take from its creation. */
+  /** How long a message may take from its creation. */
   deadlineMs: number;
 }
 

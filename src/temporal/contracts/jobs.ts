@@ -1,10 +1,9 @@
+import type { JobName } from '../../jobs/core/names.ts';
 import type { Queue } from './queues.ts';
 import type { WorkContext } from './work-context.ts';
 
 /** What a job, its workflow and its activities agree on. */
-export interface JobContract {
-  /** Begins the names of its statements, fail points, outbox kinds, reservations and workflows: `voice`. */
-  name: string;
+export interface JobContract extends JobName {
   /** One of them, in logs and failures: `voice call`. */
   noun: string;
   /** Name of its id there: `callId`. */

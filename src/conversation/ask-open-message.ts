@@ -36,13 +36,13 @@ export interface AskCall {
   round: number;
   /** Whether the caller receives the text while it is written. */
   streams: boolean;
-  /** From 1: how often the question was asked before, and once more. */
+  /** From 1. */
   attempt: number;
   signal: AbortSignal;
 }
 
 const recordRound = statement<{ notified: unknown }>(
-  'turn.record_round',
+  'message.record_round',
   `with recorded as (
      insert into conversation_entry (message_id, round, position, organization_id, environment, attempts, content)
      select id, $4::smallint, 0, $1::uuid, $2::text, 1, $5::text from conversation_message
@@ -54,13 +54,13 @@ const recordRound = statement<{ notified: unknown }>(
 );
 
 const saveStreamedText = statement(
-  'turn.keep_told',
+  'message.save_streamed_text',
   `update conversation_message set streamed_text = $4::text
     where organization_id = $1 and environment = $2 and id = $3 and status in (${messageStates.sql('processing')})`,
 );
 
 const timedOut: MessageError = { code: 'timeout', message: 'The model did not answer in time.' };
-const nothingSaid: MessageError = { code: 'provider_error', message: 'The model answered nothing.' };
+const emptyReply: MessageError = { code: 'provider_error', message: 'The model answered nothing.' };
 
 const tokensOf = ({ inputTokens, outputTokens }: ChatAnswer) => inputTokens + outputTokens;
 
@@ -74,8 +74,8 @@ const transcriptOf = (
   ...messagesOfRounds(rounds, tools),
 ];
 
-/** One call of the model of a turn, with what is needed to record its answer. */
-class Question {
+/** One call of the model of a message, with what is needed to record its answer. */
+class ModelCall {
   readonly #services: AskServices;
   readonly #scope: Scope;
   readonly #ref: JobRef;
@@ -111,16 +111,15 @@ class Question {
         tenantKey: this.#scope.tenantKey,
         attempt,
         signal,
-        ...(streams && { onDelta: (text: string) => this.#tell(attempt, text) }),
+        ...(streams && { onDelta: (text: string) => this.#stream(attempt, text) }),
       },
     );
-    failPoint('turn.asked');
+    failPoint('message.asked');
     if (answer.calls.length > 0 && !isLast) return this.#record(round, answer, tools);
-    const isCut = answer.truncated === true;
-    return this.#reply(answer.text, tokensOf(answer), isCut, nothingSaid);
+    return this.#reply(answer.text, tokensOf(answer), answer.truncated === true, emptyReply);
   }
 
-  /** Ends a turn whose time is over: with what was written so far, or as timed out. */
+  /** Ends a message whose time is over: with what was written so far, or as timed out. */
   async runOutOfTime(): Promise<MessageProgress> {
     const text = this.#written || (this.#rounds.at(-1)?.text ?? '');
     return text.trim() === '' ? this.fail(timedOut) : this.#reply(text, 0, true, timedOut);
@@ -128,13 +127,13 @@ class Question {
 
   /** Stores the part of an interrupted reply that a reader may have received, for the next attempt to continue from. */
   async saveStreamedText(): Promise<void> {
-    const { id: turnId, waiter } = this.#ref;
-    if (waiter === null || this.#written.length <= this.#open.told.length) return;
+    const { id: messageId, waiter } = this.#ref;
+    if (waiter === null || this.#written.length <= this.#open.streamedText.length) return;
     const { sealer } = this.#services;
     await this.#scope.rows(
       saveStreamedText,
-      turnId,
-      sealedMessage(sealer, this.#scope).seal(turnId, 'told', this.#written),
+      messageId,
+      sealedMessage(sealer, this.#scope).sealStreamedText(messageId, this.#written),
     );
   }
 
@@ -152,44 +151,49 @@ class Question {
     return offerTools(this.#services, this.#scope, this.#ref, this.#open, signal);
   }
 
-  #tell(attempt: number, text: string): void {
-    const { id: turnId, waiter } = this.#ref;
+  #stream(attempt: number, text: string): void {
+    const { id: messageId, waiter } = this.#ref;
     const at = this.#written.length;
     this.#written += text;
     if (waiter === null) return;
-    this.#services.messageEvents.notifyDelta(turnId, waiter, this.#scope.tenant, { attempt, at, text });
+    this.#services.messageEvents.notifyDelta(messageId, waiter, this.#scope.tenant, { attempt, at, text });
   }
 
   async #record(round: number, answer: ChatAnswer, tools: DeclaredTool[]): Promise<MessageProgress> {
-    const { id: turnId, waiter } = this.#ref;
+    const { id: messageId, waiter } = this.#ref;
     const recorded = roundAnswer(answer);
-    const place = { turnId, round, position: 0 };
-    const contents = sealedMessage(this.#services.sealer, this.#scope);
-    const sealed = contents.sealEntry(place, recorded);
+    const place = { messageId, round, position: 0 };
+    const columns = sealedMessage(this.#services.sealer, this.#scope);
+    const sealed = columns.sealEntry(place, recorded);
     const channel = this.#services.messageEvents.remoteChannel(waiter);
-    if (!(await this.#scope.one(recordRound, turnId, round, sealed, tokensOf(answer), channel))) {
-      // The turn has ended, or another attempt that counted as dead was faster: its answer counts.
-      const earlier = await readAnswer(this.#scope, contents, place);
+    if (!(await this.#scope.one(recordRound, messageId, round, sealed, tokensOf(answer), channel))) {
+      // The message has ended, or another attempt that counted as dead was faster: its answer counts.
+      const earlier = await readAnswer(this.#scope, columns, place);
       return earlier ? { kind: 'calls', calls: toExecute(earlier, tools) } : { kind: 'ended' };
     }
-    failPoint('turn.round_recorded');
-    this.#services.messageEvents.notifyChange(turnId);
+    failPoint('message.round_recorded');
+    this.#services.messageEvents.notifyChange(messageId);
     return { kind: 'calls', calls: toExecute(recorded, tools) };
   }
 
-  /** Only a turn in which tools were called may end without a text. */
-  async #reply(content: string, tokens: number, isCut: boolean, otherwise: MessageError): Promise<MessageProgress> {
+  /** Only a message in which tools were called may end without a text. */
+  async #reply(
+    content: string,
+    tokens: number,
+    isTruncated: boolean,
+    otherwise: MessageError,
+  ): Promise<MessageProgress> {
     // What was sent to the reader cannot be taken back.
-    if (!content.startsWith(this.#open.told)) return this.fail(contradicted);
+    if (!content.startsWith(this.#open.streamedText)) return this.fail(contradicted);
     const toolCalls = executedIn(this.#rounds);
     if (content.trim() === '' && toolCalls.length === 0) return this.fail(otherwise);
-    const reply: MessageReply = { content, toolCalls, ...(isCut && { truncated: true }) };
+    const reply: MessageReply = { content, toolCalls, ...(isTruncated && { truncated: true }) };
     await completeMessage(this.#services, this.#scope, this.#ref, { reply, tokens });
     return { kind: 'ended' };
   }
 }
 
-/** Aborted when the time of a turn is over. */
+/** Aborted when the time of a message is over. */
 export const messageDeadline = ({ deadlineMs }: MessagePolicy, { ageMs }: OpenMessage): AbortSignal =>
   AbortSignal.timeout(Math.max(0, Math.ceil(deadlineMs - ageMs)));
 
@@ -199,7 +203,7 @@ const mayRepeat = (failure: ProviderFailure, attempt: number, { retry, maximumRe
 
 /**
  * A failure with the time until the next attempt, which doubles with each. A provider that asks for longer has it. The
- * first attempt may be that of the process that created the turn, so the intervals of Temporal would begin anew.
+ * first attempt may be that of the process that created the message, so the intervals of Temporal would begin anew.
  */
 function withBackoff(failure: ProviderFailure, attempt: number, { retry }: MessagePolicy): ProviderFailure {
   const { kind, message, status, requestId } = failure;
@@ -213,7 +217,7 @@ function withBackoff(failure: ProviderFailure, attempt: number, { retry }: Messa
 }
 
 /**
- * Asks the model of a turn that is open, and records its answer: a round of calls, or the reply with its charge.
+ * Calls the model of an open message once, and records its answer: a round of calls of tools, or the reply with its charge.
  * @param rounds that are recorded
  * @throws ProviderFailure while another attempt may succeed; errors of the database; the reason of `signal`
  */
@@ -225,22 +229,22 @@ export async function askOpenMessage(
   call: AskCall,
 ): Promise<MessageProgress> {
   const { messageEvents, messagePolicy } = services;
-  const question = new Question(services, scope, ref, open, rounds);
+  const modelCall = new ModelCall(services, scope, ref, open, rounds);
   const limit = messageDeadline(messagePolicy, open);
   try {
     limit.throwIfAborted();
-    return await question.ask({ ...call, signal: AbortSignal.any([call.signal, limit]) });
+    return await modelCall.ask({ ...call, signal: AbortSignal.any([call.signal, limit]) });
   } catch (error) {
     call.signal.throwIfAborted();
-    if (limit.aborted) return await question.runOutOfTime();
+    if (limit.aborted) return await modelCall.runOutOfTime();
     if (error instanceof ToolsUnavailable)
-      return await question.fail({ code: 'tools_unavailable', message: error.message });
+      return await modelCall.fail({ code: 'tools_unavailable', message: error.message });
     if (!(error instanceof ProviderFailure)) throw error;
     if (mayRepeat(error, call.attempt, messagePolicy)) {
-      await question.saveStreamedText();
+      await modelCall.saveStreamedText();
       throw withBackoff(error, call.attempt, messagePolicy);
     }
-    return await question.fail({ code: 'provider_error', message: error.message });
+    return await modelCall.fail({ code: 'provider_error', message: error.message });
   } finally {
     messageEvents.forget(ref.id);
   }

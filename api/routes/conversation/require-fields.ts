@@ -14,7 +14,7 @@ const required = {
 } as const;
 
 /** Refuses a body without these fields with the published sentences, before its schema finds other words for it. */
-export const requireSaid = (...fields: (keyof typeof required)[]) =>
+export const requireFields = (...fields: (keyof typeof required)[]) =>
   createMiddleware<ApiEnv>(async (c, next) => {
     const body = c.get('body');
     if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
