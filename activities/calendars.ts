@@ -17,7 +17,7 @@ const heartbeatMs = 2_000;
 
 export interface CalendarActivityServices extends PullServices, CalendarScheduleServices {
   database: Database;
-  /** Of the waits that providers ask for; below 1 in tests alone. */
+  /** Factor for the waits that providers ask for; below 1 only in tests. */
   calendarTimeScale: number;
 }
 

@@ -21,7 +21,7 @@ export const e1: Envelope = (error, { requestId, code, facts }) => ({
   error: { code, message: error.message, ...(facts && { details: facts }), requestId },
 });
 
-/** Of a body that does not fit its schema, a sentence tells so many errors. */
+/** Maximum number of schema errors that one message lists. */
 const maxErrorsShown = 5;
 
 /**

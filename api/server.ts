@@ -46,8 +46,8 @@ export interface ApiServer {
 }
 
 /**
- * Of a body that nobody reads at the moment. Node's own 64 KiB are 65,000 pieces where each has one byte, and are read ahead
- * for every request.
+ * Maximum number of bytes that are read ahead of a body's reader. Node reads ahead 64 KiB of every request, which are 65,000
+ * pieces when each has one byte.
  */
 const readAheadBytes = 16 * 1024;
 

@@ -2,7 +2,7 @@ import { unavailable } from '../src/platform/errors.ts';
 import type { ApiContext } from './context.ts';
 import { readBytes } from './middleware/json-body.ts';
 
-/** Of all callers together whose body is what proves who they are. */
+/** Maximum over all callers that are authenticated only by their body. */
 const maxBytesTogether = 16 * 1024 * 1024;
 
 let reading = 0;

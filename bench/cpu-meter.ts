@@ -7,7 +7,7 @@ const tickMs = 10;
 interface ProcessTimes {
   parent: number;
   ownMs: number;
-  /** Of children that ended and were waited for. */
+  /** CPU time of child processes that have ended and were waited for. */
   reapedMs: number;
 }
 
@@ -18,7 +18,7 @@ const calmSampleMs = 300;
 export interface CpuReading {
   at: number;
   byName: Map<string, number>;
-  /** Of everything on the machine. */
+  /** CPU time of everything on the machine. */
   machineMs: number;
 }
 

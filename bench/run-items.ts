@@ -15,7 +15,7 @@ export interface SharedStand {
 export interface RunOptions {
   chosen: readonly Item[];
   choice: Choice;
-  /** Of the whole bench. Each item gets one of its own, which runs at its end and with this one. */
+  /** The cleanup of the whole bench. Each item has its own, which runs when the item ends or with this one. */
   cleanup: Cleanup;
   openStand(): Promise<SharedStand>;
   /** Makes the shared servers as they were: nothing is left to do of the item before, and tables have statistics. */

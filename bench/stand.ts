@@ -37,7 +37,7 @@ export interface Stand {
   /** Where the live key's Runway is expected. */
   runwayPort: number;
   meter: CpuMeter;
-  /** Of the product's first process. */
+  /** The process id of the product's first process. */
   productPid: number;
   /** A path in the stand's own folder. */
   file(name: string): string;

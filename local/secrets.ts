@@ -3,9 +3,9 @@ import { readJson, writePrivateJson } from './private-file.ts';
 
 /** Named like the environment variables. */
 export interface Secrets {
-  /** Of the login that owns the database, for migrations. */
+  /** The password of the login that owns the database, for migrations. */
   POSTGRES_PASSWORD: string;
-  /** Of the login that the product connects with. */
+  /** The password of the login that the product connects with. */
   APP_DATABASE_PASSWORD: string;
   /** Key for secrets at rest, `id:base64`. */
   SEALING_KEYS: string;

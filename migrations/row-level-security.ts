@@ -1,4 +1,4 @@
-/** Of policies: the rows of the organization that the connection's settings name. */
+/** The condition of policies: rows of the organization that the connection's settings name. */
 export const ownOrganization = "organization_id = nullif(current_setting('atelier.organization_id', true), '')::uuid";
 
 /** The same, of its environment alone. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import packageJson from '../package.json' with { type: 'json' };
 import { expressionsOf, nonlinear } from '../test/architecture/expressions.ts';
 import { spreadLiterals } from '../test/architecture/literals.ts';
-import { refusedNames } from '../test/architecture/refused-words.ts';
+import { commentsThatBeginWithOf, refusedNames } from '../test/architecture/refused-words.ts';
 import { findCycle, reachable, readSources, type SourceFile } from '../test/architecture/source-graph.ts';
 
 const files = readSources();
@@ -204,6 +204,17 @@ describe('the house', () => {
       'src/bad.ts:1: toldTimes',
       'src/bad.ts:2: mostBytes',
       'src/bad.ts:2: overdueAtOnce',
+    ]);
+  });
+
+  test('comments are sentences with a subject, and do not begin with "Of"', () => {
+    expect(commentsThatBeginWithOf(files)).toEqual([]);
+    const of = 'Of';
+    const text = `/** ${of} the run. */\nconst a = 1; // ${of} it.\n/**\n * ${of} both.\n */\n// Offers.\n`;
+    expect(commentsThatBeginWithOf([{ path: 'src/bad.ts', text }])).toEqual([
+      'src/bad.ts:1',
+      'src/bad.ts:2',
+      'src/bad.ts:4',
     ]);
   });
 

@@ -7,7 +7,7 @@ export interface LoopbackServer {
   port: number;
   /** Connections so far. */
   connections: number;
-  /** Of those, the ones that are open. */
+  /** How many of those are open. */
   open: number;
   close(): Promise<void>;
 }

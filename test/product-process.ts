@@ -39,7 +39,7 @@ export interface ProcessOptions {
   /** Keeps the runs of one test file from the workers of another. */
   taskQueuePrefix: string;
   env?: Record<string, string>;
-  /** Of another copy of the sources; this one's own unless given. */
+  /** The entry point of another copy of the sources; by default that of this one. */
   entryPoint?: string;
 }
 

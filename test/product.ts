@@ -22,7 +22,7 @@ export interface Tenant {
 export interface Product {
   database: Database;
   databaseUrl: string;
-  /** Of the superuser, for what the product may not do. */
+  /** The URL of the superuser, for what the product may not do. */
   ownerUrl: string;
   taskQueuePrefix: string;
   /** The role `runs` includes `housekeeping`. */
@@ -39,9 +39,9 @@ export interface ProductOptions {
   testDatabase?: TestDatabase;
   /** One of its own unless given. */
   taskQueuePrefix?: string;
-  /** Of every process, beneath what `start` is given. */
+  /** Variables of every process; those that `start` is given come on top. */
   env?: Record<string, string>;
-  /** Of every process for which `start` is given none. */
+  /** The entry point of every process for which `start` is given none. */
   entryPoint?: string;
 }
 

@@ -7,7 +7,7 @@ import { readLocalSettings } from '../src/platform/env.ts';
 export interface Servers {
   /** Holds every file of the run; removed when the run ends, with whatever process still belongs to it. */
   folder: string;
-  /** Of the database `postgres`, where others are made. */
+  /** The URL of the database `postgres`, from which others are created. */
   adminUrl: string;
   /** A migrated database that is cloned for each test file. */
   template: string;
@@ -24,8 +24,8 @@ export const folderVariable = 'ATELIER_TEST_RUN';
 export const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url));
 
 /**
- * Of every Temporal server that tests start. What it wrote survives its own death, though not a power cut, and its
- * collector of garbage, which is a fifth of its work, may take more memory.
+ * Options of every Temporal server that tests start. Its data survives its own death, though not a power cut. Its garbage
+ * collector, which is a fifth of its work, may take more memory.
  */
 export const temporalOfTests = { durable: false, env: { GOGC: '400' } };
 
@@ -34,7 +34,7 @@ export const postgresOfTests = { fsync: 'off', full_page_writes: 'off' };
 
 export const serversFile = (folder: string) => join(folder, 'servers.json');
 
-/** Of the product's processes. */
+/** The folder for temporary files of the product's processes. */
 export const temporaryFolder = (folder: string) => join(folder, 'tmp');
 
 /** Which file each import stands for, written once by the process that owns the servers. */

@@ -12,7 +12,7 @@ const lingerMs = 1_000;
 /** An answer that knows what its client has not taken of it. */
 type CountedAnswer = Pick<ServerResponse, 'socket' | 'once'> & { readonly waitingBytes: number };
 
-/** Of callers without a key. */
+/** The owner of connections whose callers have no key. */
 const withoutKey = '';
 
 /**

@@ -17,7 +17,7 @@ interface Owner {
 }
 
 export interface WaitingBytesPolicy {
-  /** Of all connections of an organization, and of all callers without a key. */
+  /** Maximum over all connections of an organization, and over all callers without a key. */
   maxBytesPerOwner: number;
   /** How long a client may take nothing. */
   maxStallMs: number;

@@ -12,7 +12,7 @@ export const exampleId = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 
 /** How the reference describes a failure. */
 export interface Failure {
-  /** Of its component, after the prefix of the surface. */
+  /** The name of its component, after the prefix of the surface. */
   name: string;
   description: string;
   example: AppError;
@@ -124,7 +124,7 @@ function exampleIn(dialect: Dialect, failure: AppError) {
 
 /** How failures are answered at some paths. */
 interface SurfaceShape {
-  /** Of the names of its components. */
+  /** Begins the names of its components. */
   prefix: string;
   /** Whether its operations need a key. */
   isKeyed: boolean;

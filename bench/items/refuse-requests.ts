@@ -69,7 +69,7 @@ async function prepareRefusals(stand: Stand): Promise<Refusal[]> {
   ];
 }
 
-/** Of an organization that may send one request a day. */
+/** Creates a key of an organization that may send one request a day. */
 async function keyAtItsLimit({ databaseUrl }: Stand): Promise<string> {
   const database = await openProductDatabase(databaseUrl, 2);
   try {

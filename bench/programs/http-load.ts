@@ -19,7 +19,7 @@ const autocannon = createRequire(import.meta.url)('autocannon') as (options: Opt
 /** As many as it takes for none of them to be told to wait. */
 const addresses = 65_536;
 let sent = 0;
-/** Of a network that is kept for benchmarks. */
+/** The next address of a network that is reserved for benchmarks. */
 const nextAddress = () => {
   const address = sent++ % addresses;
   return `198.18.${address >> 8}.${address & 255}`;

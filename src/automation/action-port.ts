@@ -18,7 +18,7 @@ export type StepActionOutcome =
   | {
       code: ActionErrorCode;
       message: string;
-      /** Of `rate_limited`, after which nothing was done: when it may be tried again. */
+      /** After `rate_limited`, when nothing was done: the time until it may be tried again. */
       retryAfterMs?: number | undefined;
     };
 

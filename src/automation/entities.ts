@@ -90,12 +90,12 @@ export const Run = defineEntity({
     status: p.string().length(10).$type<RunStatus>(),
     input: p.json<unknown>().columnType('json').nullable(),
     variables: p.json<Record<string, unknown>>().columnType('json'),
-    /** Of the JSON; null where there is none. */
+    /** Bytes of the JSON; null where there is none. */
     inputBytes: p.integer().nullable(),
     variablesBytes: p.integer().nullable(),
     /** Without the outputs that are stored separately. */
     output: p.json<{ result: unknown; steps: Record<string, unknown> }>().columnType('json').nullable(),
-    /** Of the outputs in `output`; null until the run completes. */
+    /** Bytes of the outputs in `output`; null until the run completes. */
     outputBytes: p.integer().nullable(),
     /** Bytes of the outputs that are stored only in their steps' rows, by step id. */
     outputsApart: p.json<Record<string, number>>().nullable(),
@@ -149,7 +149,7 @@ export const Run = defineEntity({
     /** Its slot of the group; `lent` while it waits for a child, `returning` when it asks for it again. */
     slot: p.string().length(9).$type<'held' | 'lent' | 'returning'>().nullable(),
     isTest: p.boolean().default(false),
-    /** Of `error`. */
+    /** The code in `error`. */
     errorCode: p.string().length(40).nullable(),
     maxDurationSeconds: p.integer().nullable(),
     /** How long it executed before it last waited. Kept only where that is limited. */
@@ -207,7 +207,7 @@ export const RunTag = defineEntity({
     runId: p.uuid().primary(),
     tag: p.string().length(64).primary(),
     ...tenant,
-    /** Of the run. */
+    /** When the run was created. */
     createdAt: p.datetime(),
   },
   indexes: [{ name: 'run_tag_list_index', properties: ['organizationId', 'environment', 'tag', 'createdAt', 'runId'] }],
@@ -255,7 +255,7 @@ export const RunStep = defineEntity({
     path: p.text().nullable(),
     name: p.string().length(200).nullable(),
     status: p.string().length(10).$type<StepStatus>(),
-    /** Of the branches or items of a container. */
+    /** Counts of a container's branches or items. */
     counts: p.json<StepCounts>().columnType('json').nullable(),
     /** The run whose id is in the keys of the step's calls, where it is an earlier one that this run retries. */
     keyRunId: p.uuid().nullable(),
@@ -264,7 +264,7 @@ export const RunStep = defineEntity({
     /** Answers of its model that asked for tools. */
     rounds: p.smallint().default(0),
     output: p.json<unknown>().columnType('json').nullable(),
-    /** Of the output as JSON. */
+    /** Bytes of the output as JSON. */
     outputBytes: p.integer().nullable(),
     /** The name of the file that has the output instead, where it is large. */
     outputFile: p.string().length(48).nullable(),
@@ -275,7 +275,7 @@ export const RunStep = defineEntity({
     warningsTotal: p.integer().nullable(),
     provider: p.string().length(20).nullable(),
     model: p.string().length(200).nullable(),
-    /** Of its last attempt, in order; null unless a fallback was asked. */
+    /** The models of its last attempt, in order; null unless a fallback was called. */
     models: p.json<AskedModel[]>().columnType('json').nullable(),
     tokensUsed: p.integer().nullable(),
     startedAt: p.datetime(),
@@ -410,7 +410,7 @@ export const RunWait = defineEntity({
   properties: {
     id: p.uuid().primary(),
     runId: p.uuid(),
-    /** Of the step, as in `RunStep`. */
+    /** The path of the step, as in `RunStep`. */
     path: p.text(),
     ...tenant,
     type: p.string().length(10).$type<WaitType>(),

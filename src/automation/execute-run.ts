@@ -17,7 +17,7 @@ import type { StepEnd } from './step-end.ts';
 const maxWalkMs = 3_000;
 
 export interface CallRef extends RunRef {
-  /** Of the step that calls out. */
+  /** The position of the step that calls out. */
   position: number;
 }
 

@@ -37,7 +37,7 @@ export class OutputSpace {
   readonly #scope: Scope;
   readonly #runId: string;
   readonly #stored: Stored;
-  /** Of all outputs that the run has. */
+  /** Bytes of all outputs that the run has. */
   #bytes: number;
   /** The same when it was loaded. */
   readonly #loadedBytes: number;

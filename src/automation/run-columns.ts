@@ -41,7 +41,7 @@ export interface RunSummary extends ValuesApart {
 
 export type RunRow = Omit<RunSummary, 'progress'> & { finishedSteps: number; totalSteps: number };
 
-/** Of runs that can be read: those of deleted workflows are gone. */
+/** Selects the runs that can be read: those of deleted workflows cannot. */
 export const live = `from run r join automation a on a.id = r.automation_id and a.deleted_at is null
   where r.organization_id = $1 and r.environment = $2`;
 

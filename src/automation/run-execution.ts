@@ -31,7 +31,7 @@ export interface RunServices {
   providers: ProviderRegistry;
   /** Evaluates expressions and checks answers. */
   boundedWork: BoundedWork;
-  /** Of steps of type `action`. */
+  /** Executes steps of type `action`. */
   stepActions: StepActions;
   /** For large outputs. */
   files: Files;

@@ -50,7 +50,7 @@ export interface StepResult {
 }
 
 export type RunDetail = RunSummary & {
-  /** Of every step that was reached; once the run has ended, of all its steps. */
+  /** Every step that was reached; once the run has ended, all its steps. */
   stepResults: StepResult[];
 };
 

@@ -46,7 +46,7 @@ async function checkStep(work: BoundedWork, tenantKey: TenantKey, step: Step): P
 
 export interface ContentFindings {
   problems: StepProblem[];
-  /** Of each expression without a problem. */
+  /** The references of each expression without a problem. */
   references: ExpressionReferences[];
 }
 

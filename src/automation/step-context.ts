@@ -4,7 +4,7 @@ import type { TemplateValues } from './core/template.ts';
 /** What the execution of one step needs of its run. */
 export interface StepContext {
   readonly runId: string;
-  /** Of the step's row. */
+  /** The position in the step's row. */
   readonly position: number;
   /** The model of steps that name none. */
   readonly byDefault: ModelChoice;

@@ -14,7 +14,7 @@ const keptBytes = 8 * 1024 * 1024;
 
 /** An output as its row has it. */
 export interface FoundOutput extends KeptOutput {
-  /** Of its step. */
+  /** The key of its step. */
   key: string;
   bytes: number;
 }
@@ -23,7 +23,7 @@ export interface FoundOutput extends KeptOutput {
 export class StepOutputs {
   readonly #files: Files;
   readonly #find: (keys: readonly string[]) => Promise<FoundOutput[]>;
-  /** Of each finished step. */
+  /** Bytes of the output of each finished step. */
   readonly #bytes: Map<string, number>;
   /** By the time of their last use. */
   readonly #atHand = new Map<string, unknown>();

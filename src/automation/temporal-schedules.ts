@@ -65,7 +65,7 @@ export async function findTemporalSchedule(
   }
 }
 
-/** Of everything in the namespace. */
+/** Time limit for listing everything in the namespace. */
 const listMs = 30_000;
 
 /** The ids of all workflows that have a Temporal Schedule, as Temporal lists them: the list may be some seconds old. */

@@ -33,11 +33,11 @@ export interface ToolUse {
   /** Undefined while nobody has asked the servers. */
   offered: OfferedTools | undefined;
   rounds: (Round & AskedRound)[];
-  /** Of the arguments and results that the whole run keeps. */
+  /** Bytes of the arguments and results that the whole run keeps. */
   keptBytes: number;
 }
 
-/** Of JSON: the arguments of a call as the result of the step shows them. Larger ones are not kept. */
+/** Maximum length, as JSON, of a call's arguments in the result of the step. Larger ones are not kept. */
 const keptArguments = 32 * 1024;
 
 const findRounds = statement<{ round: number; content: string }>(
@@ -82,7 +82,7 @@ const running = `from run_step s join run r on r.id = s.run_id
 /** What is known of the tools of a step before its servers were asked. */
 export interface NamedTools {
   servers: string[] | null;
-  /** Of the step itself. */
+  /** The maximum attempts of the step itself. */
   maxAttempts: number | null;
 }
 

@@ -41,7 +41,7 @@ const view = ({ id, subscriptionId, organizationId, eventId, isActive, ...row }:
   createdAt: row.createdAt,
   nextAttemptAt: row.nextAttemptAt,
   endedAt: row.finishedAt,
-  // Of a dead letter; the newest thousand of a webhook have one.
+  // The newest thousand dead letters of a webhook have a workflow.
   temporalWorkflowId: deliveryWorkflowId(id),
 });
 

@@ -5,7 +5,7 @@ import { type TemporalEndpoint, temporalEndpoint } from '../temporal/endpoint.ts
 /** The servers that a command uses. */
 export interface Servers {
   databaseUrl: string;
-  /** Of the login that owns the tables. */
+  /** The database URL of the login that owns the tables. */
   migrationUrl: string;
   temporal?: { endpoint: TemporalEndpoint; namespace: string };
 }

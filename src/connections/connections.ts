@@ -36,7 +36,7 @@ export interface NewQuestion {
 /** A pending consent. */
 export interface Open {
   state: string;
-  /** Of PKCE. */
+  /** The code verifier of PKCE. */
   verifier: string;
   /** Our callback. */
   redirectUri: string;
@@ -49,7 +49,7 @@ export type Exchanged = { tokens: Tokens } | { error: 'access_denied' | 'exchang
 
 /** The outcome of a callback. */
 export interface Answered {
-  /** Of the tenant that asked. */
+  /** The scope of the tenant that asked for the consent. */
   scope: Scope;
   provider: string;
   subject: Record<string, unknown>;
@@ -196,7 +196,7 @@ export class Connections {
     return callback.href;
   }
 
-  /** Of the answers to questions for a purpose. */
+  /** The URL at which providers answer consents for a purpose. */
   callbackUrl(purpose: string): string {
     return this.#parts.authorities.callbackUrl(purpose);
   }

@@ -39,7 +39,7 @@ export interface OAuthProvider {
 export interface Purpose {
   /** `calendar` */
   name: string;
-  /** Of the callback, below PUBLIC_URL. All providers of a purpose answer there. */
+  /** The path of the callback below PUBLIC_URL. All providers of a purpose answer there. */
   callbackPath: string;
   /** All that there are, by id; undefined where the environment does not have the client's credentials. */
   providers: Readonly<Record<string, OAuthProvider | undefined>>;

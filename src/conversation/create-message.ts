@@ -26,7 +26,7 @@ export interface NewMessage {
   /** A new id, chosen by the caller so that a reader can follow the message before it is created. */
   id: string;
   kind: MessageKind;
-  /** Of the caller's organization. */
+  /** The plan of the caller's organization. */
   plan: PlanName;
   /** As the caller named it. */
   model: string;

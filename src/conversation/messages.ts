@@ -13,7 +13,7 @@ export interface StoredMessage {
   hasTools: boolean;
   /** Whether the tools are known that its model is offered. */
   hasBegun: boolean;
-  /** Of a completed one. */
+  /** The reply; undefined unless it completed. */
   reply: MessageReply | undefined;
   error: MessageError | null;
   /** What was charged. */

@@ -30,7 +30,7 @@ export class SentText {
   /** The latest attempt, and how much of its text came without a gap. */
   #attempt = 0;
   #seen = 0;
-  /** Of that; the same as `#digest` once the attempt has caught up with what was sent. */
+  /** The digest of that text; the same as `#digest` once the attempt has caught up with what was sent. */
   #seenDigest = this.#digest;
   #isContradicted = false;
 

@@ -25,12 +25,12 @@ export const IntegrationAction = defineEntity({
     /** Sealed JSON. */
     answer: p.text().nullable(),
     failure: p.json<ActionFailure>().nullable(),
-    /** Of its Idempotency-Key, which a failure releases. */
+    /** The claim of its Idempotency-Key, which a failure releases. */
     claim: p.json<Pick<IdempotencyClaim, 'method' | 'path' | 'key'>>().nullable(),
     dueAt: p.datetime(),
     /** Whether it was requested with a delay. */
     delayed: p.boolean(),
-    /** Of those that wait for a worker. */
+    /** Its priority among those that wait for a worker. */
     priority: p.string().length(6).$type<ActionPriority>().default('normal'),
     /** At the provider. */
     attempts: p.smallint(),

@@ -99,11 +99,11 @@ describe.each(liveIntegrations.map((one) => [one.integration.id, one] as const))
     const action = integration.actions[name]!;
     const perform = (given: unknown, how?: How) =>
       outcome(action.perform(action.payload.parse(given), callOf(how)).then((said) => action.answer.parse(said)));
-    /** Of the request that matters. */
+    /** How many requests did their work, without those before the one under test. */
     const worked = () => fake.journal.filter((request) => request.worked).length - before;
     /** Lets the requests before pass. */
     const next = (...faults: AppBehaviour[]) => fake.next(...Array(before).fill({ after: 0 }), ...faults);
-    /** Of a request that did its work, or may have. */
+    /** The failure of a request that did its work, or may have. */
     const lost = { kind: 'lost' };
 
     test('does it, and answers in its form', async () => {

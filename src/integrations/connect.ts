@@ -67,7 +67,7 @@ function checkScopes({ scopes: { all } }: Integration, scopes: readonly string[]
   if (errors.length > 0) throw invalid(errors);
 }
 
-/** Of requests that are made before there is a connection. */
+/** Options of requests that are made before there is a connection. */
 const options = () => ({ idempotencyKey: newId(), signal: AbortSignal.timeout(accountMs), timeoutMs: accountMs });
 
 /**

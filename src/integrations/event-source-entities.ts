@@ -10,7 +10,7 @@ export const IntegrationPoll = defineEntity({
     connectionId: p.uuid().primary(),
     organizationId: p.uuid(),
     environment: p.string().length(4),
-    /** Of the integration's `poll`. */
+    /** The cursor of the integration's `poll`. */
     cursor: p.text(),
     polledAt: p.datetime(),
   },

@@ -12,11 +12,11 @@ export type FailureKind =
   | 'lost';
 
 interface Facts {
-  /** Of the provider's own, such as `channel_not_found`: letters, digits and `_.-`, at most 100. */
+  /** The provider's own code, such as `channel_not_found`: letters, digits and `_.-`, at most 100. */
   providerCode?: string | undefined;
   /** How long the provider asks to wait. */
   retryAfterSeconds?: number | undefined;
-  /** Of `invalid_payload`: paths within the payload. */
+  /** For `invalid_payload`: paths within the payload. */
   errors?: readonly FieldError[];
   cause?: unknown;
 }

@@ -10,7 +10,7 @@ export interface Connected {
   integrationId: string;
   account: Account;
   status: IntegrationStatus;
-  /** Of its tokens; null where the client's API key stands in for them. */
+  /** The connection that has its tokens; null where the client's API key replaces them. */
   connectionId: string | null;
   connectedAt: Date;
   /** Sealed; null for live keys, and where the provider sends no events. */

@@ -10,7 +10,7 @@ export const InboundEvent = defineEntity({
   tableName: 'integration_inbound_event',
   filters: { tenant: tenantFilter },
   properties: {
-    /** Of the integration's connection. */
+    /** The integration's connection. */
     connectionId: p.uuid().primary(),
     /** The beginning of the SHA-256 of the connection and the provider's key of the event. */
     digest: p.uuid().primary(),

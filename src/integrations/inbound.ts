@@ -18,9 +18,9 @@ export interface Notice {
   accountId: string;
   /** The same for an event that is sent twice. At most 300 characters. */
   key: string;
-  /** Of the integration; undefined for one that nobody can subscribe to, and for our own bot's messages. */
+  /** The integration's trigger; undefined for one without subscriptions, and for our own bot's messages. */
   trigger?: string;
-  /** Of the trigger. Undefined where `fetch` has to find it out. */
+  /** The data of the trigger. Undefined where `fetch` has to get it. */
   data?: unknown;
   /** The proof of the sender, where it is in the event and not in a header. */
   clientState?: string;

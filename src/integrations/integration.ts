@@ -40,7 +40,7 @@ export const defineAction = <Payload extends z.ZodType, Answer extends z.ZodType
 /** Something that happens at a provider and is delivered to webhooks as `<integration>.<trigger>`. */
 export interface Trigger {
   summary: string;
-  /** Of `data`. */
+  /** The schema of `data`. */
   data: z.ZodObject;
   example: unknown;
 }

@@ -31,7 +31,7 @@ export interface ProviderCallOptions {
     guarded: Sender;
   };
   access: TokenAccess;
-  /** Of one request, with everything. */
+  /** Time limit of one request, including its response. */
   timeoutMs: number;
   idempotencyKey: string;
   signal: AbortSignal;

@@ -19,7 +19,7 @@ export interface NewJob<Hint> {
   insert(tx: Transaction): Promise<unknown>;
   /** Absent: it is free. */
   credits?: { operation: string; amount: number; deadlineMs: number };
-  /** Of the caller's organization, where the job has a limit. */
+  /** The plan of the caller's organization, where the job has a limit. */
   plan?: PlanName;
   /** What may refuse it after its credits were reserved. */
   check?(tx: Transaction): void;

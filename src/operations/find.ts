@@ -23,7 +23,7 @@ export interface Found {
   workflowId: string | null;
   state: string;
   reason: string | null;
-  /** Of the credit ledger. */
+  /** Entries of the credit ledger. */
   entries: LedgerEntry[];
 }
 

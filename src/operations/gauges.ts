@@ -34,7 +34,7 @@ const kindStates = statement<KindState>(
      from (select kind, created_at, last_error from outbox limit 10000) as entry group by kind`,
 );
 
-/** Of every kind that the process declares or the outbox holds. */
+/** Reads the state of every kind that the process declares or the outbox holds. */
 async function readKinds(database: Database, probe: Probe): Promise<KindState[]> {
   const found = await probe.rows(kindStates, gaugeTimeoutMs);
   const empty = database.outbox.kinds.filter((kind) => !found.some((state) => state.kind === kind));

@@ -49,7 +49,7 @@ const sha256 = (...parts: (string | Uint8Array)[]): Buffer =>
 
 type Content = Omit<AuditEntry, 'number' | 'previousHash' | 'hash' | 'hashVersion'>;
 
-/** Of everything that an entry says, in one form. */
+/** The digest of an entry's whole content, in one form. */
 function digestOf(content: Content, version: number): Buffer {
   const plain = { ...content, recordedAt: content.recordedAt.toISOString() };
   // Entries of version 1 were written before RFC 8785 was used.

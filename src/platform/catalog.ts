@@ -34,7 +34,7 @@ export interface Catalog {
   failPoints: string[];
   sealed: SealedTable[];
   findable: FindableRows[];
-  /** Of outbox entries. */
+  /** Kinds of outbox entries that are attempted right after the commit. */
   promptKinds: string[];
   boundedTasks: AnyBoundedTask[];
 }

@@ -23,7 +23,7 @@ export interface Database {
   tenantConnections: TenantConnections;
   /** What transactions of this process wait for without a connection. */
   localLocks: LocalLocks;
-  /** Of that pool, for reads by key: only `Scope` uses them. */
+  /** Connections of that pool for reads by key: only `Scope` uses them. */
   sharedConnections: SharedConnections;
   /**
    * A fresh entity manager that works on this connection, in the transaction that it is in: that of a tenant's rows, or

@@ -48,7 +48,7 @@ export const mayReach = ({ allowed, denied }: EgressRules, address: string): boo
 
 const loopback = ['127.0.0.1', '::1'];
 const maxUrlLength = 2_048;
-/** Of a request that we make: a query of a search language stands in the address of some APIs. */
+/** Maximum for our own requests: some APIs take a query of a search language in the URL. */
 export const maxRequestUrlLength = 32_768;
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 

@@ -23,7 +23,7 @@ export interface EgressRequest {
   maxResponseBytes: number;
   /**
    * Takes the body of a response with status 200, a piece at a time, in place of `body`: large files never stand in memory.
-   * Of the body of another status at most 64 KiB are read.
+   * At most 64 KiB of the body are read with any other status.
    * The next piece is read once its promise is fulfilled; its errors are thrown as they are.
    */
   write?: (piece: Buffer) => Promise<void>;
@@ -57,7 +57,7 @@ const asTexts = (headers: IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value = '']) => [name, [value].flat().join(', ')]));
 
 const maxHeaderBytes = 16 * 1024;
-/** Of the body of a refusal or a redirect, where the one that is wanted would be written away. */
+/** Maximum for the body of a refusal or a redirect, where the body of a success is written elsewhere. */
 const maxOtherBytes = 64 * 1024;
 /**
  * Per origin. Larger than the number of concurrent requests of a process: tenants can share an origin, and a request that

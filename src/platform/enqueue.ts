@@ -62,8 +62,8 @@ export function enqueueSql(kind: string, { subject, correlation, from, due }: So
 }
 
 /**
- * Of `enqueueSql` with the alias `outbox`: a later entry takes the place of one that waits, because one attempt serves
- * both. A drain that holds the earlier one then deletes nothing.
+ * The end of `enqueueSql` with the alias `outbox`: a later entry replaces one that waits, because one attempt serves both.
+ * A drain that holds the earlier one then deletes nothing.
  */
 export const replacingEarlier = `on conflict (kind, subject_id) do update
      set id = excluded.id, correlation_id = excluded.correlation_id, attempts = 0, last_error = null,

@@ -175,7 +175,7 @@ export interface LocalSettings {
   temporalUiPort: number;
   postgresPort: number;
   databaseUrl?: string;
-  /** Of the login that owns the tables, where it is another one. */
+  /** The database URL of the login that owns the tables, where it is another one. */
   migrationUrl?: string;
   temporalAddress?: string;
   temporalCli?: string;

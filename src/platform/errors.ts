@@ -17,7 +17,7 @@ export const errorKinds = [
   'unsupported_media_type',
   'range_not_satisfiable',
   'rate_limit_exceeded',
-  // Of a provider that a tenant connected, as opposed to our own keys and limits.
+  // These concern a provider that a tenant connected, as opposed to our own keys and limits.
   'auth_expired',
   'rate_limited',
   'action_failed',

@@ -34,7 +34,7 @@ export interface OutboxFilter {
   limit: number;
 }
 
-/** Of all tenants, oldest first. */
+/** Lists entries of all tenants, oldest first. */
 export const listOutbox = (
   database: Database,
   { kind, failing = false, limit }: OutboxFilter,

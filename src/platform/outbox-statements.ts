@@ -48,9 +48,9 @@ const lease = statement<LeasedEntry>(
 export interface LeaseRoom {
   /** In all. */
   limit: number;
-  /** Of tenants that have work. */
+  /** Free slots of tenants that have work. */
   known: ReadonlyMap<EnvironmentKey, number>;
-  /** Of each other tenant. */
+  /** Free slots of each other tenant. */
   ofOthers: number;
 }
 

@@ -52,8 +52,8 @@ export interface OutboxPolicy {
   /** Attempts of one kind right after commits; what is over that is left to the drain. */
   maxDirect: number;
   /**
-   * Of one kind, attempts of one tenant at the same time while no other tenant has any, and attempts that several tenants
-   * share: thousands of starts at once would hold up those of all others.
+   * Attempts of one kind at the same time: of one tenant while no other tenant has any, and of all tenants that share them.
+   * Thousands of starts at once would delay those of all other tenants.
    */
   ofTenantAlone: number;
   ofTenants: number;
@@ -133,7 +133,7 @@ export class Outbox implements OutboxOfProcess {
   readonly #promptKinds: ReadonlySet<string>;
   readonly #draining = new Set<string>();
   readonly #direct = new Map<string, number>();
-  /** Of tenants, by kind. */
+  /** Slots of tenants, by kind. */
   readonly #semaphore: ReadonlyMap<string, FairSemaphore<EnvironmentKey>>;
   /** By kind, of those that nobody waits for. */
   readonly #others: KeyedSemaphore;
@@ -296,7 +296,7 @@ export class Outbox implements OutboxOfProcess {
       .catch((failure) => log.warn({ err: failure, kind, subjectId }, 'an outbox entry could not be postponed'));
   }
 
-  /** Of a kind that this version does not know: they wait for one that does. */
+  /** Reports entries of kinds that this version does not know: they wait for a version that does. */
   async #reportUnknown(): Promise<void> {
     const unknown = await sqlOn(this.#services.database.pool).rows(countUnknown, [this.kinds]);
     for (const entries of unknown)

@@ -15,7 +15,7 @@ const secretForms: { part: RegExp; form: RegExp }[] = [
   { part: /AIza/, form: /AIza[0-9A-Za-z_-]{20,}/g },
   { part: /whsec_/, form: /whsec_[0-9A-Za-z+/=_-]+/g },
   { part: /trg_/, form: /\btrg_[0-9A-Za-z_-]+/g },
-  // Of a page: what comes after it in the path is a token.
+  // The path of a page: a token follows it.
   { part: /\/[ab]\//, form: /\/[ab]\/[0-9A-Za-z_-]{16,}/g },
   { part: /bearer /i, form: /bearer +[^\s"\\]+/gi },
 ];

@@ -20,7 +20,7 @@ type Row = Tenant & { id: string } & Record<string, string | null>;
 export interface UnreadableValue extends Tenant {
   table: string;
   column: string;
-  /** Of the row. */
+  /** The id of the row. */
   id: string;
   /** For operators; names the key, never a secret. */
   reason: string;

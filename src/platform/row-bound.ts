@@ -19,7 +19,7 @@ export interface RowBound {
 /** By table. */
 export type RowBounds = Readonly<Record<string, RowBound>>;
 
-/** Of the tables that every part uses. */
+/** The bounds of the tables that every part uses. */
 export const platformRowBounds: RowBounds = {
   // An entry waits once for its kind and subject, and is removed when its work is done.
   outbox: { max: { rows: 1, of: 'kind and subject' } },

@@ -29,7 +29,7 @@ const block = z.discriminatedUnion('type', [
 const answer = z.object({
   content: z.array(z.union([block, z.looseObject({ type: z.string().regex(/^(?!text$|tool_use$)/) })])),
   stop_reason: z.string().nullable(),
-  // Of streams alone: what was read of them here.
+  // Only for streams: the beginning of arguments that could not be read, by the id of their call.
   unreadable: z.record(z.string(), z.string()).default({}),
   usage: z.object({
     input_tokens: count,

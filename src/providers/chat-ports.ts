@@ -5,7 +5,7 @@ export interface ToolDeclaration {
   /** A letter or `_`, then at most 63 of `[A-Za-z0-9_-]`: what all providers accept. */
   name: string;
   description: string;
-  /** Of an object. */
+  /** The schema of an object. */
   inputSchema: JsonSchema;
 }
 

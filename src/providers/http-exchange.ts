@@ -7,10 +7,10 @@ import { fetchDispatcher } from '../platform/egress-dispatcher.ts';
 /** Well above the longest stream and the largest file of any model. */
 const maxAnswerBytes = 32 * 1024 * 1024;
 
-/** Of one answer in JSON, and of one event of a stream. */
+/** Maximum for one JSON answer, and for one event of a stream. */
 const maxJsonBytes = 8 * 1024 * 1024;
 
-/** Of an error that is reported within a stream. */
+/** Maximum for an error that is reported within a stream. */
 const maxErrorBytes = 64 * 1024;
 
 /** Events of one stream, keep-alives included. Providers send several tokens in each. */

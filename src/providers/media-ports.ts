@@ -4,7 +4,7 @@ import type { Call } from './ports.ts';
 /** The image that a generation works on. It was decoded to its end: it is none that is cut or too large. */
 export interface JobImage {
   type: 'png' | 'jpg' | 'webp';
-  /** Of the image when it is upright, in pixels. */
+  /** Pixels of the upright image. */
   width: number;
   height: number;
   /** In hex. */
@@ -25,7 +25,7 @@ export interface MediaJob {
   /** UUID of the generation. */
   id: string;
   request: GenerationRequest;
-  /** Of requests that work on an image. */
+  /** The image that the request works on; null where there is none. */
   image: JobImage | null;
   /** The seed that was told, or chosen when the request named none. */
   seed: number;
@@ -37,9 +37,9 @@ export interface MediaJob {
 export interface MadeMedia {
   type: 'png' | 'jpg' | 'webp' | 'mp4' | 'mp3';
   path: string;
-  /** Of pictures and videos, in pixels. */
+  /** Pixels of images and videos; null for music. */
   size: { width: number; height: number } | null;
-  /** Of a background removal: whether any pixel is not opaque. */
+  /** For a background removal: whether any pixel is not opaque. */
   hasTransparency: boolean | null;
   /** The length of videos and music, as it is in the file. */
   seconds: number | null;

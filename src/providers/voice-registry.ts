@@ -8,7 +8,7 @@ import type { ProviderEnv } from './live.ts';
 import { sandboxSpeechModel, sandboxTranscriptionModel } from './sandbox/speech/voice-models.ts';
 import type { SpeechModel, TranscriptionModel } from './voice-ports.ts';
 
-/** Of one call. The longest is a transcription of 30 minutes. */
+/** Time limit of one call. The longest is a transcription of 30 minutes. */
 const timeoutMs = 120_000;
 
 /** When OpenAI will shut models of voice down. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type FieldError, invalid } from '../platform/errors.ts';
 import type { BookedLocation, OfferedLocation, Question } from './entities.ts';
 
-/** Of a location the address that a link can be made of; null where it has none. */
+/** The address of a location that a link can point to; null where it has none. */
 function urlOf({ url, number }: OfferedLocation): string | null {
   if (url !== undefined && url !== '') return url;
   const digits = number?.replaceAll(/[^\d+*#,;]/g, '') ?? '';

@@ -19,11 +19,11 @@ export interface BookingRequest {
 
 export interface MadeBooking {
   outcome: BookingView;
-  /** Of the outbox; undefined when an earlier request with the same key made the booking. */
+  /** The outbox entry; undefined when an earlier request with the same key made the booking. */
   entryId: string | undefined;
 }
 
-/** Of a tenant in one process: each move, and each batch of new bookings, waits with a connection in its hands. */
+/** Per tenant and process: each move, and each batch of new bookings, holds a connection while it waits. */
 const [maxConcurrentMoves, maxConcurrentBatches] = [2, 2];
 const maxWaiting = 2_000;
 /** The hosts of a batch are locked until its commit, and nobody who asks later waits for more than a batch before its own. */

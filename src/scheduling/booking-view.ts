@@ -36,9 +36,9 @@ export interface BookingView {
   rescheduleReason: string | null;
   cancelledAt: Date | null;
   cancellationReason: string | null;
-  /** Of its public page; null where it has none. */
+  /** The token of its public page; null where it has none. */
   token: string | null;
-  /** Of the latest change. */
+  /** Effects of the latest change. */
   effects: EffectView[];
   createdAt: Date;
   updatedAt: Date;

@@ -12,7 +12,7 @@ export interface Baseline {
   beganAt: number;
   startsAt: number;
   endsAt: number;
-  /** Of the next page; null before the first. */
+  /** The provider's token of the next page; null before the first. */
   page: string | null;
   pages: number;
   events: number;
@@ -45,7 +45,7 @@ export const Calendar = defineEntity({
     windowStartsAt: p.datetime().nullable(),
     windowEndsAt: p.datetime().nullable(),
     baselinedAt: p.datetime().nullable(),
-    /** Of the reading that may write: one that was given up cannot write any more. */
+    /** The sync that may write: one that was abandoned cannot write any more. */
     syncId: p.uuid().nullable(),
     baseline: p.json<Baseline>().nullable(),
     /** The provider's push notifications. */
@@ -95,7 +95,7 @@ export const CalendarEntry = defineEntity({
     ...tenant,
     calendarId: p.uuid(),
     eventId: p.string().length(1024),
-    /** Of the booking when it was written. */
+    /** The version of the booking when it was written. */
     version: p.integer(),
     /** As we wrote them. */
     startsAt: p.datetime(),
@@ -137,7 +137,7 @@ export const SandboxCalendar = defineEntity({
     /** What was removed before this version is forgotten: changes can be listed from here on. */
     oldestChange: p.integer(),
     fault: p.string().length(20).$type<SandboxFault>().nullable(),
-    /** Of a fault that happens once. */
+    /** Whether a fault that happens once has happened. */
     faultIsSpent: p.boolean(),
   },
 });
@@ -168,7 +168,7 @@ export const SandboxCalendarEvent = defineEntity({
     version: p.integer(),
     /** Null once it was removed. */
     event: p.json<SandboxEvent>().nullable(),
-    /** Of the booking that it stands for; null for the events of others. */
+    /** The booking that it stands for; null for the events of others. */
     bookingId: p.uuid().nullable(),
   },
 });

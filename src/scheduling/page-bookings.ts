@@ -12,7 +12,7 @@ import { hostName } from './hosts.ts';
 
 /** A booking as its pages show it. */
 export interface PageBooking extends BookingView {
-  /** Of the event type. */
+  /** The name of the event type. */
   name: string;
   organization: string;
   host: string;
@@ -61,7 +61,7 @@ const dayAt = (at: number, timezone: string): DayNumber =>
   new ZoneClock(timezone, { startsAt: at, endsAt: at }).dayAt(at);
 
 const week = 7;
-/** Of a page. More are beyond what anybody reads. */
+/** Maximum per page: nobody reads more. */
 const maxChoices = 1_000;
 const lastDay = readDay('9999-12-01')!;
 

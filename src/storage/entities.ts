@@ -33,7 +33,7 @@ export const File = defineEntity({
 });
 export type File = InferEntity<typeof File>;
 
-/** Of each environment: transactions that end at the same time rarely write the same one. */
+/** Rows per environment: transactions that end at the same time rarely write the same one. */
 export const storageSlots = 8;
 
 /** A part of the bytes that a tenant keeps: the sum of its slots is the whole. Written only by triggers. */

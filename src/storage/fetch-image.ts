@@ -16,7 +16,7 @@ export interface FetchImageOptions {
 export interface FetchTimes {
   signal?: AbortSignal;
   deadlineMs?: number;
-  /** Of the pace: tests do not wait that long. */
+  /** Milliseconds in a second of the rate limit: tests do not wait that long. */
   secondMs?: number;
 }
 
@@ -74,7 +74,7 @@ export async function fetchImage(
   return checked(path);
 }
 
-/** Of all requests for one image together. */
+/** Conditions that all requests for one image share. */
 interface Conditions {
   /** By the clock of `performance`. */
   ends: number;

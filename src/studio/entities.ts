@@ -28,17 +28,17 @@ export const Generation = defineEntity({
     /** That image, once it was fetched. */
     image: p.json<GenerationImage>().nullable(),
     file: p.string().length(48).nullable(),
-    /** Of the file, in pixels. */
+    /** Pixels of the file. */
     width: p.integer().nullable(),
     height: p.integer().nullable(),
-    /** Of the file. */
+    /** The length of the file. */
     seconds: p.double().nullable(),
-    /** Of a background removal: whether any pixel of the file is not opaque. */
+    /** For a background removal: whether any pixel of the file is not opaque. */
     hasTransparency: p.boolean().nullable(),
     /** What was charged. */
     credits: p.integer().nullable(),
     error: p.json<GenerationError>().nullable(),
-    /** Of its Idempotency-Key, which the refusal of its image releases. */
+    /** The claim of its Idempotency-Key, which the refusal of its image releases. */
     claim: p.json<Pick<IdempotencyClaim, 'method' | 'path' | 'key'>>().nullable(),
     /** How long it was expected to take when it was created, in milliseconds. */
     expectedMs: p.integer().nullable(),

@@ -15,7 +15,7 @@ export interface GenerationDetail {
   image: Pick<GenerationImage, 'width' | 'height'> | null;
   /** The name of the file in the storage, once it is completed. */
   file: string | null;
-  /** Of the file. */
+  /** Pixels of the file. */
   width: number | null;
   height: number | null;
   seconds: number | null;

@@ -26,7 +26,7 @@ export interface TemporalSettings {
 export interface WorkflowStart<Args extends WorkContext = WorkContext> {
   type: string;
   workflowId: string;
-  /** Of its workflow tasks. */
+  /** The queue of its workflow tasks. */
   queue: Queue;
   priority: Priority;
   args: Args;

@@ -17,7 +17,7 @@ export interface KeptSchedule {
   /** Also that of the workflows, with the time they were due at, and the correlation id of their work. */
   id: string;
   tenant: Tenant;
-  /** Of the row. */
+  /** The id of the row. */
   resourceId: string;
   everyMs: number;
   workflowType: string;
@@ -67,7 +67,7 @@ function optionsOf(temporal: TemporalClient, wanted: KeptSchedule) {
   const typedSearchAttributes = attributesOf(tenant.organizationId, resourceId, id);
   return {
     spec: { intervals: [{ every: everyMs }], jitter: Math.floor(everyMs / 3) },
-    // Of all that is asked for while one runs, one more follows it.
+    // However many are requested while one runs, one more follows it.
     policies: { overlap: 'BUFFER_ONE', catchupWindow: '1 minute' },
     typedSearchAttributes,
     action: {

@@ -1,10 +1,10 @@
 /** Limits on one organization's tools. Tests use shorter times. */
 export interface ToolLimits {
-  /** Of one call, from when it holds the lock of its server. */
+  /** Time limit of one call, from when it holds the lock of its server. */
   callMs: number;
   /** How long a call waits for that lock: a tenant's calls to one server run one after the other. */
   lockWaitMs: number;
-  /** Of connecting and listing tools. */
+  /** Time limit for connecting and listing tools. */
   listMs: number;
   /** After which a connection that is not used is closed, and its process ended. */
   idleMs: number;
@@ -12,7 +12,7 @@ export interface ToolLimits {
   listedMs: number;
   /** Connections of one organization in a process of the product: to processes of its machine, and to other machines. */
   perOrganization: { local: number; remote: number };
-  /** Of all organizations together. */
+  /** Maximum over all organizations. */
   perProcess: { local: number; remote: number };
 }
 
@@ -26,15 +26,15 @@ export const toolLimits: ToolLimits = {
   perProcess: { local: 12, remote: 200 },
 };
 
-/** Of JSON: what a model writes as arguments of one call. */
+/** Maximum length of JSON that a model writes as arguments of one call. */
 export const maxArgumentsLength = 256 * 1024;
-/** Of JSON: one message of a server. */
+/** Maximum length of JSON in one message of a server. */
 export const maxMessageLength = 4 * 1024 * 1024;
 /** Messages of a server during one call that are not its answer. */
 export const maxNotifications = 1_000;
 /** Tools that a model is offered at once. */
 export const maxTools = 64;
-/** Of the descriptions of tools. */
+/** Maximum length of a tool's description. */
 export const maxDescriptionLength = 1_024;
-/** Of JSON: the input schema of one tool. A tool with a larger one is not offered. */
+/** Maximum length of one tool's input schema as JSON. A tool with a larger one is not offered. */
 export const maxSchemaLength = 16 * 1024;

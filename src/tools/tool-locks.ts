@@ -13,7 +13,7 @@ export interface ToolLock {
   end(): Promise<void>;
 }
 
-/** Of a server of a tenant. */
+/** Names the lock of a tenant's server. */
 type LockName = `tools ${EnvironmentKey} ${ToolServerId}`;
 
 interface Session {

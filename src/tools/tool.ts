@@ -28,7 +28,7 @@ export interface ToolCall {
   /** The server's own name of the tool. */
   tool: string;
   args: JsonObject;
-  /** Of the caller's, for logs. */
+  /** The caller's id of the call, for logs. */
   callId: string;
   /** From 1. Others before it began and did not end. */
   attempt: number;

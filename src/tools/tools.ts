@@ -30,7 +30,7 @@ export interface ToolsOptions extends ConfigurationServices {
 /** Servers as a request names them. */
 export interface NamedServers {
   serverIds: readonly string[];
-  /** Of the list in the request, for errors. */
+  /** The path of the list in the request, for errors. */
   path: string;
 }
 

@@ -12,7 +12,7 @@ export interface Call {
   price: number;
   /** The name of the speech in the storage, once it is made. */
   file: string | null;
-  /** Of a recording that was transcribed. */
+  /** The transcript of a recording. */
   transcript: StoredTranscript | undefined;
   error: VoiceCallError | null;
 }

@@ -22,7 +22,7 @@ export interface NewCall {
   request: SpeechRequest | TranscriptionRequest;
   /** In credits. */
   price: number;
-  /** Of the caller's organization. */
+  /** The plan of the caller's organization. */
   plan: PlanName;
   idempotency: IdempotencyClaim | undefined;
   /** Notification channel of the process that waits for the end. */

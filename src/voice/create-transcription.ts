@@ -14,7 +14,7 @@ export interface TranscriptionServices extends CreateServices {
   files: Pick<Files, 'keep' | 'record' | 'withdraw'>;
 }
 
-/** Of a recording. */
+/** Maximum length of a recording. */
 const maxSeconds = 1_800;
 
 /** How long a recording may wait for its turn to be examined. */

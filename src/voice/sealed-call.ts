@@ -13,7 +13,7 @@ export interface TranscriptionRequest {
 
 /** A transcription as it is returned. */
 export interface StoredTranscript extends Transcript {
-  /** Of the recording, as it was measured here. */
+  /** The length of the recording, as it was measured here. */
   seconds: number;
 }
 

@@ -22,7 +22,7 @@ export const attemptsOfDay = (subscription: string) =>
      where organization_id = $1 and environment = $2 and subscription_id = ${subscription}
        and hour > clock_timestamp() - interval '24 hours')`;
 
-/** Of a webhook that is deleted. */
+/** Removes the counts of a deleted webhook. */
 export const forgetAttempts = statement(
   'attempt_hour.forget',
   'delete from attempt_hour where organization_id = $1 and environment = $2 and subscription_id = $3',

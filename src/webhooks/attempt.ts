@@ -48,7 +48,7 @@ export interface AttemptWork {
   eventType: string;
   facts: unknown;
   eventCreatedAt: Date;
-  /** Of what caused the event. */
+  /** The correlation id of what caused the event. */
   correlationId: string;
 }
 

@@ -3,7 +3,7 @@ import type { Environment } from '../platform/tenant.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { eventOf } from './publish-event.ts';
 
-/** Of a subscription; older ones are replayed by a redrive, the command line or the API. */
+/** Maximum per subscription; older ones are replayed by a redrive, the command line or the API. */
 export const maxDeadLetters = 1_000;
 
 /** In `parked_at`, as SQL: the workflow of the dead letter is to end, and may not know it yet. '-infinity': it has none. */

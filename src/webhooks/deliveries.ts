@@ -42,7 +42,7 @@ export async function findSubscriptionId(scope: Scope, id: string): Promise<stri
 interface BodyRow {
   facts: unknown;
   eventCreatedAt: Date;
-  /** Of the subscription. */
+  /** The subscription's integration. */
   integration: string | null;
   sealedSecret: string;
 }

@@ -156,5 +156,5 @@ const forgetBlocks = statement(
    delete from delivery_block where organization_id = $1 and environment = $2 and subscription_id = $3`,
 );
 
-/** Of a deleted subscription, whose lists nobody reads. Then nothing more is noted for it. */
+/** Removes the blocks of a deleted subscription, whose lists are not read. Nothing more is counted for it then. */
 export const forgetDeliveryBlocks = (scope: Scope, subscriptionId: string) => scope.rows(forgetBlocks, subscriptionId);

@@ -21,7 +21,7 @@ export interface DeliveryEntry {
   nextAttemptAt: Date | null;
   errorClass: string | null;
   replayable: boolean;
-  /** Of what caused the event. */
+  /** The correlation id of what caused the event. */
   correlationId: string;
   /** Why its next attempt waits although it is due; undefined when it does not. */
   delay: DeliveryDelay | undefined;

@@ -38,7 +38,7 @@ interface Kind {
   name: string;
   /** The event types and states of the filter, each of which is a range of an index; undefined for no filter. */
   keys: { types: string; statuses: string } | undefined;
-  /** Of a block, in `delivery_block_count`. */
+  /** The column of a block's count in `delivery_block_count`. */
   count: string;
   /** Conditions on `event_type`, and on the state of a change. */
   isType: string;
@@ -158,7 +158,7 @@ async function find(scope: Scope, subscriptionId: string, filter: DeliveryFilter
   return { items, total };
 }
 
-/** Of one subscription, newest first. @param id in either form @throws AppError not_found */
+/** Lists deliveries of one subscription, newest first. @param id in either form @throws AppError not_found */
 export async function listDeliveries(
   scope: Scope,
   id: string,

@@ -100,11 +100,11 @@ export const Delivery = defineEntity({
     id: p.uuid().primary(),
     ...tenant,
     subscriptionId: p.uuid(),
-    /** Of a resent delivery its own id. */
+    /** The event; for a resent delivery, its own id. */
     eventId: p.uuid(),
     /** The event of a resent delivery; null for the first one, which `recover` and the event itself make. */
     resentEventId: p.uuid().nullable(),
-    /** Of its event. */
+    /** The type of its event. */
     eventType: p.string().length(60),
     status: p.string().length(20).$type<DeliveryStatus>(),
     /** All attempts, over all replays. */
@@ -117,7 +117,7 @@ export const Delivery = defineEntity({
     leasedUntil: p.datetime().nullable(),
     /** Whether its next attempt is made while the breaker is open too: somebody waits for it. */
     ignoresBreaker: p.boolean().default(false),
-    /** Of the last attempt. */
+    /** The status code of the last attempt. */
     statusCode: p.integer().nullable(),
     responseBody: p.text().nullable(),
     responseBodyTruncated: p.boolean(),

@@ -20,7 +20,7 @@ export interface WebhookHealth {
   deadLettered: number;
   /** Events that were not delivered, because too many deliveries waited, and that no recovery has brought since. */
   skipped: number;
-  /** Of the attempts of the last 24 hours, in [0, 1]; null when there were none. */
+  /** The share of successful attempts in the last 24 hours, in [0, 1]; null when there were none. */
   successRate24h: number | null;
 }
 

@@ -101,7 +101,7 @@ export async function publishEvent<Facts>(
 
 /** What happened to one of several subjects of the same tenant. */
 export interface Occurred<Facts> {
-  /** Of each type there is one event per subject. */
+  /** There is one event of each type per subject. */
   subjectId: string;
   facts: Facts;
   correlationId: string;

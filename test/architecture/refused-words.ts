@@ -50,3 +50,11 @@ export function refusedNames(files: readonly Pick<SourceFile, 'path' | 'text'>[]
         .map(({ loc, name }) => `${file.path}:${loc.start.line}: ${name}`),
     );
 }
+
+/**
+ * Comments that begin with "Of", as `path:line`: they say whose value it is and leave out what it is.
+ */
+export const commentsThatBeginWithOf = (files: readonly Pick<SourceFile, 'path' | 'text'>[]): string[] =>
+  files.flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line, index) => (/(\/\*\*|\/\/|^\s*\*) Of\b/.test(line) ? [`${path}:${index + 1}`] : [])),
+  );

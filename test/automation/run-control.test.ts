@@ -204,7 +204,7 @@ describe('retrying', () => {
     const run = await reaches(again.body.data.runId, 'completed');
     expect(Object.keys(run.output.steps).sort()).toEqual(['first', 'second', 'third']);
     expect(run.output).toEqual((await detail(body.data.runId)).output);
-    // Of what was not done again nothing is counted again.
+    // The tokens of steps that were not executed again are not counted again.
     expect((await api.get(`/v1/runs/${again.body.data.runId}`)).body.data.tokensUsed).toBe(
       run.stepResults[2].tokensUsed,
     );

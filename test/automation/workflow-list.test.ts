@@ -7,7 +7,7 @@ const path = '/api/v1/workflows';
 const states = ['active', 'draft', 'archived'] as const;
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
-/** Of a tenant with 60 workflows, made one after the other; every state in turn. */
+/** The client of a tenant with 60 workflows, created one after the other, with alternating states. */
 let api: ApiClient;
 /** Newest first, as a list must show them. */
 const made: { id: string; wf: string; status: string }[] = [];

@@ -80,7 +80,7 @@ test.each([
 
 test('commands on keys load the part that keys belong to, and no other', async () => {
   const { parts, stderr } = await loadedBy(['key', 'list', '--org', organization]);
-  // Of Temporal it is the form of an address, for the variables that every command reads.
+  // From Temporal only the format of an address is loaded, for the variables that every command reads.
   expect(parts).toEqual(['cli', 'platform', 'temporal', 'tenancy']);
   // It came as far as the database.
   expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'not_found' } });

@@ -43,7 +43,7 @@ async function recordRefusedActions({ ask }: Caller): Promise<void> {
   await ask({ endpoint: act, what: 'with a payload that does not fit', ids: say, body: { channel: 5 } });
 }
 
-/** Of what is connected, which is disconnected in the end. */
+/** Records the actions of connected integrations, which are disconnected in the end. */
 async function recordActions(caller: Caller): Promise<void> {
   const { ask } = caller;
   const tested = 'POST /integrations/{integrationId}/test';
@@ -56,7 +56,7 @@ async function recordActions(caller: Caller): Promise<void> {
   await ask({ endpoint: 'DELETE /integrations/{integrationId}/connection', ids: say });
 }
 
-/** Of an action that is to be done later, which is cancelled. */
+/** Records a delayed action, which is cancelled. */
 async function recordDelayedActions({ ask }: Caller): Promise<void> {
   const ids = { integrationId: 'linkedin', actionId: 'send_connection' };
   const body = { accountId: 'me', profileUrl: 'https://www.linkedin.com/in/ada-lovelace', delay: 86_400 };

@@ -23,7 +23,7 @@ export interface Allowance {
 /** The contract's 50 ms, and a fifth more: other work on the machine is in the measurement too. */
 const maxStretchMs = 60;
 
-/** Of every input of which the table says nothing else. */
+/** The allowance of every input without an entry in the table. */
 const usual: Allowance = {
   stretchMs: maxStretchMs,
   cpuMs: 150,
@@ -34,7 +34,7 @@ const usual: Allowance = {
 };
 
 interface Exception extends Partial<Allowance> {
-  /** Of `door: input`. */
+  /** Matches `door: input`. */
   of: RegExp;
   /** Why this may cost more than other inputs. */
   why: string;

@@ -17,7 +17,7 @@ export interface MeasuredProduct extends Product {
   process: ProductProcess;
   walk: CostWalk;
   organizationId: string;
-  /** Of the test environment, and of the live one, with every scope. */
+  /** Keys of the test and the live environment, with every scope. */
   testKey: string;
   liveKey: string;
   api: ApiClient;

@@ -75,7 +75,7 @@ async function findWrongAttempts({ pool }: Database): Promise<string[]> {
   return rows.map((row) => `a delivery and its attempts disagree: ${JSON.stringify(row)}`);
 }
 
-/** Of each run that is over there is one start and one end, and whoever listens has a delivery of each. */
+/** Each run that has ended has one start event and one end event, and each subscription a delivery of both. */
 async function findWrongEvents({ pool }: Database): Promise<string[]> {
   const { rows: untold } = await pool.query(`
     select r.id, r.status, array_agg(e.type) as told from run r left join event e on e.subject_id = r.id

@@ -65,7 +65,7 @@ describe.each(named)('a $name', ({ job, name, kills }) => {
 });
 
 describe('under an operator', () => {
-  // Of a process that seems dead to Temporal for a moment, on a busy machine, an attempt is lost.
+  // On a busy machine, a process that seems dead to Temporal for a moment loses an attempt.
   beforeAll(() => scene.restart());
 
   describe.each(named)('a $name', ({ job, table }) => {

@@ -19,7 +19,7 @@ let tenant: Tenant;
 let process: ProductProcess;
 const roles: RoleName[] = ['api', 'runs', 'generation'];
 const client = (key = tenant.testKey): ApiClient => apiClient(process.api, key);
-/** Of live keys. */
+/** The provider of live keys. */
 let provider: FakeProvider;
 beforeAll(async () => {
   provider = await startFakeGoogle();

@@ -41,7 +41,7 @@ export function noticeWithin(ms: number): void {
   createWorkersWith({
     // Several in the time within which one is missed.
     maxHeartbeatThrottleInterval: ms / 5,
-    // Of a task for a worker that has the workflow in memory, and is dead.
+    // How long a task waits for a worker that has the workflow in memory and is dead.
     stickyQueueScheduleToStartTimeout: ms / 2.5,
     shutdownGraceTime: '6 seconds',
   });

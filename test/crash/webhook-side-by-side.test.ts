@@ -72,7 +72,7 @@ test('two processes send 300 events, one is killed in the middle: all arrive', a
   await until('a third has arrived', async () => requests().length >= before + 100);
   await doomed.kill();
   await sent;
-  // Of each webhook no more was under way than its concurrency allows.
+  // No webhook had more attempts under way than its concurrency allows.
   const cutOff = 1 + ids.length * fields.concurrency;
   expect(await findDeliveryViolations({ ...scene, cutOff })).toEqual([]);
   const rows = (await scene.rows()).slice(-300);

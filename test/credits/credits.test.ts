@@ -209,7 +209,7 @@ describe('a reservation', () => {
     await reserve(scope, 'work', 120, lastSecond);
     expect((await balance(scope, december)).available).toBe(100 + 30);
     expect(await settle(scope, 'work', 95, december)).toMatchObject({ charged: 95 });
-    // Of November's 100 credits 95 were used and 5 lapsed; the 20 that stay came back.
+    // 95 of November's 100 credits were used and 5 lapsed; the 20 lasting ones were returned.
     expect(await balance(scope, december)).toMatchObject({ balance: 150, reserved: 0 });
   });
 
@@ -237,7 +237,7 @@ describe('a reservation', () => {
 describe('when its time is over', () => {
   test('a reservation goes back, once, whoever sweeps, and cannot be settled any more', async () => {
     const over = new Date(november.getTime() + 10 * minute);
-    // Of the tests before this one.
+    // Ends the reservations of the tests before this one.
     await expireReservations(database, 1_000, over);
     const scope = await newTenant();
     for (let index = 0; index < 5; index++) await reserve(scope, `work ${index}`, 10);

@@ -16,9 +16,9 @@ export interface FakeEvent {
   cancelled?: boolean;
   /** Every day so many times. */
   repeat?: number;
-  /** Of an instance: the event that repeats. */
+  /** For an instance: the event that repeats. */
   series?: string;
-  /** Of whole days, as Outlook says it. */
+  /** The timezone of whole days, in Outlook's words. */
   zone?: string;
   /** What was written over the API. */
   written?: Json;

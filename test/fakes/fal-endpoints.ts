@@ -51,7 +51,7 @@ const sizeOf = ({ image_size, aspect_ratio }: Input): Size =>
 
 const format = { output_format: oneOf('jpeg', 'png') };
 
-/** Of images. Some models say how large they are and which seed they used, and others do not. */
+/** An endpoint for images. Only some models report the size and the seed. */
 const image = (fields: Record<string, IsValid>, says: 'everything' | 'the seed' | 'nothing'): FalEndpoint => ({
   required: ['prompt'],
   fields: { prompt: text, ...fields },

@@ -16,7 +16,7 @@ export interface AppRequest {
   /** Parsed, of JSON or of a form. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every provider
   body: any;
-  /** Of the access token that it showed. */
+  /** The account of its access token. */
   account?: string;
   worked: boolean;
 }

@@ -36,7 +36,7 @@ export interface GrantRules {
   detectsReuse: boolean;
   /** Revoking one token ends every grant of its account. */
   revokesAccount: boolean;
-  /** Of access tokens. */
+  /** The lifetime of access tokens. */
   lifeSeconds: number;
 }
 
@@ -85,7 +85,7 @@ export class Grants {
     return this.#tokens(grantId, this.rules.rotates);
   }
 
-  /** Of a token of either kind. */
+  /** Revokes the grant of a token of either kind. */
   revoke(token: string): boolean {
     const grantId = this.#access.get(token)?.grantId ?? this.#grantOf(token)?.[0];
     const grant = grantId === undefined ? undefined : this.#grants.get(grantId);

@@ -73,7 +73,7 @@ const read = async (request: IncomingMessage): Promise<Record<string, string>> =
 const write = (response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) =>
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
-/** Of the header Authorization (RFC 6749, 2.3.1). */
+/** Reads the client from the header Authorization (RFC 6749, 2.3.1). */
 function clientOf({ headers }: IncomingMessage): {
   client_id?: string;
   client_secret?: string;

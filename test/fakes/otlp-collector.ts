@@ -34,7 +34,7 @@ export interface CollectedSpan {
   startedAt: number;
   endedAt: number;
   attributes: Record<string, unknown>;
-  /** Of the process that told it. */
+  /** The resource of the process that reported it. */
   resource: Record<string, unknown>;
 }
 

@@ -18,7 +18,7 @@ export interface FakeSalesforce extends FakeApp {
   instanceUrl: string;
   /** By the name of their object. */
   records: Map<string, SalesforceRecord[]>;
-  /** Of a query's page. */
+  /** Records per page of a query. */
   perPage: number;
   /** Saves a record. @param at of CreatedDate and SystemModstamp, in milliseconds */
   save(object: string, record: Json, at?: number): SalesforceRecord;

@@ -26,10 +26,10 @@ export interface Received {
 export interface Said {
   text?: string;
   inputTokens?: number;
-  /** Of the input, read from a cache. */
+  /** Input tokens that were read from a cache. */
   cachedTokens?: number;
   outputTokens?: number;
-  /** Of the output, spent on thinking. */
+  /** Output tokens that were spent on thinking. */
   thinkingTokens?: number;
   end?: 'finished' | 'limit' | 'refused';
   /** Calls of tools; `text` is then written beside them. */

@@ -11,7 +11,7 @@ interface Given {
   environment: Environment;
   integration: string;
   accountId: string;
-  /** Of the sandbox. */
+  /** A secret of the sandbox. */
   secret?: string;
 }
 

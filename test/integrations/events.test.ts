@@ -96,7 +96,7 @@ describe('an event of a provider', () => {
       const sql = 'select status from integration_connection where organization_id = any($1)';
       return (await pool.query(sql, [ids])).rows.map(({ status }) => status);
     };
-    // Of a time before they were connected; and of tokens that people gave.
+    // One is from before they were connected, the other revokes tokens of people.
     await send('Ev1', { type: 'app_uninstalled' }, now - 60);
     await send('Ev2', { type: 'tokens_revoked', tokens: { oauth: ['U1'] } });
     expect(await states()).toEqual(['connected', 'connected']);

@@ -85,7 +85,7 @@ async function runUntil(what: string, id: string, isDone: () => Promise<boolean>
     return false;
   });
 }
-/** Of two runs that are asked for within one second Temporal may start one: what is asked for next is not lost to the last one. */
+/** Temporal may start only one of two runs that are requested within one second: the next request must come later. */
 const secondsGoBy = (seconds: number) => {
   const since = Math.floor(Date.now() / 1_000);
   return until('time goes by', async () => Math.floor(Date.now() / 1_000) >= since + seconds);

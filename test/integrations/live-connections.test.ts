@@ -19,7 +19,7 @@ let teams: FakeTeams;
 let slack: FakeSlack;
 let unipile: FakeUnipile;
 let salesforce: FakeSalesforce;
-/** Of a process whose providers are on this machine. */
+/** The URL of a process whose providers are on this machine. */
 let liveUrl: string;
 const done = 'https://app.example.com/integrated';
 

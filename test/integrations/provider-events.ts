@@ -57,7 +57,7 @@ export const providerEvents = {
     },
   },
   unipile: {
-    /** Of version 1, whose only proof is a header that the webhook was created with. */
+    /** An event of version 1, whose only proof is a header that the webhook was created with. */
     message: (account: string, id: string, more: object = {}) => ({
       event: 'message_received',
       account_id: account,

@@ -12,7 +12,7 @@ import type { JobScene } from './job-scene.ts';
 /** Where a process is killed, and what follows. */
 export interface Kill {
   at: string;
-  /** Of the answer to the request that is repeated with its Idempotency-Key. */
+  /** The status of the answer to the request that is repeated with its Idempotency-Key. */
   status: number;
   /** How often the provider is asked in all; absent where nothing outside the process is asked. */
   asked?: number;
@@ -126,7 +126,7 @@ const action: JobUnderTest = {
   table: 'integration_action',
   price: 0,
   isLive: true,
-  // Of what was not sent the provider is asked; what it may have done is not repeated.
+  // A request that was not sent is sent; a request that the provider may have received is not repeated.
   kills: [
     { at: 'committed', status: 200, asked: 1 },
     { at: 'submitting', status: 200, asked: 1 },

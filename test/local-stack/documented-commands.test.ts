@@ -41,9 +41,9 @@ let receiver: Receiver;
 let webhook: { id: string; secret: string };
 let deadLetters: string[];
 let sealingKeys: string;
-/** Of the documented request for one. */
+/** The booking that the documented request creates. */
 let bookingId: string;
-/** Of the organization that is deleted and restored. */
+/** The organization that is deleted and restored. */
 let removedId: string | undefined;
 
 beforeAll(async () => {

@@ -20,11 +20,11 @@ export interface TemporalUi {
   /** The list of workflows, filtered by a query; resolves when it shows this one. */
   openList(query: string, workflowId: string): Promise<void>;
   openWorkflow(workflowId: string): Promise<void>;
-  /** Of the workflow that is open: what its code says about it now. */
+  /** Shows the current details of the open workflow. */
   openDetails(): Promise<Locator>;
-  /** Of the workflow that is open: opens the dialog, and the list of what can be sent. */
+  /** Opens the dialog of the open workflow, and the list of messages that can be sent. */
   openMessages(kind: 'Signal' | 'Update'): Promise<Locator>;
-  /** Of the workflow that is open: asks for its cancellation, and confirms that. */
+  /** Requests the cancellation of the open workflow, and confirms it. */
   cancelWorkflow(): Promise<void>;
   /** Picks one in that dialog. */
   choose(name: string): Promise<void>;
@@ -33,7 +33,7 @@ export interface TemporalUi {
   /** The outcome of the latest update of the workflow that is open, in its history. */
   openUpdateOutcome(): Promise<Locator>;
   openSchedule(scheduleId: string): Promise<void>;
-  /** Of the schedule that is open: opens the menu of its button. */
+  /** Opens the menu of the open schedule's button. */
   openScheduleMenu(): Promise<void>;
   /** From that menu: opens the dialog. */
   openTrigger(): Promise<void>;

@@ -47,7 +47,7 @@ afterAll(async () => {
   await files.drop();
 });
 
-// Of statements of the product, which this file and others load.
+// Handlers for the kinds in statements of the product, which this file and others load.
 const idle = () => Object.fromEntries([...kindsInStatements()].map((kind) => [kind, async () => {}]));
 const withoutNudge = { kinds: [], afterCommit: () => undefined, requireKind() {} };
 

@@ -13,7 +13,7 @@ let product: Product;
 let tenant: Tenant;
 let api: ApiClient;
 let other: ApiClient;
-/** Of the superuser, who sees what the others wait for. */
+/** The client of the superuser, who sees what the others wait for. */
 let owner: pg.Client;
 
 beforeAll(async () => {

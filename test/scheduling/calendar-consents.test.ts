@@ -11,7 +11,7 @@ import { type StartedProduct, sharedProduct } from '../product.ts';
 let product: StartedProduct;
 let google: FakeOAuth;
 let microsoft: FakeOAuth;
-/** Of a process whose calendar services are on this machine, with the tenant's live key. */
+/** The client of a process whose calendar services are on this machine, with the tenant's live key. */
 let live: ApiClient;
 let liveUrl: string;
 

@@ -1,4 +1,4 @@
-/** Of `database.example` and 127.0.0.1, signed by itself. Made for tests, and used by nothing else. */
+/** A self-signed certificate of `database.example` and 127.0.0.1. Made for tests, and used by nothing else. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBrzCCAVagAwIBAgIUP7eUtks9bJ+Zpa4puxU+HH6hhgUwCgYIKoZIzj0EAwIw
 GzEZMBcGA1UEAwwQZGF0YWJhc2UuZXhhbXBsZTAgFw0yNjExMjIxNTEwMjNaGA8y

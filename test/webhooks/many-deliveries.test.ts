@@ -223,7 +223,7 @@ test('a list reads what it shows and a row for each block, whatever the filter',
   }
 });
 
-/** Of a tenant of its own, with a webhook that was there before the oldest delivery. */
+/** Creates a tenant with a webhook that is older than the oldest delivery. */
 async function newTenant(): Promise<{ client: ApiClient; organizationId: string; webhook: string }> {
   const tenant = await product.createTenant({ plan: 'enterprise' });
   const client = apiClient(apiUrl, tenant.testKey);

@@ -98,7 +98,7 @@ function replaceableOf(run: ShownRun): Replaceable[] {
  */
 export function fitAnswer<Answer extends object>(answer: Answer, runs: readonly ShownRun[]): Answer {
   if (isSmall(answer, maxAnswerBytes)) return answer;
-  // Of the envelope.
+  // 64 bytes are for the envelope.
   let bytes = Buffer.byteLength(JSON.stringify(answer)) + 64;
   if (bytes <= maxAnswerBytes) return answer;
   const largestFirst = runs.flatMap(replaceableOf).toSorted((one, other) => other.bytes - one.bytes);

@@ -23,7 +23,7 @@ export interface ConsentWords {
   notConnected: string;
   /** By error. */
   reasons: Readonly<Record<string, string>>;
-  /** Of every other error. */
+  /** The reason shown for every other error. */
   otherReason: string;
 }
 

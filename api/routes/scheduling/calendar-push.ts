@@ -11,7 +11,7 @@ import { withUnprovenBody } from '../../unproven-body.ts';
 
 const maxBytes = 64 * 1024;
 
-/** Of one request; a notification is a few hundred bytes. */
+/** Maximum per request; a notification is a few hundred bytes. */
 const maxNotifications = 100;
 const maxValidationLength = 1_024;
 

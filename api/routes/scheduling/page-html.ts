@@ -4,7 +4,7 @@ import type { Html } from '../../html-page.ts';
 
 /** What the pages show of a booking. */
 export interface ShownBooking {
-  /** Of the page itself. */
+  /** The address of the page itself. */
   url: string;
   name: string;
   /** The host and the organization. */
@@ -14,7 +14,7 @@ export interface ShownBooking {
   forHost: { email: string; phone: string | null; answers: string[] } | null;
   start: Date;
   end: Date;
-  /** Of the reader, or chosen. */
+  /** The reader's own timezone, or the one chosen on the page. */
   timezone: string;
   location: { type: string; url: string | null } | null;
   place: string | null;
@@ -101,7 +101,7 @@ export interface Week {
 }
 
 interface Chosen {
-  /** Of the page, as a path. */
+  /** The path of the page. */
   page: string;
   timezone: string;
   /** Whether the zone is one that the reader chose: it is kept from page to page. */

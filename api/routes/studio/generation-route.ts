@@ -38,7 +38,7 @@ export interface GenerationRoute<Body extends z.ZodType, Record extends z.ZodTyp
   answer: { description: string; schema: Record; examples: Examples<z.input<Record>> };
   /** Whether the body names an image: what is wrong with it is found out later, and refused as such. */
   takesImage?: boolean;
-  /** Of bodies that name a model. */
+  /** The kind of model, for bodies that name one. */
   kind?: 'image' | 'music';
   /** Fills in the defaults. */
   read(body: z.output<Body>): { request: GenerationRequest; imageUrl?: string };

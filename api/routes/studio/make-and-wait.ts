@@ -13,7 +13,7 @@ import { waitForJob } from '../../await-job.ts';
 export interface GenerateCall {
   caller: Caller;
   request: GenerationRequest;
-  /** Of the image that it works on. */
+  /** The image that it works on. */
   imageUrl: string | null;
   idempotency: IdempotencyClaim | undefined;
 }

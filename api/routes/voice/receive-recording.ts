@@ -17,7 +17,7 @@ export interface Received {
   language: string | undefined;
 }
 
-/** Of the recording, and of everything else in its form together. */
+/** Maximum bytes of the recording, and of all other fields of its form together. */
 export const formLimits = { recording: 25 * 1024 * 1024, others: 1024 * 1024 } as const;
 
 const limits = { fieldNameSize: 100, fieldSize: 1_000, fields: 100, parts: 200, headerPairs: 50, headerSize: 8_192 };

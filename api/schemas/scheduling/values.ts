@@ -34,7 +34,7 @@ export const instant = z
     description: 'RFC 3339 with `Z` or an offset, in whole minutes, from 1970 to 9999-12-30 (UTC).',
   });
 
-/** Of a time `HH:MM`. */
+/** Matches a time `HH:MM`. */
 export const clockPattern = '([01]\\d|2[0-4]):[0-5]\\d';
 
 const range = z

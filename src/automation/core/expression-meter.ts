@@ -3,10 +3,10 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import { ExpressionError } from './expression-nodes.ts';
 
 const mebibyte = 1024 * 1024;
-/** Of one text, one list, and of everything together. */
+/** Maximum size of one text, of one list, and of everything together. */
 const limits = { characters: mebibyte, elements: 10_000, bytes: 64 * mebibyte };
 
-/** Of a list that grows: a reference. */
+/** An element of a growing list is a reference of this size. */
 const elementBytes = 8;
 
 type Evaluate = (evaluator: unknown, node: unknown, context: unknown) => unknown;

@@ -58,7 +58,7 @@ function alwaysSeen(node: ASTNode): unknown[] {
   const operands = [node.args].flat(2);
   const called = calledBy(node);
   if (['||', '&&', '.?', '[?]'].includes(node.op) || called === 'has' || called === 'bind') return [];
-  // Of a choice its condition, and of a loop its list.
+  // A choice always evaluates its condition, and a loop its list.
   if (node.op === '?:') return operands.slice(0, 1);
   return node.op === 'rcall' && loops.has(called!) ? [operands[1]] : operands;
 }

@@ -4,17 +4,17 @@ export type TriggerType = (typeof triggerTypes)[number];
 
 /** What else is known of the trigger of a run. Ids are UUIDs. */
 export interface TriggerFacts {
-  /** Of `schedule`: the time at which the run was due. */
+  /** For `schedule`: the time at which the run was due. */
   dueAt?: string;
-  /** Of `event`: its id and name. */
+  /** For `event`: its id and name. */
   eventId?: string;
   event?: string;
-  /** Of `event`: the workflows that caused it, the first one first. */
+  /** For `event`: the workflows that caused it, the first one first. */
   chain?: string[];
-  /** Of `workflow`: the run whose step started it, and that step. */
+  /** For `workflow`: the run whose step started it, and that step. */
   runId?: string;
   stepId?: string;
-  /** Of `batch`. */
+  /** For `batch`: its id. */
   batchId?: string;
 }
 

@@ -18,7 +18,7 @@ export interface Asked {
   id: string;
   integration: string;
   action: string;
-  /** Of the account that was connected when the action was asked for. */
+  /** The account that was connected when the action was requested. */
   accountId: string;
   /** As the caller sent it. */
   payload: unknown;

@@ -20,7 +20,7 @@ export interface CreateServices {
 
 export interface NewAction {
   requested: RequestedAction;
-  /** Of the account that is connected. */
+  /** The connected account. */
   accountId: string;
   plan: PlanName;
   idempotency: IdempotencyClaim | undefined;

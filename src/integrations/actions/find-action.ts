@@ -12,9 +12,9 @@ export interface ActionRun {
   integration: string;
   action: string;
   status: ActionStatus;
-  /** Of a completed one. */
+  /** The provider's answer, when it completed. */
   answer: unknown;
-  /** Of one that failed, or whose outcome is unknown. */
+  /** The failure, when it failed or its outcome is unknown. */
   failure: ActionFailure | null;
   dueAt: Date;
   /** Whether it was requested with a delay. */
@@ -44,7 +44,7 @@ export interface ScheduledAnswer {
   runAt: string;
 }
 
-/** Of an action that an operator cancelled. */
+/** The failure of an action that an operator cancelled. */
 const notDone: ActionFailure = { code: 'action_failed', outcome: 'failed' };
 
 /**

@@ -181,7 +181,7 @@ function endOf({ expirationDateTime }: z.infer<typeof subscription>, asked: Date
   return Number.isFinite(at) ? new Date(Math.min(at, asked.getTime())) : asked;
 }
 
-/** Of the first team: an account's own rights allow channels one by one, and the whole tenant to applications alone. */
+/** Channels of the first team: an account may subscribe to single channels, and only applications to the whole tenant. */
 async function channelResources(call: ProviderCall): Promise<string[]> {
   const { team } = call.account.details;
   if (team === undefined) return [];
@@ -231,7 +231,7 @@ async function missedMessages(resource: string, since: Date, call: ProviderCall)
 
 /** https://learn.microsoft.com/graph/teams-changenotifications-chatmessage */
 export const teamsPush: PushSubscription = {
-  // Of the three days that are allowed with lifecycle notifications.
+  // Two of the three days that are allowed with lifecycle notifications.
   lastsSeconds: 2 * 86_400,
   resources: channelResources,
   async create({ url, lifecycleUrl, clientState, endsAt, resource }, call) {

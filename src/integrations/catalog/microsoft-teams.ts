@@ -47,7 +47,7 @@ function failureOf(answer: ProviderAnswer): IntegrationFailure | undefined {
   return new IntegrationFailure('invalid_payload', { providerCode, errors });
 }
 
-/** Of Teams, for a message with everything that belongs to it. */
+/** The limit of Teams for a message with everything that belongs to it. */
 const largestMessage = 28 * 1024;
 
 const payload = z.object({

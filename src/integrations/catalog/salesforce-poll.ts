@@ -51,7 +51,7 @@ const opportunities: Source = {
  */
 const overlapMs = 120_000;
 const perPage = 200;
-/** Of what was told in the overlap. What is forgotten has the same key when it is told again. */
+/** Maximum number of changes in the overlap that are remembered as published. A forgotten one has the same key when it comes again. */
 const maxPublished = 500;
 
 const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
@@ -62,7 +62,7 @@ const time = z.string().regex(timePattern);
 const placeSchema = z.object({
   /** What is not later is not told. */
   after: time,
-  /** Of all that was seen; `seenMs`: when, by our clock. */
+  /** The newest time seen; `seenMs`: when it was seen, by our clock. */
   newest: time,
   seenMs: z.number(),
   /** Where the next round begins. */

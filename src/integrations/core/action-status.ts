@@ -28,12 +28,12 @@ export type ActionStatus = (typeof actionStates.all)[number];
 /** Why an action was not performed, with a published code. */
 export interface ActionFailure {
   code: 'action_failed' | 'auth_expired' | 'invalid_payload' | 'not_connected' | 'rate_limited';
-  /** Of `action_failed`. */
+  /** For `action_failed`. */
   outcome?: 'failed' | 'unknown';
-  /** Of the provider's own. */
+  /** The provider's own code. */
   providerCode?: string;
-  /** Of `rate_limited`, in seconds. */
+  /** For `rate_limited`, in seconds. */
   retryAfter?: number;
-  /** Of `invalid_payload`: places within the payload. */
+  /** For `invalid_payload`: paths within the payload. */
   errors?: { path: string; message: string }[];
 }

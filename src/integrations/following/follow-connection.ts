@@ -16,7 +16,7 @@ import { keepPushed } from './push-connection.ts';
 
 export interface FollowOptions {
   signal: AbortSignal;
-  /** Of one request. */
+  /** Time limit of one request. */
   requestMs: number;
 }
 

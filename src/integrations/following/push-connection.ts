@@ -12,7 +12,7 @@ interface Pushed {
   clientStateHash: string;
   endsAt: Date;
   listenedSince: Date;
-  /** Of PostgreSQL, with all digits; null where nothing was missed. */
+  /** A timestamp of PostgreSQL with all its digits; null where nothing was missed. */
   missedAt: string | null;
 }
 

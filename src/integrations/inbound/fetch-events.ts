@@ -67,7 +67,7 @@ const usualWaitSeconds = 60;
 
 export interface FetchOptions {
   signal: AbortSignal;
-  /** Of each request. */
+  /** Time limit of each request. */
   timeoutMs: number;
 }
 

@@ -17,7 +17,7 @@ export interface Source {
 
 /** An event of a provider that can be published. */
 export interface TriggeredEvent {
-  /** Of the integration: `message_received`. */
+  /** The integration's trigger: `message_received`. */
   trigger: string;
   /** The same for an event that is sent twice. Undefined for one that is never repeated. */
   key?: string | undefined;
@@ -143,7 +143,7 @@ interface TriggerBatch {
   count: number;
 }
 
-/** Of JSON, in characters: one request has at most a million. */
+/** Maximum length of one statement's JSON in characters: one request has at most a million. */
 const maxStatementLength = 2 ** 20;
 
 async function publishAll(batch: readonly TriggerBatch[]): Promise<undefined[]> {

@@ -9,7 +9,7 @@ import { MainThreadShare } from './main-thread-share.ts';
 import { type Answer, type AnyBoundedTask, type BoundedTask, WorkQueueFull, WorkTooCostly } from './task.ts';
 import { UsedTime } from './used-time.ts';
 
-/** Of one organization: tasks that may wait, and bytes of their arguments. */
+/** Per organization: tasks that may wait, and bytes of their arguments. */
 const waitingLimits = { tasks: 500, bytes: 32 * 1024 * 1024 };
 
 /** How long a task waits for its turn before it is given back; and while the first process is still starting. */

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { type Answer, type Assignment, ready, WorkTooCostly } from './task.ts';
 
 /**
- * Of V8's heap: 64 MiB for a task, and what the program and the modules of tasks take themselves. A heap that reaches its
- * limit ends the whole process that it is in, which is why these are processes and not threads.
+ * Size of V8's heap: 64 MiB for a task, and what the program and the modules of tasks take. A heap that reaches its limit
+ * ends its whole process, which is why these are processes and not threads.
  */
 const heap = { oldSpaceMb: 88, semiSpaceMb: 4 };
 

@@ -30,7 +30,7 @@ export interface TaskModule {
 /** What a process of the pool is asked. */
 export interface Assignment {
   module: string;
-  /** Of processor time. */
+  /** Limit of processor time. */
   limitMs: number;
   /** By the clock: when it is over, the task is cut short whatever time it had. */
   clockMs: number;

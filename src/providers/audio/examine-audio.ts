@@ -20,7 +20,7 @@ export type ExaminedAudio = {
 /** The name under which the sandbox's speech has its text. */
 export const transcriptName = 'SANDBOX_TRANSCRIPT';
 
-/** Of a transcript, in code points. */
+/** Maximum length of a transcript in code points. */
 const maxLength = speechLimits.codePoints;
 
 const lengths: Record<AudioFormat, (file: Buffer) => number> = {

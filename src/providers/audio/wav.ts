@@ -32,7 +32,7 @@ type ReadSample = (data: Buffer, at: number) => number;
 
 function sampleReader({ isFloat, bits }: Format): ReadSample {
   if (isFloat) return (data, at) => Math.max(-1, Math.min(1, data.readFloatLE(at) || 0));
-  // Of 8 bits they have no sign.
+  // Samples of 8 bits have no sign.
   if (bits === 8) return (data, at) => (data[at]! - 128) / 128;
   const [bytes, scale] = [bits / 8, 2 ** (bits - 1)];
   return (data, at) => data.readIntLE(at, bytes) / scale;
@@ -64,7 +64,7 @@ function samplesOf(data: Buffer, format: Format): Samples | undefined {
   const frames = Math.floor(data.length / frameBytes);
   if (frames === 0) return undefined;
   const read = sampleReader(format);
-  // Of more than two channels the first two are the left and the right one.
+  // With more than two channels, the first two are left and right.
   const channels = Array.from({ length: Math.min(2, count) }, (_, channel) => {
     const samples = new Float32Array(frames);
     for (let frame = 0; frame < frames; frame++) samples[frame] = read(data, frame * frameBytes + (channel * bits) / 8);

@@ -10,7 +10,7 @@ export interface RequestedCall {
 /** As many as any conversation can make, and more. The cost of reading them grows with the length of the text for each. */
 const maxWords = 16;
 
-/** Of the arguments of one call: as much as a body may have. */
+/** Maximum size of one call's arguments: as much as a body may have. */
 const maxArgumentBytes = 1024 * 1024;
 
 /** The end of the JSON object that begins at `from`, or -1: the place behind the brace that closes it. */

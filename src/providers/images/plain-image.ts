@@ -52,7 +52,7 @@ const iccHead = Buffer.from('ICC_PROFILE\0', 'latin1');
 
 const startsWith = (content: Buffer, head: Buffer) => content.subarray(0, head.length).equals(head);
 
-/** Of a JPEG's segments beside the image those that decide its colours and its orientation. */
+/** Keeps the segments of a JPEG that decide its colors and its orientation. */
 class JpegSegments {
   readonly #found = new Set<number>();
   readonly #profile: Buffer[] = [];
@@ -157,7 +157,7 @@ function plainWebp(file: Buffer): Buffer[] {
     if (!kept) continue;
     found.add(name);
     parts.push(kept);
-    // Of a chunk that was cut what it should have, so that the decoder knows it as cut.
+    // A truncated chunk counts with its full size, so that the decoder sees that it is truncated.
     size += kept.length + (end - Math.min(end, file.length));
   }
   if (flags && flags.length > 8) {

@@ -13,7 +13,7 @@ export interface Finishing {
   /** Where another file is written, if this one has another format than is wanted. */
   output: string;
   maxPixels: number;
-  /** Of images: PNG is wanted, and whether any pixel is not opaque. */
+  /** For images: the result is a PNG, and reports whether any pixel is not opaque. */
   asCutOut: boolean;
 }
 

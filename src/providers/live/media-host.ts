@@ -42,7 +42,7 @@ export interface MediaHost {
 export interface HostOptions {
   apiKey: string;
   baseUrl: string;
-  /** Of one call, until the response is read. */
+  /** Time limit of one call, until the response is read. */
   timeoutMs: number;
 }
 

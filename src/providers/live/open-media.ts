@@ -10,7 +10,7 @@ import type { MediaHost } from './media-host.ts';
 import { type LiveMediaOptions, liveMediaModel } from './media-model.ts';
 import { runwayHost } from './runway.ts';
 
-/** Of one call. The longest is a submit with an image in it. */
+/** Time limit of one call. The longest is a submission with an image in it. */
 const timeoutMs = 50_000;
 
 const loopback = new AddressRanges(['127.0.0.0/8', '::1/128', '0.0.0.0/8', '::/128']);

@@ -7,7 +7,7 @@ const maxMoovBytes = 16 * 1024 * 1024;
 interface Box {
   type: string;
   start: number;
-  /** Of its contents. */
+  /** Bytes before its contents. */
   head: number;
   size: number;
 }

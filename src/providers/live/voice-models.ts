@@ -24,7 +24,7 @@ export interface VoiceOptions {
   apiKey: string;
   /** Ends with /v1. */
   baseUrl: string;
-  /** Of one call, until the response is read. */
+  /** Time limit of one call, until the response is read. */
   timeoutMs: number;
   speechModel: string;
   transcriptionModel: string;

@@ -40,7 +40,7 @@ const apply = statement<{ hasEnded: boolean; hasCapacity: boolean }>(
 
 export interface Changes {
   calendarId: string;
-  /** Of the sync that applies them. */
+  /** The sync that applies them. */
   syncId: string;
   /** That is read, and what it covers. */
   generation: number;

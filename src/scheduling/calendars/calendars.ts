@@ -21,7 +21,7 @@ export interface CalendarView {
   createdAt: Date;
 }
 
-/** Of a host: what is read for each of its slots is bounded. */
+/** Maximum per host: it bounds what is read for each of its slots. */
 export const maxCalendarsOfHost = 10;
 
 export const viewOfCalendar = (row: Calendar): CalendarView => ({

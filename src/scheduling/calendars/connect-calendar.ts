@@ -75,7 +75,7 @@ export async function finishConnect(services: Services, query: URLSearchParams):
     });
     return { redirectUrl, calendarId: calendarIds.format(calendar.id) };
   } catch (error) {
-    // Of a host that was deleted meanwhile, or that has enough calendars.
+    // The host was deleted meanwhile, or has the maximum number of calendars.
     if (error instanceof AppError && ['not_found', 'conflict'].includes(error.kind)) {
       return { redirectUrl, error: error.code };
     }

@@ -2,7 +2,7 @@ import { dayMs, readDay } from '../core/calendar-date.ts';
 import type { Interval } from '../core/intervals.ts';
 import { ZoneClock } from '../core/zone-clock.ts';
 
-/** Of RFC 3339, with fractions of a second as providers write them. */
+/** An instant of RFC 3339, with fractions of a second as providers write them. */
 const instantPattern = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 
 const interval = (startsAt: number, endsAt: number): Interval | null =>

@@ -48,7 +48,7 @@ const pageSchema = z.object({
   nextSyncToken: z.string().min(1).max(8_192).optional(),
 });
 
-/** Of an answer, what is read of it: the rest of an event is nobody's business here. */
+/** The fields that are read: nothing else of an event leaves Google. */
 const fields = [
   'timeZone,nextPageToken,nextSyncToken',
   'items(id,status,transparency,eventType,recurringEventId,start,end,attendees(self,responseStatus)',

@@ -19,7 +19,7 @@ import {
 } from './ports.ts';
 
 const perPage = 500;
-/** Of the most that Outlook allows, which is a little less than seven days. */
+/** Outlook allows a little less than seven days. */
 const channelMs = 6 * 86_400_000;
 /** Ids that stay the same when an event is moved between folders, and times in UTC. */
 const prefer = `outlook.timezone="UTC", IdType="ImmutableId", odata.maxpagesize=${perPage}`;
@@ -36,7 +36,7 @@ const writtenSchema = z.object({
   onlineMeeting: z.object({ joinUrl: z.string().nullish() }).nullish(),
 });
 const foundSchema = z.object({ value: z.array(writtenSchema.extend({ createdDateTime: z.string().nullish() })) });
-/** Of the events with our tag. Others may have copied ours. */
+/** Maximum number of events with our tag: a user may have copied ours. */
 const maxFound = 25;
 const channelSchema = z.object({ id: z.string().max(200), expirationDateTime: z.string() });
 const errorSchema = z.object({ error: z.object({ code: z.string().optional() }) });

@@ -28,7 +28,7 @@ export type Listing = { kind: 'window'; window: Interval } | { kind: 'changes'; 
 
 export interface ListedPage {
   events: ListedEvent[];
-  /** Of the next page; or, on the last one, what a listing of later changes begins with. */
+  /** The next page; or, after the last one, the token from which later changes are listed. */
   next: { page: string } | { token: string };
 }
 

@@ -24,9 +24,9 @@ export interface PullServices extends SettleServices, WatchServices {
   log: Log;
 }
 
-/** Of one calendar, in the window that is read. */
+/** Maximum per calendar, in the window that is read. */
 export const maxEvents = 20_000;
-/** Of one reading; a provider could otherwise go on for ever with pages that are empty. */
+/** Maximum per sync: a provider could otherwise return empty pages for ever. */
 const maxPages = 2_000;
 /** Changes that one transaction applies. After more of them everything is read again, page by page. */
 const maxChanges = 5_000;

@@ -27,7 +27,7 @@ export interface CalendarServices {
   calendarPolicy: CalendarPolicy;
   /** Milliseconds between two syncs of a calendar. */
   calendarEveryMs: number;
-  /** Of the waits that providers ask for; below 1 in tests alone. */
+  /** Factor for the waits that providers ask for; below 1 only in tests. */
   calendarTimeScale: number;
   calendarMail: Record<Environment, Mailer>;
   pushTokens: PushTokens;

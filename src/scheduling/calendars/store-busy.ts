@@ -44,7 +44,7 @@ export const lastOfEach = (events: readonly ListedEvent[]): ListedEvent[] => [
 ];
 
 interface Busy extends Interval {
-  /** Of the event. */
+  /** The key of the event. */
   key: string;
 }
 

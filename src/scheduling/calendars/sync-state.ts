@@ -23,11 +23,11 @@ export interface SyncedCalendar {
   channelId: string | null;
   channelResource: string | null;
   channelEndsAt: Date | null;
-  /** Of the host. */
+  /** The timezone of the host. */
   timezone: string;
   /** The largest of the host's active event types; null when one has no limit, or there is none. */
   maxAdvance: number | null;
-  /** Of the sync that read this. */
+  /** The sync that read this. */
   syncId: string;
 }
 

@@ -54,7 +54,7 @@ interface Times {
   /** What the host's clocks show at both ends. */
   wall: Interval;
   begins: Anniversary;
-  /** Of whole days the last one, so that it is this that is moved and not the midnight after it. */
+  /** For whole days this is the last day: the day moves, and not the midnight after it. */
   ends: Anniversary;
   afterEnds: number;
 }

@@ -45,13 +45,13 @@ export interface ChangeFacts {
 export interface PlannedEffect {
   kind: EffectKind;
   dueAt: Date;
-  /** Of mails; null for all others. */
+  /** The facts of a mail; null for all other effects. */
   facts: ChangeFacts | null;
 }
 
 export interface Change {
   now: Date;
-  /** Of the booking, after the change. */
+  /** The status of the booking after the change. */
   status: 'confirmed' | 'cancelled';
   facts: ChangeFacts;
   notifyAttendee: boolean;

@@ -15,7 +15,7 @@ export interface MailFacts extends Omit<ChangeFacts, 'occasion'> {
   location: { type: string; url: string | null } | null;
   /** What the event type says of the location, where the booking has no address: a postal address, for instance. */
   place: string | null;
-  /** Of the reader's pages; null where the booking has none. */
+  /** The reader's pages; null where the booking has none. */
   links: { confirmationUrl: string; rescheduleUrl: string; cancelUrl: string } | null;
 }
 

@@ -6,7 +6,7 @@ import type { CalendarRules, RecurringPattern } from './rules.ts';
 import { TimeWriter } from './write-times.ts';
 import { ZoneClock } from './zone-clock.ts';
 
-/** Of one answer. */
+/** Maximum per answer. */
 export const maxOccurrences = 366;
 
 /** As published. */

@@ -11,7 +11,7 @@ import { hostName } from '../hosts.ts';
 /** A booking as its workflow sees it. */
 export interface FollowedBooking {
   id: string;
-  /** Of the database, by whose clock everything here is due. */
+  /** The clock of the database, by which everything here is due. */
   now: Date;
   status: BookingStatus;
   rescheduleCount: number;

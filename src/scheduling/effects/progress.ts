@@ -10,7 +10,7 @@ const maxMs = 30 * 86_400_000;
 const toSecond = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
 
 /** In one line how a booking and its effects stand, for operators. */
-/** Of effects of one kind. More are beyond what one line says. */
+/** Maximum number of effects of one kind that one line describes. */
 const maxDescribed = 4;
 
 function describe({ status, start, failed }: FollowedBooking, open: readonly FollowedEffect[]): string {

@@ -7,7 +7,7 @@ export const servedTypes = {
   mp3: 'audio/mpeg',
 } as const;
 
-/** Of every file. The others never have an address. */
+/** The content type of every file. Files of the two added types never have a URL. */
 export const contentTypes = { ...servedTypes, json: 'application/json', bin: 'application/octet-stream' } as const;
 
 export type FileType = keyof typeof contentTypes;

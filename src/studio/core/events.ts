@@ -7,7 +7,7 @@ export interface CompletedVideo {
   videoId: string;
   status: 'completed';
   url: string;
-  /** Of the file: seconds, and pixels. */
+  /** Seconds of the file; its width and height are in pixels. */
   duration: number;
   width: number;
   height: number;

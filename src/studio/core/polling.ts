@@ -3,9 +3,9 @@ export interface PollSchedule {
   /** Between two questions. */
   leastMs: number;
   mostMs: number;
-  /** Of the job's age: the wait until the next question, where the provider tells no figures. */
+  /** The wait until the next poll as a share of the job's age, where the provider gives no figures. */
   share: number;
-  /** Of the time that such a job usually takes: before it the provider is not asked. */
+  /** The share of the usual time of such a job before which the provider is not polled. */
   notBefore: number;
 }
 

@@ -21,7 +21,7 @@ export const runMessages = {
   proceed: 'proceed',
 } as const;
 export const purgeWorkflowId = (automationId: string) => `purge-${automationId}`;
-/** Of a Temporal Schedule. The workflows that it starts have this id and the time they were due at. */
+/** The id of a Temporal Schedule. The workflows that it starts have this id and the time they were due at. */
 export const scheduleId = (automationId: string) => `schedule-${automationId}`;
 
 /**
@@ -33,7 +33,7 @@ export const scheduleGraceMs = 600_000;
 /** Every duration of a run is a value, so that tests run a whole retry schedule in seconds. */
 export interface RunPolicy {
   modelCall: {
-    /** Of one step. */
+    /** Time limit of one step. */
     timeoutMs: number;
     /**
      * How long an activity goes on with further steps. It saves an activity, with its two tasks, for every step that is

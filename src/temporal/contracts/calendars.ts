@@ -7,16 +7,16 @@ export interface CalendarWorkflows {
   syncCalendar(args: SyncCalendarArgs): Promise<CalendarOutcome>;
 }
 
-/** Of the Temporal Schedule of a calendar. The workflows that it starts have this id and the time they were due at. */
+/** The id of a calendar's Temporal Schedule. The workflows that it starts have this id and the time they were due at. */
 export const calendarScheduleId = (calendarId: string) => `calsync-${calendarId}`;
 
 /** Every duration of a sync is a value, so that tests run a whole retry schedule in seconds. */
 export interface CalendarPolicy {
-  /** Of one attempt, which reads all pages there are. */
+  /** Time limit of one attempt, which reads all pages. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
   retry: RetryProfile;
-  /** Of the statement that records a failure. */
+  /** Time limit of the statement that records a failure. */
   recordTimeoutMs: number;
 }
 

@@ -7,14 +7,14 @@ export interface FollowWorkflows {
   followIntegration(args: FollowIntegrationArgs): Promise<FollowOutcome>;
 }
 
-/** Of the Temporal Schedule of a connection. The workflows that it starts have this id and the time they were due at. */
+/** The id of a connection's Temporal Schedule. The workflows that it starts have this id and the time they were due at. */
 export const followScheduleId = (connectionId: string) => `follow-${connectionId}`;
 
 export interface FollowPolicy {
-  /** Of one run, which asks for all pages there are. */
+  /** Time limit of one run, which requests all pages. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
-  /** Of one request. */
+  /** Time limit of one request. */
   requestMs: number;
   /** After an error of our own, such as a database that cannot be reached. */
   retry: RetryProfile;

@@ -13,9 +13,9 @@ export const fetchEventsMessages = { wake: 'wake' } as const;
 
 /** Every duration is a value, so that tests run a whole retry schedule in seconds. */
 export interface FetchEventsPolicy {
-  /** Of one request to the provider. */
+  /** Time limit of one request to the provider. */
   requestMs: number;
-  /** Of the activity around a page of them. */
+  /** Time limit of the activity around a page of them. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
   /** Before an event is asked for again; doubled each time. */
@@ -33,7 +33,7 @@ export const defaultFetchEventsPolicy: FetchEventsPolicy = {
 
 export interface FetchEventsArgs extends WorkContext {
   integrationId: string;
-  /** Of the integration. */
+  /** The integration's connection. */
   connectionId: string;
   policy: FetchEventsPolicy;
 }

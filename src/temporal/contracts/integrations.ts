@@ -17,18 +17,18 @@ export interface IntegrationWorkflows {
 }
 
 export interface ActionPolicy {
-  /** Of one attempt at the provider. */
+  /** Time limit of one attempt at the provider. */
   attemptMs: number;
   /** How much longer than an attempt a process is believed to be at it. */
   graceMs: number;
-  /** Of the activity around it. */
+  /** Time limit of the activity around it. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
   /** How often a provider is asked in all, while it certainly did nothing. */
   maximumAttempts: number;
   /** The first pause between two of them, where the provider does not say. The next one is three times as long. */
   firstPauseMs: number;
-  /** Of all pauses together. */
+  /** Time limit of all pauses together. */
   pausesMs: number;
   /** Between two attempts of an activity after an error of our own, such as a database that cannot be reached. */
   retryMs: number;

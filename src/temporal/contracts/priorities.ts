@@ -15,7 +15,7 @@ export const priorities = {
   background: 5,
 } as const;
 
-/** Of actions of integrations, by what their callers ask for. Nobody waits for what is to be done later. */
+/** Priorities of integration actions, by what their callers request. No caller waits for a delayed action. */
 export const actionPriorities = {
   now: { high: priorities.prompt, normal: priorities.operator, low: priorities.low },
   later: { high: priorities.operator, normal: priorities.retry, low: priorities.low },

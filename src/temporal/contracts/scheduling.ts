@@ -6,10 +6,10 @@ export const bookingWorkflowId = (bookingId: string) => `booking-${bookingId}`;
 
 /** Every duration of the effects of bookings is a value, so that tests run a whole retry schedule in seconds. */
 export interface BookingPolicy {
-  /** Of one activity, which performs all effects that are due. */
+  /** Time limit of one activity, which performs all effects that are due. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
-  /** Of an activity that fails unexpectedly. What fails as expected is tried again when its row says so. */
+  /** For an activity that fails unexpectedly. An effect that fails as expected is tried again when its row says so. */
   retry: Omit<RetryProfile, 'maximumAttempts'>;
 }
 

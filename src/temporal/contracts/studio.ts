@@ -22,10 +22,10 @@ export const generationMessages = {
 } as const;
 
 export interface GenerationPolicy {
-  /** Of one call, which may render a file. */
+  /** Time limit of one call, which may render a file. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
-  /** Of an instant generation, before it is made as any other. Shorter than the time of a workflow task. */
+  /** Time limit of an instant generation, before it is made like any other. Shorter than the timeout of a workflow task. */
   instantMs: number;
   retry: RetryProfile;
   /** How long a provider has to take a job. */

@@ -17,7 +17,7 @@ export interface VoiceWorkflows {
 }
 
 export interface VoiceCallPolicy {
-  /** Of one attempt. */
+  /** Time limit of one attempt. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
   /** How often a provider is asked in all, while it certainly did no work. */

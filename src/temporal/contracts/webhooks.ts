@@ -12,7 +12,7 @@ export interface WebhookWorkflows {
   redriveDeadLetters(args?: RedriveArgs): Promise<RedriveOutcome>;
 }
 
-/** Of a subscription with retries that wait, for as long as any do. */
+/** The workflow of a subscription's waiting retries; it ends with the last of them. */
 export const webhookWorkflowId = (subscriptionId: string) => `webhook-${subscriptionId}`;
 
 /**
@@ -46,7 +46,7 @@ export type RetryLook =
   | { kind: 'wait'; waitMs: number; again: boolean; details: string }
   | { kind: 'over'; details: string };
 
-/** Of a dead letter, for as long as operators may replay it there. */
+/** The workflow of a dead letter, for as long as operators may replay it there. */
 export const deliveryWorkflowId = (deliveryId: string) => `delivery-${deliveryId}`;
 
 /**

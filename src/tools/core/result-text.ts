@@ -1,6 +1,6 @@
 import { withoutEnd } from '../../platform/core/without-end.ts';
 
-/** Of UTF-8: what a model and a caller see of a result. */
+/** Bytes of UTF-8 that a model and a caller see of a result. */
 export const maxResultLength = 32 * 1024;
 
 const encoder = new TextEncoder();

@@ -5,7 +5,7 @@ import { failedResult, type ToolResult } from './tool-result.ts';
  */
 export const maxRounds = 8;
 
-/** Of one round. */
+/** Maximum per round. */
 const maxCalls = 5;
 
 /** Attempts of a tool that may be called again after an attempt whose end is unknown. */

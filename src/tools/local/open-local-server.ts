@@ -45,7 +45,7 @@ function programOf(program: LocalProgram, root: Root) {
 
 /** Tools that add nothing. */
 const harmless = /^(read_|list_|get_|search_|directory_|open_nodes$|delete_|move_file$|query$|describe_)/;
-/** Of a file: what it takes beside its content. */
+/** What a file takes beside its content. */
 const entryBytes = 4_096;
 
 /** How calls of one server of a tenant are prepared: its paths, and whether there is room for what they write. */

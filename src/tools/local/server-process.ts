@@ -9,10 +9,10 @@ export interface ProcessLimits {
   heapMb: number;
   /** Memory in all. The kernel is asked how much it is. */
   residentMb: number;
-  /** Of processor time, from its start to its end. */
+  /** Processor time from its start to its end. */
   cpuSeconds: number;
   openFiles: number;
-  /** Of one file. */
+  /** Maximum size of one file. */
   fileBytes: number;
 }
 

@@ -8,7 +8,7 @@ import { isOneStatement } from './one-statement.ts';
 
 const maxRows = 200;
 const maxBytes = 256 * 1024;
-/** Of pages and what statements need beside them. */
+/** Memory for pages, and for what statements need beside them. */
 const heapBytes = 64 * 1024 * 1024;
 const pageBytes = 4_096;
 /** The environment of the tenant decides; this is what the smallest one has. */
@@ -61,7 +61,7 @@ function authorize(action: number, first: string | null, second: string | null):
 
 const [path = ''] = process.argv.slice(2);
 
-/** Of SQLite itself: the length of one value, and no other database, which VACUUM needs too. */
+/** Limits of SQLite itself: the length of one value, and no other database, which also prevents VACUUM. */
 const limits = { length: 8 * 1024 * 1024, sqlLength: 100_000, attach: 0, exprDepth: 200, likePatternLength: 1_000 };
 
 function openDatabase(readOnly: boolean): DatabaseSync {

@@ -36,7 +36,7 @@ const toResponse = (status: number, headers: Record<string, string>, body: Reada
     headers,
   });
 
-/** Of a 401 or 403: what the organization configured is not accepted. */
+/** The failure for a 401 or 403: the server does not accept the organization's credentials. */
 const refused = () => new ToolFailure('The tool server refused the credentials.');
 
 const openingBracket = 0x5b;

@@ -35,7 +35,7 @@ export type LiveServer =
   /** A server of the Model Context Protocol over streamable HTTP. */
   | {
       kind: 'remote';
-      /** Of the organization's values; undefined where only it knows the address. */
+      /** Builds the address from the organization's values; undefined where only the organization knows the address. */
       address?(values: Values): string;
       /** Which secret is sent as a bearer token, or what else signs requests to its own address. */
       authorize: { bearer: string } | 'aws' | 'google';

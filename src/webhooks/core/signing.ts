@@ -7,7 +7,7 @@ export interface SignedAttempt {
   deliveryId: string;
   /** The request's body, exactly as it is sent. */
   body: string;
-  /** Of this attempt, ms since the epoch: receivers refuse what is older than five minutes. */
+  /** When this attempt is sent, ms since the epoch: receivers refuse what is older than five minutes. */
   sentAt: number;
 }
 

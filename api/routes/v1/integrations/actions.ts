@@ -41,7 +41,7 @@ function operationOf(action: DocumentedAction): RouteConfig {
     get: { operationId: 'getActionRun', parameters: { actionRunId } },
     cancel: { operationId: 'cancelActionRun', parameters: { actionRunId } },
   };
-  // Of an action that can be delayed the example is: its answer leads to the run.
+  // An action that can be delayed has a delayed example, because its answer links to the run.
   const sent = canBeDelayed ? { ...payloadExample, delay: 3_600 } : payloadExample;
   const later = { examples: scheduledActionExamples, links, replayable: true };
   return {

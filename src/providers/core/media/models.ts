@@ -49,7 +49,7 @@ export interface VideoModel extends Upstream {
   maxSeconds: number;
   /** Lengths that the provider makes, ascending. Empty: every whole second. */
   offers: readonly number[];
-  /** Of the prompt, where the provider takes fewer than we do. */
+  /** Maximum for the prompt, where the provider takes fewer characters than we do. */
   maxPromptCharacters?: number;
   /** The model for a video that starts with an image, and its field. */
   fromImage: { upstream: string; image: string };

@@ -7,7 +7,7 @@ export interface VideoHeader {
 
 interface Box {
   type: string;
-  /** Of its contents. */
+  /** Where its contents begin and end. */
   start: number;
   end: number;
 }
@@ -66,7 +66,7 @@ export function readVideoHeader(moov: Uint8Array): VideoHeader | undefined {
   const tracks = boxesIn(data, 0, moov.length).filter(({ type }) => type === 'trak');
   const found = tracks.map((track) => readTrack(data, track)).find(Boolean);
   if (!found || found.width === 0 || found.height === 0) return undefined;
-  // Of a film in fragments, neither the track nor the film has a length; the film's extension has.
+  // In a fragmented film neither the track nor the film has a length; the film's extension has it.
   const extension = within(data, whole, 'mvex', 'mehd');
   const inFragments = extension ? fragmentedSeconds(data, extension, within(data, whole, 'mvhd')) : 0;
   const seconds = found.seconds || secondsOf(data, within(data, whole, 'mvhd')) || inFragments;

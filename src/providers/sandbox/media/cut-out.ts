@@ -1,4 +1,4 @@
-/** Of a working copy: 4 bytes of red, green, blue and alpha a pixel. */
+/** A working copy: 4 bytes of red, green, blue and alpha per pixel. */
 interface Raster {
   width: number;
   height: number;

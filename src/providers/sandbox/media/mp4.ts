@@ -3,7 +3,7 @@ const containers = ['moov', 'trak', 'mdia', 'minf', 'stbl'];
 
 interface Box {
   type: string;
-  /** Of its contents. */
+  /** Where its contents begin and end. */
   start: number;
   end: number;
 }

@@ -20,9 +20,9 @@ export type Rendering = { output: string } & (
 export type Rendered = { made: Made } | { refused: ImageProblem };
 
 export interface Made {
-  /** Of images. */
+  /** The size of an image. */
   size?: Size;
-  /** Of the image that was given. */
+  /** The size of the input image. */
   original?: Size;
   hasTransparency?: boolean;
   /** The length of a video or of music, as it is in the file. */

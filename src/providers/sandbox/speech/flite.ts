@@ -19,7 +19,7 @@ const { WebAssembly: wasm } = globalThis as unknown as {
 const errno = { success: 0, badFile: 8, noEntry: 44, notSeekable: 70 } as const;
 const fileType = { device: 2, directory: 3, file: 4 } as const;
 const whence = { start: 0, current: 1 } as const;
-/** Of `oflags`. */
+/** A flag of `oflags`. */
 const create = 1;
 
 /** The only directory that there is. */

@@ -38,7 +38,7 @@ const longSounds: Record<Voice, number> = { alloy: 170, echo: 110, fable: 125, o
 const soundOf = ({ voice, speed }: SpeechRequest, text: string): Sound =>
   text.length / speed > longText ? { voice: 'kal16', hertz: longSounds[voice] } : sounds[voice];
 
-/** Of all of its voices that are used here. */
+/** All voices that are used here have this rate. */
 const sampleRate = 16_000;
 const kilobits = 48;
 const leastSeconds = 0.2;

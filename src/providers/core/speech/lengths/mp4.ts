@@ -31,9 +31,9 @@ interface Track {
   id: number;
   /** Units of a second. */
   scale: number;
-  /** Of all samples so far, in units. */
+  /** Length of all samples so far, in units. */
   length: number;
-  /** Of a sample in a fragment that does not tell. */
+  /** Length of a sample in a fragment that does not state it. */
   sampleLength: number;
 }
 
