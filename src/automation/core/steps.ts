@@ -1,3 +1,5 @@
+import type { FlowStep, LinearStep } from './flow-steps.ts';
+
 /** The most steps that one workflow may have. */
 export const maxSteps = 100;
 
@@ -75,7 +77,7 @@ export interface ActionStep {
   retry?: { maxAttempts: number } | undefined;
 }
 
-export type Step = PromptStep | TransformStep | ConditionStep | ActionStep;
+export type Step = LinearStep | FlowStep;
 
 /** Those that leave the process, or may. */
 export type CallingStep = PromptStep | ActionStep;
