@@ -7,8 +7,9 @@ import type { ProviderRegistry } from '../providers/index.ts';
 import type { Files } from '../storage/index.ts';
 import type { StepActions } from './action-port.ts';
 import type { CallingRuns } from './calling-runs.ts';
+import type { LinearStep } from './core/flow-steps.ts';
 import { isTerminal, type RunError, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
-import { nextStep, type Step } from './core/steps.ts';
+import { nextStep } from './core/steps.ts';
 import { limitWarnings } from './core/template.ts';
 import { OutputSpace } from './output-space.ts';
 import {
@@ -105,7 +106,7 @@ export class RunExecution {
   }
 
   /** The current step; undefined after the last one. */
-  get step(): Step | undefined {
+  get step(): LinearStep | undefined {
     return this.work.steps[this.position];
   }
 

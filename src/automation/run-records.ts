@@ -4,6 +4,7 @@ import { type Files, type Stored, type StoredFile, storedBytesSql } from '../sto
 import { countTokens } from '../tenancy/index.ts';
 import { wakeDeliveries } from '../webhooks/index.ts';
 import { leaveAtEndSql } from './calling-runs-sql.ts';
+import type { LinearStep } from './core/flow-steps.ts';
 import {
   type AskedModel,
   doneStep,
@@ -33,7 +34,7 @@ export interface RunWork extends Stored {
   status: RunStatus;
   input: unknown;
   variables: Record<string, unknown>;
-  steps: Step[];
+  steps: LinearStep[];
   byDefault: ModelChoice;
   /** The first position: a retry need not start at its first step. */
   firstPosition: number;

@@ -6,10 +6,10 @@ import type { CheckedExpression } from './bounded/check-expression.ts';
 import * as tasks from './bounded-tasks.ts';
 import { findLengthProblem } from './core/expression.ts';
 import type { ExpressionReferences } from './core/step-references.ts';
-import { type CallingStep, expressionOf, type Step, type StepProblem } from './core/steps.ts';
+import { type ConditionStep, expressionOf, type Step, type StepProblem, type TransformStep } from './core/steps.ts';
 import { findSchemaProblem } from './output-schema.ts';
 
-type EvaluatedStep = Exclude<Step, CallingStep>;
+type EvaluatedStep = ConditionStep | TransformStep;
 
 /** For all steps of one workflow together. */
 const maxCheckMs = 10_000;
@@ -35,11 +35,11 @@ type Checked = { path: string } & CheckedExpression;
 
 /** @returns undefined for a step without expression or problem */
 async function checkStep(work: BoundedWork, tenantKey: TenantKey, step: Step): Promise<Checked | undefined> {
-  if (step.type === 'action') return undefined;
   if (step.type === 'prompt') {
     const problem = step.outputSchema && (await findSchemaProblem(work, tenantKey, step.outputSchema));
     return problem ? { path: 'outputSchema', problem } : undefined;
   }
+  if (step.type !== 'condition' && step.type !== 'transform') return undefined;
   const path = step.expression === undefined && step.prompt !== undefined ? 'prompt' : 'expression';
   return { path, ...(await checkExpression(work, tenantKey, step)) };
 }

@@ -1,4 +1,5 @@
 import type { AutomationSummary } from '../../../src/automation/automations.ts';
+import { isLinearStep } from '../../../src/automation/core/flow-steps.ts';
 import { asText } from '../../../src/automation/core/template.ts';
 import type { RunSummary } from '../../../src/automation/run-columns.ts';
 import type { RunDetail } from '../../../src/automation/runs.ts';
@@ -57,7 +58,7 @@ export const variantA: AutomationDialect = {
     ...summary(workflow),
     aiModel: workflow.aiModel,
     aiProvider: workflow.aiProvider,
-    steps: workflow.steps,
+    steps: workflow.steps.filter(isLinearStep),
     config: workflow.config,
   }),
   workflowChange: (workflow) => ({

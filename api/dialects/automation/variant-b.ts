@@ -1,4 +1,5 @@
 import type { AutomationSummary } from '../../../src/automation/automations.ts';
+import { isLinearStep } from '../../../src/automation/core/flow-steps.ts';
 import { runIds, workflowIds } from '../../../src/automation/core/ids.ts';
 import type { RunSummary } from '../../../src/automation/run-columns.ts';
 import type { RunDetail } from '../../../src/automation/runs.ts';
@@ -80,7 +81,7 @@ export const variantB: AutomationDialect = {
     ...summary(workflow),
     aiModel: workflow.aiModel,
     aiProvider: workflow.aiProvider,
-    steps: workflow.steps.map((step) => {
+    steps: workflow.steps.filter(isLinearStep).map((step) => {
       const name = step.name ?? step.id;
       return step.type === 'prompt' ? { ...step, name, type: 'ai_chat' as const } : { ...step, name };
     }),
