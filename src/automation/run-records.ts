@@ -4,7 +4,6 @@ import { type Files, type Stored, type StoredFile, storedBytesSql } from '../sto
 import { countTokens } from '../tenancy/index.ts';
 import { wakeDeliveries } from '../webhooks/index.ts';
 import { leaveAtEndSql } from './calling-runs-sql.ts';
-import type { LinearStep } from './core/flow-steps.ts';
 import {
   type AskedModel,
   doneStep,
@@ -13,6 +12,7 @@ import {
   type RunStatus,
   type StepStatus,
 } from './core/run-status.ts';
+import type { LinearStep } from './core/step-types.ts';
 import { type ModelChoice, nextStep, type Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
 import type { KeptOutput } from './large-outputs.ts';

@@ -1,5 +1,5 @@
 import type { AutomationSummary } from '../../../src/automation/automations.ts';
-import { isLinearStep } from '../../../src/automation/core/flow-steps.ts';
+import { isLinearStep } from '../../../src/automation/core/step-types.ts';
 import { asText } from '../../../src/automation/core/template.ts';
 import type { RunSummary } from '../../../src/automation/run-columns.ts';
 import type { RunDetail } from '../../../src/automation/runs.ts';

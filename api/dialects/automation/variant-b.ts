@@ -1,6 +1,6 @@
 import type { AutomationSummary } from '../../../src/automation/automations.ts';
-import { isLinearStep } from '../../../src/automation/core/flow-steps.ts';
 import { runIds, workflowIds } from '../../../src/automation/core/ids.ts';
+import { isLinearStep } from '../../../src/automation/core/step-types.ts';
 import type { RunSummary } from '../../../src/automation/run-columns.ts';
 import type { RunDetail } from '../../../src/automation/runs.ts';
 import { invalid } from '../../../src/platform/errors.ts';

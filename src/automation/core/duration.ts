@@ -1,14 +1,10 @@
 // One grammar of durations for everything that waits: a number of seconds, ISO 8601, or `2d3h`.
 const seconds = { w: 604_800, d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 
-const number = '(\\d{1,12}(?:\\.\\d{1,3})?)';
-const whole = '(\\d{1,12})';
-const iso = new RegExp(
-  `^P(?=.)(?:${whole}W)?(?:${whole}D)?(?:T(?=.)(?:${whole}H)?(?:${whole}M)?(?:${number}S)?)?$`,
-  'i',
-);
-const short = new RegExp(`^(?=.)(?:${whole}w)?(?:${whole}d)?(?:${whole}h)?(?:${whole}m)?(?:${whole}s)?$`);
-const plain = new RegExp(`^${number}$`);
+const iso =
+  /^P(?=.)(?:(\d{1,12})W)?(?:(\d{1,12})D)?(?:T(?=.)(?:(\d{1,12})H)?(?:(\d{1,12})M)?(?:(\d{1,12}(?:\.\d{1,3})?)S)?)?$/i;
+const short = /^(?=.)(?:(\d{1,12})w)?(?:(\d{1,12})d)?(?:(\d{1,12})h)?(?:(\d{1,12})m)?(?:(\d{1,12})s)?$/;
+const plain = /^\d{1,12}(?:\.\d{1,3})?$/;
 
 const units = [seconds.w, seconds.d, seconds.h, seconds.m, seconds.s];
 
@@ -26,8 +22,7 @@ export function readDuration(value: number | string): number | undefined {
     return Number.isFinite(value) && value >= 0 && Math.abs(ms - value * 1_000) < 1e-3 ? ms : undefined;
   }
   const text = value.trim();
-  const number = plain.exec(text);
-  if (number) return Math.round(Number(number[1]) * 1_000);
+  if (plain.test(text)) return Math.round(Number(text) * 1_000);
   const parts = iso.exec(text) ?? short.exec(text);
   if (!parts) return undefined;
   return Math.round(units.reduce((sum, unit, index) => sum + unit * Number(parts[index + 1] ?? 0), 0) * 1_000);

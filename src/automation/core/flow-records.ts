@@ -1,8 +1,25 @@
 import { leavesIn } from './flow-sizes.ts';
-import { isContainer, listsOf } from './flow-steps.ts';
-import type { FlowError, RecordedStep } from './flow-walk.ts';
+import type { RunError } from './run-status.ts';
 import { dottedPath, type StepPath } from './step-path.ts';
+import { isContainer, listsOf } from './step-types.ts';
 import type { Step } from './steps.ts';
+
+export type FlowError = RunError & { stepId: string };
+
+/** How a step ended. */
+export interface Finished {
+  status: 'completed' | 'failed' | 'cancelled' | 'skipped';
+  /** Of a condition: whether it held. */
+  took?: boolean | undefined;
+  /** Of a failed step. */
+  error?: FlowError | undefined;
+}
+
+/** What is recorded of a step. `total` is that of a container that was opened. */
+export type RecordedStep = { path: StepPath; total?: number | undefined } & (
+  | Finished
+  | { status: 'running' | 'waiting' }
+);
 
 /** Every step of a definition by its id, which is unique in it. */
 function stepsById(steps: readonly Step[], found = new Map<string, Step>()): Map<string, Step> {

@@ -1,4 +1,4 @@
-import { isContainer, listsOf } from './flow-steps.ts';
+import { isContainer, listsOf } from './step-types.ts';
 import type { Step } from './steps.ts';
 
 /** Leaves of the steps before each position of a list, and at its end those of all. */

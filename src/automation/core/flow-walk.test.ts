@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { type ContainerStep, isContainer, listsOf } from './flow-steps.ts';
 import {
   type Finished,
   type FlowError,
@@ -10,6 +9,7 @@ import {
   type Todo,
 } from './flow-walk.ts';
 import { dottedPath, isWithin, readPath, type StepPath } from './step-path.ts';
+import { type ContainerStep, isContainer, listsOf } from './step-types.ts';
 import { nextStep, type Step } from './steps.ts';
 
 /** What each step of a flow would do, by its path. */

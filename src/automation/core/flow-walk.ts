@@ -1,27 +1,11 @@
 // What a flow does next. It knows which steps ended and how, and none of their values.
-import { FlowRecords } from './flow-records.ts';
+import { type Finished, type FlowError, FlowRecords, type RecordedStep } from './flow-records.ts';
 import { leavesIn, leavesOf } from './flow-sizes.ts';
-import { type ContainerStep, containerConcurrency, isContainer, type LeafStep } from './flow-steps.ts';
-import type { RunError } from './run-status.ts';
 import { dottedPath, type StepPath } from './step-path.ts';
+import { type ContainerStep, containerConcurrency, isContainer, type LeafStep } from './step-types.ts';
 import { nextStep, type Step } from './steps.ts';
 
-export type FlowError = RunError & { stepId: string };
-
-/** How a step ended. */
-export interface Finished {
-  status: 'completed' | 'failed' | 'cancelled' | 'skipped';
-  /** Of a condition: whether it held. */
-  took?: boolean | undefined;
-  /** Of a failed step. */
-  error?: FlowError | undefined;
-}
-
-/** What is recorded of a step. `total` is that of a container that was opened. */
-export type RecordedStep = { path: StepPath; total?: number | undefined } & (
-  | Finished
-  | { status: 'running' | 'waiting' }
-);
+export type { Finished, FlowError, RecordedStep } from './flow-records.ts';
 
 /** A map around a step, and the item that the step belongs to. */
 export interface ItemScope {

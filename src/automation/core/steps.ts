@@ -1,4 +1,15 @@
-import type { FlowStep, LinearStep } from './flow-steps.ts';
+import type { ActionStep, ConditionStep, ModelChoice, PromptStep, Step, TransformStep } from './step-types.ts';
+
+export {
+  type ActionStep,
+  type ConditionStep,
+  type ModelChoice,
+  type PromptStep,
+  type Provider,
+  providers,
+  type Step,
+  type TransformStep,
+} from './step-types.ts';
 
 /** The most steps that one workflow may have. */
 export const maxSteps = 100;
@@ -7,77 +18,7 @@ export const stepIdPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 /** What `then` and `else` call the end of the run. No step has this id. */
 export const endOfRun = 'end';
 
-export const providers = ['ANTHROPIC', 'OPENAI', 'GOOGLE'] as const;
-export type Provider = (typeof providers)[number];
-
-export interface ModelChoice {
-  provider: Provider;
-  model: string;
-}
-
-/** A step that renders its template and calls a text model. */
-export interface PromptStep {
-  id: string;
-  type: 'prompt';
-  name?: string | undefined;
-  /** Template; absent means `{{input}}`. */
-  prompt?: string | undefined;
-  provider?: Provider | undefined;
-  model?: string | undefined;
-  /** A template, like `prompt`. */
-  system?: string | undefined;
-  /** 0 to 1. */
-  temperature?: number | undefined;
-  maxTokens?: number | undefined;
-  /** JSON Schema. The model must answer with JSON that matches it, which becomes the output. */
-  outputSchema?: Record<string, unknown> | undefined;
-  /** `maxAttempts` includes the first one. */
-  retry?: { maxAttempts: number } | undefined;
-  /** Called in this order, each after a temporary failure of the one before. */
-  fallback?: ModelChoice[] | undefined;
-  /** Ids of tool servers whose tools the model may call. */
-  tools?: string[] | undefined;
-}
-
 export const usesTools = ({ tools = [] }: PromptStep): boolean => tools.length > 0;
-
-interface ExpressionStep {
-  id: string;
-  name?: string | undefined;
-  /** A CEL expression; if it is absent, `prompt` is the expression. */
-  expression?: string | undefined;
-  prompt?: string | undefined;
-}
-
-/** A step whose output is the value of its expression. */
-export interface TransformStep extends ExpressionStep {
-  type: 'transform';
-}
-
-/** A step that chooses the next step. */
-export interface ConditionStep extends ExpressionStep {
-  type: 'condition';
-  /** Id of a later step, or `end`. Absent: the next step. */
-  then?: string | undefined;
-  /** Id of a later step, or `end`. Absent: the run completes. */
-  else?: string | undefined;
-}
-
-/** A step that performs an action with a connected third-party tool. Its output is the action's answer. */
-export interface ActionStep {
-  id: string;
-  type: 'action';
-  name?: string | undefined;
-  /** The id of the integration, and the action's within it. */
-  integration: string;
-  action: string;
-  /** Its strings are templates. */
-  payload: Record<string, unknown>;
-  /** How often it is tried in all while its integration is limited. Default: once. */
-  retry?: { maxAttempts: number } | undefined;
-}
-
-export type Step = LinearStep | FlowStep;
 
 /** Those that leave the process, or may. */
 export type CallingStep = PromptStep | ActionStep;

@@ -1,5 +1,72 @@
-// Steps that only flows have: containers, waits, calls to other systems, and the steps of other features.
-import type { ActionStep, ConditionStep, PromptStep, Step, TransformStep } from './steps.ts';
+// The types of steps: those of every workflow, and those that only flows have.
+
+export const providers = ['ANTHROPIC', 'OPENAI', 'GOOGLE'] as const;
+export type Provider = (typeof providers)[number];
+
+export interface ModelChoice {
+  provider: Provider;
+  model: string;
+}
+
+/** A step that renders its template and calls a text model. */
+export interface PromptStep {
+  id: string;
+  type: 'prompt';
+  name?: string | undefined;
+  /** Template; absent means `{{input}}`. */
+  prompt?: string | undefined;
+  provider?: Provider | undefined;
+  model?: string | undefined;
+  /** A template, like `prompt`. */
+  system?: string | undefined;
+  /** 0 to 1. */
+  temperature?: number | undefined;
+  maxTokens?: number | undefined;
+  /** JSON Schema. The model must answer with JSON that matches it, which becomes the output. */
+  outputSchema?: Record<string, unknown> | undefined;
+  /** `maxAttempts` includes the first one. */
+  retry?: { maxAttempts: number } | undefined;
+  /** Called in this order, each after a temporary failure of the one before. */
+  fallback?: ModelChoice[] | undefined;
+  /** Ids of tool servers whose tools the model may call. */
+  tools?: string[] | undefined;
+}
+
+interface ExpressionStep {
+  id: string;
+  name?: string | undefined;
+  /** A CEL expression; if it is absent, `prompt` is the expression. */
+  expression?: string | undefined;
+  prompt?: string | undefined;
+}
+
+/** A step whose output is the value of its expression. */
+export interface TransformStep extends ExpressionStep {
+  type: 'transform';
+}
+
+/** A step that chooses the next step. */
+export interface ConditionStep extends ExpressionStep {
+  type: 'condition';
+  /** Id of a later step, or `end`. Absent: the next step. */
+  then?: string | undefined;
+  /** Id of a later step, or `end`. Absent: the run completes. */
+  else?: string | undefined;
+}
+
+/** A step that performs an action with a connected third-party tool. Its output is the action's answer. */
+export interface ActionStep {
+  id: string;
+  type: 'action';
+  name?: string | undefined;
+  /** The id of the integration, and the action's within it. */
+  integration: string;
+  action: string;
+  /** Its strings are templates. */
+  payload: Record<string, unknown>;
+  /** How often it is tried in all while its integration is limited. Default: once. */
+  retry?: { maxAttempts: number } | undefined;
+}
 
 interface StepBase {
   id: string;
@@ -183,15 +250,15 @@ export type FlowStep =
   | HttpStep
   | FailStep
   | FeatureStep;
+/** The steps of definitions that are no flows. */
+export type LinearStep = PromptStep | TransformStep | ConditionStep | ActionStep;
+export type Step = LinearStep | FlowStep;
 export type LeafStep = Exclude<Step, ContainerStep>;
 
 export const isContainer = (step: Step): step is ContainerStep => step.type === 'parallel' || step.type === 'map';
 
 const featureTypes: ReadonlySet<string> = new Set(featureStepTypes);
 export const isFeatureStep = (step: Step): step is FeatureStep => featureTypes.has(step.type);
-
-/** The steps of definitions that are no flows. */
-export type LinearStep = PromptStep | TransformStep | ConditionStep | ActionStep;
 
 const linearTypes: ReadonlySet<string> = new Set(['prompt', 'transform', 'condition', 'action']);
 export const isLinearStep = (step: Step): step is LinearStep => linearTypes.has(step.type);
