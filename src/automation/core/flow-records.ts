@@ -9,9 +9,9 @@ export type FlowError = RunError & { stepId: string };
 /** How a step ended. */
 export interface Finished {
   status: 'completed' | 'failed' | 'cancelled' | 'skipped';
-  /** Of a condition: whether it held. */
+  /** Whether a condition held. Absent for other steps. */
   took?: boolean | undefined;
-  /** Of a failed step. */
+  /** Why a step failed. Absent for other ends. */
   error?: FlowError | undefined;
 }
 
