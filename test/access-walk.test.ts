@@ -7,7 +7,7 @@ import {
   atEveryPrefix,
   type DocumentedOperation,
   exampleBody,
-  isSpoken,
+  hasErrorMessage,
   pathOf,
   readDocument,
   type Things,
@@ -103,7 +103,7 @@ describe('every route that needs a key', () => {
         expect({ of: operation.endpoint, status, error: body.error }).toMatchObject({
           of: operation.endpoint,
           status: 401,
-          error: isSpoken(operation) ? 'Unauthorized' : { code: 'unauthorized', details: { reason } },
+          error: hasErrorMessage(operation) ? 'Unauthorized' : { code: 'unauthorized', details: { reason } },
         });
       }
     }
@@ -133,7 +133,7 @@ describe('every route that needs a key', () => {
         );
         if (status === 403) {
           if (/\/voice\//.test(operation.path)) expect(body.error).toBe('Forbidden');
-          else if (isSpoken(operation)) expect(body.error).toBe(`The key lacks the scope ${without}.`);
+          else if (hasErrorMessage(operation)) expect(body.error).toBe(`The key lacks the scope ${without}.`);
           else expect(body.error.details).toEqual({ required: without });
           refusedWithout.push(without);
         }

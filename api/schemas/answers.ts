@@ -176,15 +176,15 @@ export const anyKeyFailures = <Status extends ErrorStatus>(...statuses: Status[]
 
 /** The same for a route that needs a key and no scope and has no dialects. */
 export const plainFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references(surfaces.keyed, [...statuses, ...always]);
+  references(surfaces.unversioned, [...statuses, ...always]);
 
 /** The same for a route that needs a scope and has no dialects. */
 export const scopedFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references(surfaces.keyed, [...statuses, 403, ...always]);
+  references(surfaces.unversioned, [...statuses, 403, ...always]);
 
-/** The same where the failure is a sentence alone. */
-export const spokenFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references(surfaces.sentences, [...statuses, 403, ...always]);
+/** The same for chat, where a failure is only a message. */
+export const chatFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
+  references(surfaces.chat, [...statuses, 403, ...always]);
 
 /** The same for a route that needs a scope and answers failures in its own way. */
 export const failuresOn =
@@ -193,5 +193,5 @@ export const failuresOn =
     references(surface, [...statuses, 403, ...always]);
 
 /** The same for a route without keys. */
-export const openFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references(surfaces.open, [...statuses, 429, 500]);
+export const publicFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
+  references(surfaces.public, [...statuses, 429, 500]);

@@ -16,7 +16,7 @@ const publishedCodes = (errors: ErrorCodes) =>
 
 /** The schemas of the three envelopes of failures. @param errors the codes of all features */
 export const failureSchemas = (errors: ErrorCodes) => ({
-  Error: z.object({
+  ErrorResponse: z.object({
     success: z.literal(false),
     error: z.object({
       code: z.string().openapi({
@@ -30,7 +30,7 @@ export const failureSchemas = (errors: ErrorCodes) => ({
       requestId: requestIdSchema,
     }),
   }),
-  Sentence: z.object({
+  ErrorMessage: z.object({
     success: z.literal(false),
     error: z.string().openapi({ description: 'What is wrong, for people. The status tells programs.' }),
   }),

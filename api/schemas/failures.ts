@@ -12,7 +12,7 @@ export const exampleId = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 
 /** How the reference describes a failure. */
 export interface Failure {
-  /** The name of its component, after the prefix of the surface. */
+  /** The name of its component; for a failure that any operation may have, after the prefix of the surface. */
   name: string;
   description: string;
   example: AppError;
@@ -25,19 +25,19 @@ export interface Failure {
 // Failures after the key was recognized carry its rate limit headers.
 const failures = {
   400: {
-    name: 'Invalid',
+    name: 'ValidationError',
     description: 'The request is not valid.',
     example: invalid([{ path: 'steps.0.type', message: 'Expected a step type.' }]),
     sometimes: behindKey,
   },
   401: {
-    name: 'Unauthorized',
+    name: 'UnauthorizedError',
     description: 'The credentials are missing, invalid, expired or revoked.',
     example: unauthorized('invalid_api_key'),
     always: ['WWW-Authenticate'],
   },
   402: {
-    name: 'InsufficientCredits',
+    name: 'InsufficientCreditsError',
     description: 'The operation costs more credits than are available. Nothing was done.',
     example: new AppError('insufficient_credits', 'This costs 5 credits, and 2 are available.', {
       required: 5,
@@ -46,13 +46,13 @@ const failures = {
     always: behindKey,
   },
   403: {
-    name: 'Forbidden',
+    name: 'ForbiddenError',
     description: 'The key or the plan does not permit this operation.',
     example: new AppError('forbidden', 'The key lacks the scope workflows:write.', { required: 'workflows:write' }),
     always: behindKey,
   },
   404: {
-    name: 'NotFound',
+    name: 'NotFoundError',
     description: 'The resource does not exist, or belongs to another organization.',
     example: new AppError(
       'not_found',
@@ -63,32 +63,32 @@ const failures = {
     always: behindKey,
   },
   409: {
-    name: 'Conflict',
+    name: 'ConflictError',
     description:
       'The request conflicts with the current state, or a request with the same Idempotency-Key is in progress.',
     example: new AppError('conflict', 'The run has not ended.'),
     always: behindKey,
   },
   413: {
-    name: 'TooLarge',
+    name: 'PayloadTooLargeError',
     description: 'The body is too large.',
     example: new AppError('payload_too_large', `The body is larger than ${maxBytes} bytes.`, { maxBytes }),
     always: behindKey,
   },
   415: {
-    name: 'UnsupportedType',
+    name: 'UnsupportedMediaTypeError',
     description: 'The body is not application/json in UTF-8, or has a Content-Encoding.',
     example: new AppError('unsupported_media_type', 'Send the body as application/json.'),
     always: behindKey,
   },
   422: {
-    name: 'KeyReused',
+    name: 'IdempotencyKeyReusedError',
     description: 'The Idempotency-Key was used with another body.',
     example: new AppError('idempotency_key_reused', 'This Idempotency-Key was used with another body.'),
     always: behindKey,
   },
   429: {
-    name: 'TooMany',
+    name: 'RateLimitError',
     description:
       "A limit of the organization's plan is reached, or too many authentications from the caller's address have failed.",
     example: rateLimited({ window: requestWindows.minute, limit: 600, resetAt: 1_780_272_000, retryAfter: 12 }),
@@ -96,13 +96,13 @@ const failures = {
     sometimes: behindKey,
   },
   500: {
-    name: 'Failed',
+    name: 'InternalError',
     description: 'Something went wrong on our side.',
     example: new AppError('internal_error', 'Something went wrong on our side.'),
     sometimes: behindKey,
   },
   503: {
-    name: 'Unavailable',
+    name: 'ServiceUnavailableError',
     description: 'A dependency is unavailable, or the provider is not configured.',
     example: unavailable('The database'),
     sometimes: [...behindKey, 'Retry-After'],
@@ -124,7 +124,7 @@ function exampleIn(dialect: Dialect, failure: AppError) {
 
 /** How failures are answered at some paths. */
 interface SurfaceShape {
-  /** Begins the names of its components. */
+  /** Begins the names of the components of failures that any operation may have. */
   prefix: string;
   /** Whether its operations need a key. */
   isKeyed: boolean;
@@ -144,10 +144,10 @@ function component(
   const shown = !isKeyed && example.code === 'unauthorized' ? withoutSecret : example;
   const inA = exampleIn(variants.A, example);
   const inB = exampleIn(variants.B, example);
-  const eitherEnvelope = { anyOf: [reference('Error'), reference('AccessError')] };
+  const eitherEnvelope = { anyOf: [reference('ErrorResponse'), reference('AccessError')] };
   const content = hasDialects
     ? {
-        schema: 'success' in inB && !isOftenAccess ? reference('Error') : eitherEnvelope,
+        schema: 'success' in inB && !isOftenAccess ? reference('ErrorResponse') : eitherEnvelope,
         examples: { A: { summary: 'Dialect A', value: inA }, B: { summary: 'Dialect B', value: inB } },
       }
     : {
@@ -180,33 +180,57 @@ export class FailureSurface {
   }
 
   /** Declares a failure of operations. @returns the reference to its component, for the responses of a route */
-  response(failure: Failure) {
-    const name = `${this.#shape.prefix}${failure.name}`;
+  response(failure: Failure, name = failure.name) {
     if (!components.has(name)) components.set(name, component(failure, this.#shape));
     return { $ref: `#/components/responses/${name}` };
   }
 
   /** The failure that any operation may have with this status. */
   general(status: ErrorStatus) {
-    return this.response(failures[status]);
+    const failure = failures[status];
+    return this.response(failure, `${this.#shape.prefix}${failure.name}`);
   }
 }
 
-/** The versioned API with its dialects, other routes with a key, those that answer with a sentence alone, and those without a key. */
+/** The versioned API with its dialects; other routes with a key; chat, whose failures are only a message; and routes without a key. */
 export const surfaces = {
-  versioned: new FailureSurface({ prefix: '', isKeyed: true, hasDialects: true, schema: 'Error', envelope: e1 }),
-  keyed: new FailureSurface({ prefix: 'Plain', isKeyed: true, hasDialects: false, schema: 'Error', envelope: e1 }),
-  sentences: new FailureSurface({
-    prefix: 'Spoken',
+  versioned: new FailureSurface({
+    prefix: '',
+    isKeyed: true,
+    hasDialects: true,
+    schema: 'ErrorResponse',
+    envelope: e1,
+  }),
+  unversioned: new FailureSurface({
+    prefix: 'Unversioned',
     isKeyed: true,
     hasDialects: false,
-    schema: 'Sentence',
+    schema: 'ErrorResponse',
+    envelope: e1,
+  }),
+  chat: new FailureSurface({
+    prefix: 'Chat',
+    isKeyed: true,
+    hasDialects: false,
+    schema: 'ErrorMessage',
     envelope: e2,
   }),
-  open: new FailureSurface({ prefix: 'Open', isKeyed: false, hasDialects: false, schema: 'Error', envelope: e1 }),
+  public: new FailureSurface({
+    prefix: 'Public',
+    isKeyed: false,
+    hasDialects: false,
+    schema: 'ErrorResponse',
+    envelope: e1,
+  }),
 } as const;
 
-const withoutKey: SurfaceShape = { prefix: '', isKeyed: false, hasDialects: false, schema: 'Error', envelope: e1 };
+const withoutKey: SurfaceShape = {
+  prefix: '',
+  isKeyed: false,
+  hasDialects: false,
+  schema: 'ErrorResponse',
+  envelope: e1,
+};
 
 /** A failure of one operation without keys, where the general one says too little. */
 export const ownFailure = (description: string, example: AppError) =>

@@ -55,23 +55,25 @@ const descriptions = {
 export type HeaderName = keyof typeof descriptions;
 
 const names = Object.keys(descriptions) as HeaderName[];
-const componentName = (name: string, sent: string) => `${name.replace(/^X-|-/gi, '')}${sent}`;
+/** `X-Request-ID` is `RequestID`, `x-correlation-id` is `CorrelationId`. */
+const componentName = (name: HeaderName, prefix: string) =>
+  prefix + name.replace(/^x-/i, '').replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** The headers that responses refer to, each as a required and as an optional one. */
 export const headerComponents: Record<string, HeaderDescription> = Object.fromEntries(
   names.flatMap((name) => [
     [componentName(name, ''), descriptions[name]],
-    [componentName(name, 'Sometimes'), { ...descriptions[name], required: false }],
+    [componentName(name, 'Optional'), { ...descriptions[name], required: false }],
   ]),
 );
 
-const references = (of: readonly HeaderName[], sent: string) =>
-  Object.fromEntries(of.map((name) => [name, { $ref: `#/components/headers/${componentName(name, sent)}` }]));
+const references = (of: readonly HeaderName[], prefix: string) =>
+  Object.fromEntries(of.map((name) => [name, { $ref: `#/components/headers/${componentName(name, prefix)}` }]));
 
 /** The headers of a response: required and optional ones. */
 export const headersOf = (always: readonly HeaderName[], sometimes: readonly HeaderName[] = []) => ({
   ...references(always, ''),
-  ...references(sometimes, 'Sometimes'),
+  ...references(sometimes, 'Optional'),
 });
 
 export const onAll: readonly HeaderName[] = ['X-Request-ID', 'x-correlation-id'];

@@ -1,5 +1,5 @@
 import { type RouteConfig, z } from '@hono/zod-openapi';
-import { emptyAnswer, openAnswer, openFailures } from './answers.ts';
+import { emptyAnswer, openAnswer, publicFailures } from './answers.ts';
 import { headersOf, onAll } from './headers.ts';
 
 /** Addresses that browsers and providers call, with the name of their group in the reference. */
@@ -27,7 +27,7 @@ export const callbackOperation = (path: string, operationId: string, of: string)
   method: 'get',
   path,
   operationId,
-  summary: `Return from a consent to ${of}`,
+  summary: `Complete the connection of ${of}`,
   description:
     'The provider sends the browser of the owner here. `state` is that of the request to connect: it can be used once, within 600 seconds. The browser is sent on to `redirectUrl` with the outcome in its query, or sees a page. A `state` that fits no open request is answered with 400: as a page, or as JSON where `Accept` asks for it.',
   tags,
@@ -42,10 +42,10 @@ export const callbackOperation = (path: string, operationId: string, of: string)
   responses: {
     200: page('The outcome, as a page.'),
     302: emptyAnswer('The browser is sent on to `redirectUrl`.'),
-    ...openFailures(),
+    ...publicFailures(),
     400: {
       ...refusal,
-      content: { ...refusal.content, 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      content: { ...refusal.content, 'application/json': { schema: { $ref: '#/components/schemas/ErrorResponse' } } },
     },
   },
 });
@@ -69,10 +69,10 @@ export const sandboxConsentOperation = (path: string, operationId: string, of: s
         .openapi({ description: 'Whether access is refused. Default `false`.' }),
     }),
   },
-  responses: { 302: emptyAnswer('The browser is sent on to the callback.'), ...openFailures(400) },
+  responses: { 302: emptyAnswer('The browser is sent on to the callback.'), ...publicFailures(400) },
 });
 
-const received = z.object({ received: z.literal(true) }).openapi('Received');
+const received = z.object({ received: z.literal(true) }).openapi('EventReceipt');
 
 const receivedOrVerified = z
   .object({
@@ -82,7 +82,7 @@ const receivedOrVerified = z
       .optional()
       .openapi({ description: 'Alone, in the answer to the verification of the address.' }),
   })
-  .openapi('ReceivedOrVerified');
+  .openapi('SlackEventReceipt');
 
 interface ReceiveMore {
   params?: z.ZodObject;
@@ -135,6 +135,6 @@ export const receiveOperation = (
       verification === 'challenge' ? receivedOrVerified : received,
       { examples: { received: { received: true as const } } },
     ),
-    ...openFailures(400, 401, 413),
+    ...publicFailures(400, 401, 413),
   },
 });

@@ -5,7 +5,7 @@ import { AppError, type ErrorKind, errorKinds } from '../../src/platform/errors.
 import { catalog } from '../../src/services.ts';
 import {
   type DocumentedOperation,
-  isSpoken,
+  hasErrorMessage,
   type Json,
   type ReadDocument,
   readDocument,
@@ -142,7 +142,7 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
         schema === 'null' && `${status}: a schema`,
         ofAccess && !/Error.*AccessError/.test(schema) && `${status}: either envelope, E1 or E3`,
         !isSuccess(status) &&
-          !(isSpoken(of) ? /\/Sentence"/ : /\/(Error|Health|Readiness)"/).test(schema) &&
+          !(hasErrorMessage(of) ? /\/ErrorMessage"/ : /\/(ErrorResponse|Health|Readiness)"/).test(schema) &&
           `${status}: an envelope of failures`,
         !/\w/.test(response.description ?? '') && `${status}: a description`,
       ];

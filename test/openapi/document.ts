@@ -87,8 +87,9 @@ export function readDocument(document: Json): ReadDocument {
   return { document, conformance, operations, inbound, resolve };
 }
 
-/** Whether its failures are told in nothing but a sentence. */
-export const isSpoken = ({ path }: DocumentedOperation): boolean => /^\/api\/(chat|agents|voice)(\/|$)/.test(path);
+/** Whether its failures are only a message. */
+export const hasErrorMessage = ({ path }: DocumentedOperation): boolean =>
+  /^\/api\/(chat|agents|voice)(\/|$)/.test(path);
 
 /**
  * Ids of a tenant's resources, for the parameters of paths; the first whose prefix fits `METHOD path` is taken. A path

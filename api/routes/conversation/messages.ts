@@ -5,7 +5,7 @@ import { idempotencyHeader } from '../../idempotency.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { jsonContent, keySecurity, replyAnswer, spokenFailures } from '../../schemas/answers.ts';
+import { chatFailures, jsonContent, keySecurity, replyAnswer } from '../../schemas/answers.ts';
 import { replyFailure } from '../../schemas/conversation/failures.ts';
 import { replyEventsExamples, replyExamples, replySchema } from '../../schemas/conversation/replies.ts';
 import {
@@ -32,7 +32,7 @@ const description = [
 
 const responses = {
   200: replyAnswer('Returns the reply.', replySchema, { examples: replyExamples, events: replyEventsExamples }),
-  ...spokenFailures(402, 409, 413, 415, 422),
+  ...chatFailures(402, 409, 413, 415, 422),
   500: replyFailure,
 };
 
@@ -62,8 +62,8 @@ export function agentRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const chat = createRoute({
     method: 'post' as const,
     path: '/chat',
-    operationId: 'askAgent',
-    summary: 'Ask an agent',
+    operationId: 'chatWithAgent',
+    summary: 'Chat with an agent',
     description,
     tags: ['Chat'],
     security: keySecurity('chat'),

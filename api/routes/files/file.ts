@@ -7,7 +7,7 @@ import { attributeAnswer } from '../../answer-headers.ts';
 import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { openFailures } from '../../schemas/answers.ts';
+import { publicFailures } from '../../schemas/answers.ts';
 import {
   fileFailures,
   fileInPath,
@@ -63,7 +63,7 @@ export function fileRoutes({ files, signedUrls, downloads }: Services): OpenAPIH
       206: partOfFile,
       304: unchangedFile,
       ...fileFailures,
-      ...openFailures(503),
+      ...publicFailures(503),
     },
   });
 

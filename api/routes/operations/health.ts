@@ -5,7 +5,7 @@ import { type Build, inspectService } from '../../../src/operations/inspect.ts';
 import type { Services } from '../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { openAnswer, openFailures } from '../../schemas/answers.ts';
+import { openAnswer, publicFailures } from '../../schemas/answers.ts';
 import {
   adminHealthExample,
   adminHealthSchema,
@@ -51,7 +51,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     description: 'Depends on nothing else, so it answers even when the database is down.',
     responses: {
       200: openAnswer('Returns the version and the commit.', versionSchema, { examples: { deployed: versionExample } }),
-      ...openFailures(),
+      ...publicFailures(),
     },
   });
   routes.openapi(version, (c) => c.json({ version: build.version, commit: build.commit }, 200));
@@ -73,7 +73,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
           degraded: { status: 'degraded', checks: databaseAway },
         },
       }),
-      ...openFailures(400),
+      ...publicFailures(400),
       503: openAnswer('With `strict`: the database or required configuration is unavailable.', healthSchema, {
         fresh: true,
         retryAfter: true,
@@ -104,7 +104,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
         fresh: true,
         examples: { ready: { ready: true, checks: allOk } },
       }),
-      ...openFailures(),
+      ...publicFailures(),
       503: openAnswer('The process is draining, or a dependency is unavailable.', readySchema, {
         fresh: true,
         examples: {
@@ -138,7 +138,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
           fresh: true,
           examples: { well: adminHealthExample },
         }),
-        ...openFailures(401),
+        ...publicFailures(401),
       },
     });
     routes.openapi(admin, async (c) => {
@@ -160,7 +160,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
           fresh: true,
           examples: { some: { drained: 3 } },
         }),
-        ...openFailures(401, 503),
+        ...publicFailures(401, 503),
       },
     });
     routes.openapi(gateway, async (c) => {

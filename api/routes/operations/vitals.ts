@@ -8,7 +8,7 @@ import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { invalidRequest, newRoutes } from '../../new-routes.ts';
 import { operationsOf } from '../../operation.ts';
-import { emptyAnswer, jsonContent, openFailures, plainAnswer } from '../../schemas/answers.ts';
+import { emptyAnswer, jsonContent, plainAnswer, publicFailures } from '../../schemas/answers.ts';
 import {
   beaconExamples,
   beaconListSchema,
@@ -39,7 +39,7 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { vitals, addressLimits } = services;
   const routes = newRoutes();
   // The list in the document refers to it by its name.
-  routes.openAPIRegistry.register('VitalBeacon', beaconSchema);
+  routes.openAPIRegistry.register('WebVital', beaconSchema);
   const limit = createMiddleware<ApiEnv>((c, next) => {
     addressLimits.take('vitals', limitedRange(c.get('clientAddress')()));
     return next();
@@ -59,7 +59,7 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     request: { body: { content: { ...content, 'text/plain': content['application/json'] } } },
     // Below: generators of clients refuse an operation with a second type.
     hide: true,
-    responses: { 204: emptyAnswer('The measurements were recorded.'), ...openFailures(400, 413, 415) },
+    responses: { 204: emptyAnswer('The measurements were recorded.'), ...publicFailures(400, 413, 415) },
   });
   const { middleware: _, hide: __, ...documented } = receive;
   routes.openAPIRegistry.registerPath({ ...documented, request: { body: { content } } });

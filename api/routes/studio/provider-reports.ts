@@ -26,7 +26,7 @@ const reportOperation = receiveOperation(
   '/fal/{id}',
   'receiveFalReport',
   {
-    summary: 'Receive the end of a job of fal',
+    summary: 'Receive the result of a fal job',
     description:
       'fal signs its reports with its own key. A report is only a reason to ask fal now, so a generation that has ended or does not exist is answered like any other.',
   },

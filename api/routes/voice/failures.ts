@@ -8,7 +8,7 @@ const surface = new FailureSurface({
   prefix: 'Voice',
   isKeyed: true,
   hasDialects: false,
-  schema: 'Sentence',
+  schema: 'ErrorMessage',
   envelope: voiceEnvelope,
 });
 
@@ -18,13 +18,13 @@ export const voiceRefusals = failuresOn(surface);
 /** The 400 and 500 of an operation of voice. */
 export const voiceFailures = {
   400: surface.response({
-    name: 'Refused',
-    description: 'The request is not valid. The sentence is one of those that the operation lists.',
+    name: 'VoiceValidationError',
+    description: 'The request is not valid. The message is one of those that the operation lists.',
     example: refused('Invalid voice'),
     sometimes: behindKey,
   }),
   500: surface.response({
-    name: 'Silent',
+    name: 'VoiceFailedError',
     description: 'The provider failed, or something went wrong on our side. Nothing is charged.',
     example: callFailed(),
     sometimes: [...behindKey, 'Idempotent-Replayed'],

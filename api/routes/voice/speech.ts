@@ -20,7 +20,7 @@ import { voiceFailures, voiceRefusals } from './failures.ts';
 
 const description = [
   'Costs 1 credit for each started 1,000 characters, which are code points. A failure costs nothing.',
-  'Sentences of 400, in the order of the checks: `Text is required`, `Text too long`, `Invalid voice`, `Invalid speed`.',
+  'Messages of 400, in the order of the checks: `Text is required`, `Text too long`, `Invalid voice`, `Invalid speed`.',
   'Disconnecting does not cancel a request: the same Idempotency-Key returns the speech for 24 hours, or 409 until there is one.',
 ].join(' ');
 
@@ -54,7 +54,7 @@ export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const speak = createRoute({
     method: 'post' as const,
     path: '/tts',
-    operationId: 'speak',
+    operationId: 'createSpeech',
     summary: 'Turn text into speech',
     description,
     tags: ['Voice'],

@@ -29,7 +29,7 @@ import { type Received, receiveRecording } from './receive-recording.ts';
 const description = [
   'Accepts MP3, MP4, M4A, WAV, WebM and MPEG audio, whatever the name of the file: at most 25 MB and 30 minutes.',
   'Costs 2 credits for each started minute of the measured length. A failure costs nothing.',
-  'Sentences of 400, in the order of the checks: `Audio file is required`, `File too large`, `Unsupported format`,',
+  'Messages of 400, in the order of the checks: `Audio file is required`, `File too large`, `Unsupported format`,',
   '`Audio too long`, `Invalid language`. A form that cannot be read is `Invalid request body`.',
   'Disconnecting does not cancel a request: the same Idempotency-Key returns the transcription for 24 hours, or 409 until there',
   'is one. The file is deleted when it is transcribed.',
@@ -83,7 +83,7 @@ export function transcriptionRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const documented = {
     method: 'post' as const,
     path: '/stt',
-    operationId: 'transcribe',
+    operationId: 'createTranscription',
     summary: 'Transcribe a recording',
     description,
     tags: ['Voice'],

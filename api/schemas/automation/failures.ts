@@ -4,9 +4,9 @@ import { behindKey } from '../headers.ts';
 
 /** The 500 of an operation that waits for a run. */
 export const runFailure = surfaces.versioned.response({
-  name: 'RunFailed',
+  name: 'RunFailedError',
   description:
-    'The run failed, or something went wrong on our side. Of a run that failed `details` says why: {runId, stepId, code, message}.',
+    'The run failed, or something went wrong on our side. For a failed run `details` is {runId, stepId, code, message}.',
   example: new AppError('ai_provider_error', 'The provider refused the request.', {
     runId: exampleId,
     stepId: 'summarize',

@@ -2,7 +2,7 @@ const withThisRun = { id: '$response.body#/data/runId' };
 
 /** The operations on the run whose id is in `runId` of an answer. */
 export const runLinks = {
-  Follow: { operationId: 'followRun', parameters: withThisRun },
+  Follow: { operationId: 'streamRunEvents', parameters: withThisRun },
   Read: { operationId: 'getRun', parameters: withThisRun },
   Input: { operationId: 'getRunInput', parameters: withThisRun },
   Output: { operationId: 'getStepOutput', parameters: { ...withThisRun, stepId: 'summarize' } },

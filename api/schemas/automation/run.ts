@@ -26,7 +26,7 @@ export const executeSchema = z
       description: 'Whether to return before the run has ended. Default false in dialect A, true in dialect B.',
     }),
   })
-  .openapi('Execution');
+  .openapi('WorkflowExecution');
 export type ExecuteBody = z.output<typeof executeSchema>;
 export type ExecutionExample = z.input<typeof executeSchema>;
 
@@ -92,22 +92,26 @@ const warningsTotal = z.int().openapi({ description: 'The number of warnings of 
 
 const models = z
   .array(
-    z.object({
-      provider: z.string(),
-      model: z.string(),
-      error: z.object({ code: z.enum(modelErrorCodes), message: z.string() }).optional(),
-    }),
+    z
+      .object({
+        provider: z.string(),
+        model: z.string(),
+        error: z.object({ code: z.enum(modelErrorCodes), message: z.string() }).optional(),
+      })
+      .openapi('StepModelCall'),
   )
   .optional()
   .openapi({ description: 'Present when a fallback was called: every model of the last attempt, and why it failed.' });
 
 const toolCalls = z
   .array(
-    z.object({
-      name: z.string(),
-      args: orNull(freeForm),
-      result: z.string().nullable(),
-    }),
+    z
+      .object({
+        name: z.string(),
+        args: orNull(freeForm),
+        result: z.string().nullable(),
+      })
+      .openapi('StepToolCall'),
   )
   .optional()
   .openapi({
@@ -151,7 +155,7 @@ const stepB = z
     warningsTotal,
     error: runError.optional(),
   })
-  .openapi('StepResult');
+  .openapi('RunStepB');
 
 const summaryA = inDialect('RunA', 'id', runA);
 const summaryB = inDialect('RunB', 'runId', runB);
@@ -165,28 +169,28 @@ export const runListSchema = z.union([
   inDialect('RunListB', 'total', { runs: z.array(summaryB), ...flatPage }),
 ]);
 
-const executedA = inDialect('ExecutedA', 'durationMs', {
+const executedA = inDialect('ExecutedRunA', 'durationMs', {
   runId: z.uuid(),
   status: statusA,
   output: z.string().nullable(),
   tokensUsed: z.int().nullable(),
   durationMs: z.int().nullable(),
 });
-const executedB = inDialect('ExecutedB', 'duration', {
+const executedB = inDialect('ExecutedRunB', 'duration', {
   runId: z.string(),
   workflowId: z.string(),
   status: statusB,
   duration: z.int().nullable(),
   output: orNull(output),
 });
-const acceptedA = inDialect('AcceptedA', 'status', { runId: z.uuid(), status: z.literal('RUNNING') });
-const acceptedB = inDialect('AcceptedB', 'status', {
+const acceptedA = inDialect('AcceptedRunA', 'status', { runId: z.uuid(), status: z.literal('RUNNING') });
+const acceptedB = inDialect('AcceptedRunB', 'status', {
   runId: z.string(),
   workflowId: z.string(),
   status: z.literal('running'),
   message: z.string(),
 });
-const triggeredB = inDialect('TriggeredB', 'status', { runId: z.string(), status: z.literal('running') });
+const triggeredB = inDialect('TriggeredRunB', 'status', { runId: z.string(), status: z.literal('running') });
 
 export const retrySchema = z
   .object({
@@ -200,7 +204,7 @@ export const retrySchema = z
         'The definition to run: `pinned`, the one that the run had (the default), or `current`, the one that the workflow has now.',
     }),
   })
-  .openapi('Retry');
+  .openapi('RunRetry');
 
 export const runInputSchema = input.openapi('RunInput');
 export const stepOutputSchema = z.object({ stepId: z.string(), output: z.unknown() }).openapi('StepOutput');

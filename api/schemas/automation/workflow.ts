@@ -186,7 +186,9 @@ const detailB = inDialect('WorkflowDetailB', 'status', {
 });
 
 const warnings = z
-  .array(z.object({ path: z.string(), code: z.enum(workflowWarningCodes), message: z.string() }))
+  .array(
+    z.object({ path: z.string(), code: z.enum(workflowWarningCodes), message: z.string() }).openapi('WorkflowWarning'),
+  )
   .optional()
   .openapi({ description: 'Present when something was saved that is probably not meant.' });
 

@@ -16,7 +16,7 @@ export const replySchema = z
     toolCalls: z.array(toolCallSchema).optional().openapi({ description: 'Present when tools were called.' }),
     truncated: z.literal(true).optional().openapi({ description: 'The text was cut off at a limit.' }),
   })
-  .openapi('Reply');
+  .openapi('ChatReply');
 
 /** The answer's data. */
 export const replyRecord = ({ model, reply: { content, toolCalls, truncated } }: AnsweredMessage) => ({

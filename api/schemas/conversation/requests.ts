@@ -15,7 +15,7 @@ const said = z
 
 const messageSchema = z
   .object({ role: z.enum(['user', 'assistant']), content: said })
-  .openapi('Message', { description: 'A part of a conversation.' });
+  .openapi('ChatMessage', { description: 'A part of a conversation.' });
 
 /** A body has no room for more. */
 const maxMessages = 35_000;
@@ -52,7 +52,7 @@ export const chatSchema = z
     ),
     ...options,
   })
-  .openapi('Chat');
+  .openapi('ChatRequest');
 
 export const agentSchema = z
   .object({
@@ -69,7 +69,7 @@ export const agentSchema = z
       .openapi({ description: 'The conversation before the message.' }),
     ...options,
   })
-  .openapi('AgentMessage');
+  .openapi('AgentRequest');
 
 export const chatExamples = {
   A: { messages: [{ role: 'user' as const, content: 'Say hello.' }] },

@@ -21,14 +21,6 @@ export const newIntegrationConsentSchema = z
   })
   .openapi('NewIntegrationConsent');
 
-export const integrationConsentSchema = z
-  .object({
-    authUrl: z.string().openapi({ description: 'Where to send the owner of the account.' }),
-    state: z.string().openapi({ description: 'Identifies this request. It can be used once.' }),
-    expiresIn: z.int().openapi({ description: 'Seconds.' }),
-  })
-  .openapi('IntegrationConsent');
-
 const state = 'vZ3F0a7mQy1Xo2Kq8wLr5tNc6bJd9eHg4sUiPzTxAlM';
 const asked = {
   authUrl: `https://slack.com/oauth/v2/authorize?client_id=1.2&scope=chat%3Awrite&state=${state}`,

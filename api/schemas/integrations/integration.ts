@@ -94,7 +94,7 @@ export const testedSchema = z
       })
       .openapi({ description: '`workspace` and `user` of a request that succeeded, `error` of one that failed.' }),
   })
-  .openapi('IntegrationTest');
+  .openapi('IntegrationTestResult');
 export const testedExamples = {
   A: { success: true, latency: 112, details: { workspace: 'Example Inc.', user: 'atelier' } },
   B: { success: false, latency: 10_003, details: { error: 'lost' } },

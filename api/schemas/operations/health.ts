@@ -20,7 +20,7 @@ const checks = z
       storage: z.ZodOptional<typeof outcome>;
     },
   )
-  .openapi('Checks', {
+  .openapi('HealthChecks', {
     description:
       'The dependencies of the service; `storage` where files are in a bucket. Names of missing settings are not shown.',
   });
@@ -52,7 +52,9 @@ export const strictQuery = z.object({
     }),
 });
 
-const finding = z.object({ ok: z.boolean(), latencyMs: z.number(), problem: z.string().optional() });
+const finding = z
+  .object({ ok: z.boolean(), latencyMs: z.number(), problem: z.string().optional() })
+  .openapi('DependencyCheck');
 
 export const adminHealthSchema = z
   .object({
@@ -93,7 +95,7 @@ export const adminHealthExample: z.input<typeof adminHealthSchema> = {
 
 export const drainedSchema = z
   .object({ drained: z.int().openapi({ description: 'The number of outbox entries that were processed.' }) })
-  .openapi('Drained');
+  .openapi('OutboxDrain');
 
 export const beaconSchema = z
   .object({
@@ -102,13 +104,13 @@ export const beaconSchema = z
     id: z.string().max(200).optional(),
     path: z.string().max(2_000).regex(vitalPathPattern).optional().openapi({ example: '/workflows' }),
   })
-  .openapi('VitalBeacon');
+  .openapi('WebVital');
 
 export const beaconListSchema = z.array(beaconSchema).min(1).max(200);
 // One form in the document: generators of clients make no type of a union of object and array.
-export const beaconsSchema = z.union([beaconSchema, beaconListSchema]).openapi('VitalBeacons', {
+export const beaconsSchema = z.union([beaconSchema, beaconListSchema]).openapi('WebVitals', {
   type: 'array',
-  items: { $ref: '#/components/schemas/VitalBeacon' },
+  items: { $ref: '#/components/schemas/WebVital' },
   minItems: 1,
   maxItems: 200,
   anyOf: undefined as never,
@@ -140,4 +142,4 @@ export const vitalsSchema = z
       }),
     ),
   })
-  .openapi('Vitals');
+  .openapi('WebVitalStatistics');

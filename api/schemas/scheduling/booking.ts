@@ -58,7 +58,7 @@ export const dryRunQuery = z.object({
     }),
 });
 
-const bookedLocation = z.object({ type: z.string(), url: z.string().nullable() }).openapi('BookedLocation');
+const bookedLocation = z.object({ type: z.string(), url: z.string().nullable() }).openapi('BookingLocation');
 const time = z.iso.datetime();
 const link = (what: string) =>
   z
@@ -117,7 +117,7 @@ export type BookingAnswer = z.input<typeof bookingSchema>;
 
 export const bookablePlaceSchema = z
   .object({ eventTypeId: z.string(), start: time, end: time, location: orNull(bookedLocation) })
-  .openapi('BookableTime', { description: 'The answer to a dry run.' });
+  .openapi('BookingPreview', { description: 'The answer to a dry run.' });
 
 const bookings = z.array(bookingSchema);
 const listA = inDialect('BookingListA', 'pagination', { bookings, pagination: paginationSchema });
@@ -163,8 +163,8 @@ const notifyAttendee = z
   .optional()
   .openapi({ description: 'Default true. False: the attendee gets no mail of this change. Nothing else changes.' });
 
-export const rescheduleSchema = z.object({ newStart: instant, reason, notifyAttendee }).openapi('Reschedule');
-export const cancellationSchema = z.object({ reason, notifyAttendee }).openapi('Cancellation');
+export const rescheduleSchema = z.object({ newStart: instant, reason, notifyAttendee }).openapi('BookingReschedule');
+export const cancellationSchema = z.object({ reason, notifyAttendee }).openapi('BookingCancellation');
 
 export const availabilityQuery = z.object({
   eventTypeId: z.string().openapi({ param: { name: 'eventTypeId', in: 'query' } }),
@@ -189,7 +189,7 @@ export const availabilitySchema = z
             description: 'False: taken, or closed by notice, advance or a limit. Closed times are not listed.',
           }),
         })
-        .openapi('Slot'),
+        .openapi('TimeSlot'),
     ),
     timezone: z.string(),
   })

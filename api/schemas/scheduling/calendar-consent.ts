@@ -29,14 +29,6 @@ export const newConsentSchema = z
   })
   .openapi('NewCalendarConsent', { description: 'Either `service` or `provider` is required.' });
 
-export const consentSchema = z
-  .object({
-    authUrl: z.string().openapi({ description: 'Where to send the owner of the account.' }),
-    state: z.string().openapi({ description: 'Identifies this request. It can be used once.' }),
-    expiresIn: z.int().openapi({ description: 'Seconds.' }),
-  })
-  .openapi('CalendarConsent');
-
 export const newConsentExamples = {
   A: { service: 'google' },
   B: { service: 'microsoft', loginHint: 'ada@example.com' },

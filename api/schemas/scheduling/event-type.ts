@@ -22,7 +22,7 @@ const location = z
     address: text(500).optional(),
     url: text(2_048).optional(),
   })
-  .openapi('OfferedLocation');
+  .openapi('EventTypeLocation');
 
 const question = z
   .object({
@@ -38,7 +38,7 @@ const question = z
       .optional()
       .openapi({ description: 'Of a `select`, which needs at least one.' }),
   })
-  .openapi('Question', { description: 'A select has options.' });
+  .openapi('BookingQuestion', { description: 'A select has options.' });
 
 const questions = z
   .array(question)
@@ -106,7 +106,7 @@ export const eventTypeSchema = z
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
   })
-  .openapi('BookableEventType');
+  .openapi('EventType');
 export type EventTypeAnswer = z.output<typeof eventTypeSchema>;
 
 export const eventTypeListSchema = z.object({

@@ -5,10 +5,10 @@ import { behindKey } from '../headers.ts';
 /** The 409 and 422 of an operation that books a time. */
 export const bookingFailures = {
   409: surfaces.versioned.response({
-    name: 'BookingClash',
+    name: 'BookingConflictError',
     description: [
-      'The time clashes with what is booked now; it may be free later. `slot_unavailable`: it is taken; `buffer_conflict`: it is',
-      'too close to another booking; `rate_limit_exceeded`: a limit on bookings is reached. `details` says how.',
+      'The time is not free now, but may become free. `slot_unavailable`: it is occupied; `buffer_conflict`: it is too close to',
+      'another booking; `rate_limit_exceeded`: a limit on bookings is reached. `details` has the facts.',
     ].join(' '),
     example: new AppError(
       'conflict',
@@ -24,7 +24,7 @@ export const bookingFailures = {
     always: behindKey,
   }),
   422: surfaces.versioned.response({
-    name: 'BookingRefused',
+    name: 'BookingRuleError',
     description: [
       'The rules never allow the time: `notice_too_short`, `too_far_advance`, `blackout_period` or `outside_availability`, with',
       '`details {start, end, reason}`. Or the Idempotency-Key was used with another body.',

@@ -67,7 +67,7 @@ export const generationSchema = z
       .optional()
       .openapi({ description: 'A date that exists: the first one of interest. Default: `startDate`.' }),
   })
-  .openapi('PatternGeneration');
+  .openapi('OccurrenceRange');
 
 export const occurrencesSchema = z.object({
   occurrences: z.array(

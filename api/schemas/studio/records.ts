@@ -56,11 +56,13 @@ export const cutOutSchema = z
     hasTransparency: z.boolean().openapi({ description: 'False where no background was found.' }),
     creditsUsed,
   })
-  .openapi('CutOutImage');
+  .openapi('ImageWithoutBackground');
 
 export const enhancedPromptSchema = z.object({ original: z.string(), enhanced: z.string() }).openapi('EnhancedPrompt');
 
-export const processingSchema = z.object({ id: z.string(), status: z.literal('processing') }).openapi('Processing');
+export const processingSchema = z
+  .object({ id: z.string(), status: z.literal('processing') })
+  .openapi('ProcessingGeneration');
 
 export const generationSchema = z
   .object({

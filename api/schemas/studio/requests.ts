@@ -59,7 +59,7 @@ export const generateSchema = z
     quality: z.enum(qualities).optional().openapi({ description: 'Default standard. It does not change the size.' }),
     seed: z.int().min(0).max(seed).optional().openapi({ description: 'Chosen, and returned, when it is absent.' }),
   })
-  .openapi('GenerateImage');
+  .openapi('ImageRequest');
 
 export const generateMusicSchema = z
   .object({
@@ -75,7 +75,7 @@ export const generateMusicSchema = z
       .openapi({ description: `In seconds. Default 10. ${lengthsOf('music', musicSeconds.min)}` }),
     bpm: z.number().min(bpm.min).max(bpm.max).optional().openapi({ description: 'Beats per minute.' }),
   })
-  .openapi('GenerateMusic');
+  .openapi('MusicRequest');
 
 /** The address of an image. What is wrong with it is found out when it is fetched. */
 export const imageUrl = filledText(imageUrlCharacters).openapi({
@@ -101,7 +101,7 @@ export const generateVideoSchema = z
       description: `Default 16:9. ${ratiosOf('video')} \`GET /api/studio/models\` tells those of this installation.`,
     }),
   })
-  .openapi('GenerateVideo');
+  .openapi('VideoRequest');
 
 export const upscaleSchema = z
   .object({
@@ -115,16 +115,16 @@ export const upscaleSchema = z
         description: `Default 2. The result has at most ${megapixels(pixelLimits.output)} megapixels.`,
       }),
   })
-  .openapi('Upscale');
+  .openapi('UpscaleRequest');
 
-export const removeBackgroundSchema = z.object({ imageUrl }).openapi('RemoveBackground');
+export const removeBackgroundSchema = z.object({ imageUrl }).openapi('BackgroundRemovalRequest');
 
 export const enhancePromptSchema = z
   .object({
     prompt,
     style: text(styleCharacters).optional().openapi({ description: 'How the result should look.' }),
   })
-  .openapi('EnhancePrompt');
+  .openapi('PromptEnhancementRequest');
 
 /** Fills in the defaults. An empty text is no text. */
 export const readImageRequest = (body: z.infer<typeof generateSchema>): ImageRequest => ({

@@ -30,7 +30,7 @@ export const speechSchema = z
       .optional()
       .openapi({ description: `Default ${defaults.speed}. The pitch of the voice stays.` }),
   })
-  .openapi('Speech');
+  .openapi('SpeechRequest');
 
 export const speechExamples = {
   A: { text: 'Hello from Atelier.' },

@@ -13,7 +13,7 @@ export const recordingForm = {
           description: 'The spoken language, as a code of ISO 639-1. Detected if it is absent.',
         }),
       })
-      .openapi('Recording'),
+      .openapi('TranscriptionRequest'),
     examples: { A: { summary: 'Example', value: { audio: '(the bytes of the file)', language: 'en' } } },
   },
 };

@@ -51,7 +51,7 @@ const delayReasonSchema = z
       .nullable()
       .openapi({ description: 'No attempt is made before; null if that is not known.' }),
   })
-  .openapi('HeldBack', { description: 'Why the next attempt of a delivery waits although it may be due.' });
+  .openapi('DeliveryDelay', { description: 'Why the next attempt of a delivery waits although it may be due.' });
 
 const shown = {
   id: z.string(),
@@ -107,7 +107,7 @@ export const recoverySchema = z
         description: 'A time in the past, at most as many days ago as the plan keeps deliveries.',
       }),
   })
-  .openapi('Recovery');
+  .openapi('DeliveryRecovery');
 
 export const recoveredSchema = z.object({
   recoveryId: z.string().openapi({ description: '`rcv_…`' }),

@@ -21,7 +21,7 @@ import { nameText } from '../text.ts';
 export const webhookId = 'whk_0199ccccdddd7eee8fff000011112222';
 export const webhookInPath = prefixedIdInPath('id', webhookId);
 
-export const eventTypeSchema = z.enum(eventTypes).openapi('EventType');
+export const eventTypeSchema = z.enum(eventTypes).openapi('WebhookEventType');
 
 // A plain text in the document: a client that was generated before an event type was added can still subscribe to it.
 const subscribed = z

@@ -9,7 +9,7 @@ import { plainAnswer } from '../../../schemas/answers.ts';
 
 const keyHealth = z
   .object({ status: z.literal('healthy'), organization: z.string(), plan: z.enum(planNames) })
-  .openapi('KeyHealth');
+  .openapi('KeyStatus');
 
 const example = { status: 'healthy', organization: 'Acme', plan: 'pro' } as const;
 

@@ -36,7 +36,7 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const events = operation({
     method: 'get',
     path: '/runs/{id}/events',
-    operationId: 'followRun',
+    operationId: 'streamRunEvents',
     summary: 'Stream the events of a run',
     description:
       'Server-Sent Events from the beginning of the run. After a lost connection, continue with `Last-Event-ID`. After the last event of a run that has ended the answer is 204, at which an EventSource stops reconnecting.',

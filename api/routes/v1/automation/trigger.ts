@@ -104,7 +104,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'triggerWorkflowBySecret',
     description:
       'Starts a run like `POST /webhooks/{id}`, for senders that cannot set headers. The address itself authenticates: treat it as a secret. Prefer the header, since proxies log addresses. Secrets created before they began with `trg_` work in the header only.',
-    summary: 'Trigger a workflow by an address with its secret',
+    summary: 'Trigger a workflow by a URL with its secret',
     request: {
       ...trigger.request,
       params: idInPath(exampleWorkflowIds).extend(secretInPath.shape),

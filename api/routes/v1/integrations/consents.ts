@@ -8,10 +8,10 @@ import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer, jsonContent } from '../../../schemas/answers.ts';
+import { consentSchema } from '../../../schemas/connections.ts';
 import { callbackOperation, sandboxConsentOperation } from '../../../schemas/inbound.ts';
 import {
   integrationConsentExamples,
-  integrationConsentSchema,
   newIntegrationConsentExamples,
   newIntegrationConsentSchema,
 } from '../../../schemas/integrations/consent.ts';
@@ -59,7 +59,7 @@ export function integrationConsentRoutes(services: Services): OpenAPIHono<ApiEnv
     body: jsonContent(newIntegrationConsentSchema, newIntegrationConsentExamples),
     bodyIsOptional: true,
     answers: {
-      200: answer('Returns where to send the owner of the account.', integrationConsentSchema, {
+      200: answer('Returns where to send the owner of the account.', consentSchema, {
         examples: integrationConsentExamples,
       }),
     },
@@ -71,7 +71,7 @@ export function integrationConsentRoutes(services: Services): OpenAPIHono<ApiEnv
     const { redirectUrl, scopes } = c.req.valid('json') ?? {};
     return c.json(success(await beginConnect(services, c.get('scope'), { integrationId, redirectUrl, scopes })), 200);
   });
-  routes.openAPIRegistry.registerPath(callbackOperation('/callback', 'finishIntegrationConsent', 'an integration'));
+  routes.openAPIRegistry.registerPath(callbackOperation('/callback', 'completeIntegrationConsent', 'an integration'));
   routes.openAPIRegistry.registerPath(
     sandboxConsentOperation('/sandbox/authorize', 'authorizeSandboxIntegration', 'an integration'),
   );

@@ -15,7 +15,7 @@ import { triggerExamples, triggeredExamples, triggeredSchema } from '../../../sc
 import { requireIntegration } from './require-integration.ts';
 
 /** The `data` of an event, and nothing else of its body. */
-const simulatedEventSchema = freeForm.openapi('SimulatedEvent', {
+const simulatedEventSchema = freeForm.openapi('SandboxTrigger', {
   description: 'The `data` of the event, as webhooks receive it.',
 });
 

@@ -7,10 +7,10 @@ import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer, jsonContent } from '../../../schemas/answers.ts';
+import { consentSchema } from '../../../schemas/connections.ts';
 import { callbackOperation } from '../../../schemas/inbound.ts';
 import {
   consentExamples,
-  consentSchema,
   newConsentExamples,
   newConsentSchema,
   serviceOf,
@@ -60,7 +60,9 @@ export function calendarConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(await beginConnect(services, c.get('scope'), wanted)), 200);
   });
 
-  routes.openAPIRegistry.registerPath(callbackOperation('/calendars/callback', 'finishCalendarConsent', 'a calendar'));
+  routes.openAPIRegistry.registerPath(
+    callbackOperation('/calendars/callback', 'completeCalendarConsent', 'a calendar'),
+  );
   routes.get('/calendars/callback', (c) =>
     answerConsent(c, services, { words, finish: (query) => finish(services, query) }),
   );
