@@ -259,6 +259,8 @@ export const RunStep = defineEntity({
     counts: p.json<StepCounts>().columnType('json').nullable(),
     /** The run whose id is in the keys of the step's calls, where it is an earlier one that this run retries. */
     keyRunId: p.uuid().nullable(),
+    /** When it sent a request that must not be sent twice. */
+    sentAt: p.datetime().nullable(),
     /** How often it was begun. Each round was an attempt of its own, which is not shown as one. */
     attempts: p.integer(),
     /** Answers of its model that asked for tools. */

@@ -5,6 +5,7 @@ export const failPoint = defineFailPoints(
   'run.committed',
   'run.started',
   'run.cancelled',
+  'step.sending',
   'step.called',
   'step.recorded',
   'step.round_recorded',

@@ -32,6 +32,8 @@ import {
 } from './entities.ts';
 import { automationErrors } from './errors.ts';
 import { failPoint } from './fail-points.ts';
+import type { HttpSenders } from './flows/http/http-sender.ts';
+import { openHttpSenders } from './flows/http/open-senders.ts';
 import { forgetRounds } from './forget-rounds.ts';
 import { runGauges } from './gauges.ts';
 import { startPurge } from './purge.ts';
@@ -50,6 +52,8 @@ export interface AutomationServices {
   callingRuns: CallingRuns;
   waiters: Waiters;
   runPolicy: RunPolicy;
+  /** Send the requests of `http` steps. */
+  httpSenders: HttpSenders;
   /** Counts a run that ended in this process. */
   countRunEnd(status: TerminalStatus): void;
 }
@@ -86,7 +90,7 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
   failPoints: failPoint.names,
   promptKinds: ['run.start', 'run.proceed', 'run.cancel'],
   boundedTasks: automationTasks,
-  open({ notifications, metrics, tenantEnds }) {
+  open({ database, deliveryPolicy, egress, metrics, notifications, tenantEnds }) {
     tenantEnds.on(endAutomations);
     const waiters = new Waiters('run');
     notifications.on(waiters.channel, (runId) => waiters.notifyLocal(runId));
@@ -99,6 +103,7 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
       callingRuns: new CallingRuns(),
       waiters,
       runPolicy: defaultRunPolicy,
+      httpSenders: openHttpSenders({ database, egress, hostRate: deliveryPolicy.hostRate }),
       countRunEnd: (status) => count({ status }),
     };
   },

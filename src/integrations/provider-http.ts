@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { AccessTokenRefused, AuthExpired } from '../connections/index.ts';
 import type { Egress, EgressResponse } from '../platform/egress.ts';
-import { EgressFailure } from '../platform/egress-failure.ts';
+import { EgressFailure, wasNeverSent } from '../platform/egress-failure.ts';
 import { readAnswer } from './answer-json.ts';
 import { IntegrationFailure } from './failures.ts';
 import type { Integration, IntegrationClient } from './integration.ts';
@@ -122,20 +122,11 @@ function addressOf(baseUrl: string, path: string, query: Record<string, string> 
   return url.href;
 }
 
-/** Whether time ran out before there was a connection. */
-function endedConnecting({ errorClass, cause }: EgressFailure): boolean {
-  const { code, syscall } = (cause ?? {}) as { code?: unknown; syscall?: unknown };
-  return (
-    errorClass === 'timeout' && (code === 'ABORT_ERR' || code === 'UND_ERR_CONNECT_TIMEOUT' || syscall === 'connect')
-  );
-}
-
 /** What a request that got no answer may have done. */
 function failureBehind(cause: EgressFailure): IntegrationFailure {
   const { errorClass } = cause;
   if (['forbidden_destination', 'invalid_request'].includes(errorClass)) {
     return new IntegrationFailure('action_failed', { cause });
   }
-  const isUnsent = ['dns', 'connect', 'tls'].includes(errorClass) || endedConnecting(cause);
-  return new IntegrationFailure(isUnsent ? 'not_done' : 'lost', { cause });
+  return new IntegrationFailure(wasNeverSent(cause) ? 'not_done' : 'lost', { cause });
 }

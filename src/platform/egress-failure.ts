@@ -37,6 +37,15 @@ const sentences: Record<EgressErrorClass, string> = {
   response_too_large: 'The headers of the response are too large.',
 };
 
+/** Whether a request that failed was certainly not sent: it was refused here, or there was no connection. */
+export function wasNeverSent({ errorClass, cause }: EgressFailure): boolean {
+  if (['forbidden_destination', 'invalid_request', 'dns', 'connect', 'tls'].includes(errorClass)) return true;
+  const { code, syscall } = (cause ?? {}) as { code?: unknown; syscall?: unknown };
+  return (
+    errorClass === 'timeout' && (code === 'ABORT_ERR' || code === 'UND_ERR_CONNECT_TIMEOUT' || syscall === 'connect')
+  );
+}
+
 const codeOf = (error: unknown): string => {
   const { code, name } = error as { code?: unknown; name?: unknown };
   return typeof code === 'string' ? code : String(name);

@@ -14,7 +14,7 @@ import { EgressFailure, toEgressFailure } from './egress-failure.ts';
 
 export interface EgressRequest {
   url: string;
-  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   headers?: Record<string, string>;
   body?: string | Uint8Array;
   /** Covers everything: resolving, connecting, sending, and reading headers and body. */

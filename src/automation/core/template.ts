@@ -41,7 +41,8 @@ const stepOutput = /^steps\.([A-Za-z_][A-Za-z0-9_-]*)\.output$/;
 const own = (record: Record<string, unknown>, name: string): { value: unknown } | undefined =>
   Object.hasOwn(record, name) ? { value: record[name] } : undefined;
 
-function lookUp(name: string, values: TemplateValues): { value: unknown } | undefined {
+/** @returns undefined for a name that is unknown */
+export function lookUp(name: string, values: TemplateValues): { value: unknown } | undefined {
   if (name === 'input') return { value: values.input };
   const step = stepOutput.exec(name);
   if (step) return own(values.steps, step[1]!);
