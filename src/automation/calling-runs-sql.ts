@@ -77,7 +77,7 @@ export const leaveExpired = statement<{ waiting: number }>(
   `with removed as (
      delete from calling_run where run_id in (
        select run_id from calling_run
-        where organization_id = $1 and environment = $2 and leased_until <= clock_timestamp() for update skip locked)
+        where organization_id = $1 and environment = $2 and leased_until <= statement_timestamp() for update skip locked)
      returning leased_until is not null as was_held),${countOut}`,
 );
 
@@ -119,7 +119,7 @@ export const renew = statement(
 export const findStalled = statement<Tenant>(
   'calling_run.find_stalled',
   `select organization_id as "organizationId", environment from calling_run
-    where leased_until <= clock_timestamp() group by 1, 2
+    where leased_until <= statement_timestamp() group by 1, 2
    union
    select organization_id, environment from calling_total t
     where t.waiting > 0 and t.held < ${placesOf('t.organization_id', '$1')}`,

@@ -70,7 +70,8 @@ interface FoundMarks {
 }
 
 /**
- * Blocks without a row are counted run by run: usually the last one or two.
+ * Blocks without a row are counted run by run: usually the last one or two. The first run is looked for as the index of
+ * numbers has them: as the least number, the planner may read all runs of the workflow for it.
  * `$4` is the number of the latest run, and `$5` the offset.
  * @param isCounted whether the run `r` counts
  * @param counted how many of the block `b` do
@@ -86,8 +87,9 @@ const marksStatement = (name: string, isCounted: string, counted: string) =>
                        and ${inBlock('r', 'n')})
                  else ${counted} end as count
        from generate_series(
-              (select (min(number) - 1) / ${size} from run
-                where organization_id = $1 and environment = $2 and automation_id = $3), ($4::int - 1) / ${size}) as n
+              (select (number - 1) / ${size} from run
+                where organization_id = $1 and environment = $2 and (automation_id, number) >= ($3, 0) and automation_id <= $3
+                order by automation_id, number limit 1), ($4::int - 1) / ${size}) as n
        left join run_block b on b.organization_id = $1 and b.environment = $2 and b.automation_id = $3 and b.block = n),
    summed as (select block, count, sum(count) over (order by block desc) as so_far from counted),
    first as (select * from summed where so_far > $5::bigint order by block desc limit 1)

@@ -61,7 +61,7 @@ const find = statement<Row>('oauth_state.find', `select ${columns} from oauth_st
 const removeExpired = statement<{ removed: boolean }>(
   'oauth_state.remove_expired',
   `delete from oauth_state where state_hash in (
-     select state_hash from oauth_state where expires_at <= clock_timestamp() order by expires_at limit $1)
+     select state_hash from oauth_state where expires_at <= statement_timestamp() order by expires_at limit $1)
    returning true as removed`,
 );
 

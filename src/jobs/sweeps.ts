@@ -51,7 +51,7 @@ export function jobSweeps<Of extends JobTypes>(
   const overdue = statement<OpenRow>(
     `${name}.overdue`,
     `select ${openRow} from ${table}
-      where ${isOpen} and ${from} < clock_timestamp() - make_interval(secs => ${sql} / 1000)
+      where ${isOpen} and ${from} < statement_timestamp() - make_interval(secs => ${sql} / 1000)
       order by ${from} limit $1`,
   );
   const outdated = forgets && {
@@ -65,7 +65,7 @@ export function jobSweeps<Of extends JobTypes>(
       `with old as (
          delete from ${table} where ctid = any(array(
            select ctid from ${table}
-            where created_at <= clock_timestamp() - make_interval(hours => $1) and not ${isOpen}
+            where created_at <= statement_timestamp() - make_interval(hours => $1) and not ${isOpen}
               and ${outdated.keptFrom} <= clock_timestamp() - make_interval(hours => $1)
             order by created_at limit $2))
          returning id)${outdated.also}

@@ -17,7 +17,7 @@ export type PurgeServices = Pick<Foundation, 'database' | 'log'> &
 const markPurging = statement(
   'organization.mark_purging',
   `update organization set purging_at = clock_timestamp()
-    where deleted_at < clock_timestamp() - make_interval(days => ${restorableDays}) and purging_at is null`,
+    where deleted_at < statement_timestamp() - make_interval(days => ${restorableDays}) and purging_at is null`,
 );
 
 const findPurging = statement<{ id: string }>(

@@ -250,7 +250,7 @@ const forget = statement<{ count: number }>(
   `with outdated as (
      delete from idempotency where ctid = any(array(
        select ctid from idempotency
-        where created_at <= clock_timestamp() - make_interval(hours => $1) order by created_at limit $2))
+        where created_at <= statement_timestamp() - make_interval(hours => $1) order by created_at limit $2))
      returning 1)
    select count(*)::int as count from outdated`,
 );

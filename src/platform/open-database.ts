@@ -10,6 +10,10 @@ import { TenantConnections } from './tenant-connections.ts';
 /**
  * How the product connects. Whoever waits for longer than this gets an error that says so: for a free connection, for a
  * lock, for PostgreSQL to end a statement, and for an answer at all, which a server that stands still never gives.
+ *
+ * Statements go along indexes, in their order. PostgreSQL would read a table from end to end, or collect and sort all that an
+ * index finds before it takes the first few, while it believes that these are few: statistics may be missing, or of a time
+ * when the table was nearly empty, and a connection keeps its plans.
  */
 const inRole = (role: string) => ({
   application_name: 'atelier',
@@ -18,7 +22,7 @@ const inRole = (role: string) => ({
   statement_timeout: 10_000,
   query_timeout: 12_000,
   idle_in_transaction_session_timeout: 15_000,
-  options: `-c role=${role}`,
+  options: `-c role=${role} -c enable_seqscan=off -c enable_bitmapscan=off`,
 });
 
 /** The connections of the role `system`, with the entity manager where there are entities for it. */

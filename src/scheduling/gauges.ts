@@ -27,7 +27,7 @@ const dueEffects = statement<DueEffects>(
      from unnest(array[${literals(effectTypes)}]) as wanted (type)
      left join (select case when kind like 'reminder%' then 'reminder' else kind end as type, status, due_at
                   from booking_effect
-                 where status in (${openEffect}) and due_at < clock_timestamp() + interval '1 day'
+                 where status in (${openEffect}) and due_at < statement_timestamp() + interval '1 day'
                  order by due_at limit ${countedTo}) open using (type)
     group by wanted.type`,
 );

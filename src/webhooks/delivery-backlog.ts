@@ -2,7 +2,6 @@ import type { Database } from '../platform/database.ts';
 import type { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
-import { systemTransaction } from '../platform/unit-of-work.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { openDelivery } from './core/delivery-status.ts';
 import { webhookLimits } from './core/limits.ts';
@@ -99,20 +98,6 @@ const resumeRecoveries = statement(
   { enqueues: 'drain' },
 );
 
-// Statistics may be of a time when the table was nearly empty: PostgreSQL would then read the whole table for each of
-// thousands of subscriptions, and not its next entry of the index.
-const readAlongIndexes = statement(
-  'backlog.read_along_indexes',
-  `select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan', 'enable_sort']) as name`,
-);
-
-/** In a transaction of its own, for which the settings hold. */
-const findWaiting = (database: Database): Promise<Counted[]> =>
-  systemTransaction(database, async (tx) => {
-    await tx.rows(readAlongIndexes);
-    return tx.rows(countWaiting);
-  });
-
 /**
  * Counts the waiting deliveries of all tenants and keeps how many more each may have; lets recoveries that waited for
  * that go on.
@@ -121,7 +106,8 @@ const findWaiting = (database: Database): Promise<Counted[]> =>
 export async function sweepDeliveryBacklog(database: Database): Promise<number> {
   const sql = sqlOn(database.pool);
   const near: { organizationId: string; environment: string; room: number }[] = [];
-  for (const { organizationId, environment, plan, waiting, large } of await findWaiting(database)) {
+  const counted = await sql.rows(countWaiting);
+  for (const { organizationId, environment, plan, waiting, large } of counted) {
     let all = waiting;
     for (const id of large) all += (await sql.one(countLarge, [id]))!.waiting;
     const limit = webhookLimits.waitingDeliveries.of(plan);

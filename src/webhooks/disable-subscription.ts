@@ -6,7 +6,8 @@ import { forgetAttempts } from './attempt-hours.ts';
 import { type DeliveryStatus, deliveryStates, openDelivery } from './core/delivery-status.ts';
 import { type DisabledReason, subscriptionIs } from './core/subscription-state.ts';
 import { forgetDeliveryBlocks } from './delivery-blocks.ts';
-import { wakeRetries } from './retry-release.ts';
+import { isFirst, subscriptionsOf } from './lease.ts';
+import { isWaiting, wakeRetries } from './retry-release.ts';
 
 /** Why a subscription is off; null when its owner turned it off. */
 export type OffReason = DisabledReason | null;
@@ -67,7 +68,14 @@ export async function disableSubscription(scope: Scope, subscriptionId: string, 
 }
 
 // Deliveries that were created while the subscription was being turned off or deleted, or retried by an attempt that was in
-// flight. The condition repeats those of the two partial indexes, so that finished deliveries are not read.
+// flight. Goes along the indexes of open deliveries from subscription to subscription: those of active ones are not read.
+const isOff = (alias: string) => `(${subscriptionIs(alias, 'deleted')} or ${subscriptionIs(alias, 'off')})`;
+const openOf = (condition: string) => `
+     select o.id from ${subscriptionsOf(condition)} due
+      cross join lateral (select id from webhook_subscription s where s.id = due.id and ${isOff('s')} offset 0) s
+      cross join lateral (
+        select id from delivery where subscription_id = s.id and ${condition}
+           and (leased_until is null or leased_until < clock_timestamp()) limit $1) o`;
 const sweepStatement = statement<{ id: string }>(
   'subscription.sweep_deliveries',
   `update delivery d
@@ -76,18 +84,14 @@ const sweepStatement = statement<{ id: string }>(
           next_attempt_at = null, finished_at = clock_timestamp(),
           parked_at = case when s.deleted_at is not null then d.parked_at end
      from webhook_subscription s
-    where s.id = d.subscription_id and d.status in (${openDelivery}) and d.id in (
-      select d.id from delivery d join webhook_subscription s on s.id = d.subscription_id
-       where (s.deleted_at is not null or not s.is_active)
-         and (d.status = 'pending' and d.attempts = 0 or d.status in (${openDelivery}) and d.attempts > 0)
-         and (d.leased_until is null or d.leased_until < clock_timestamp()) limit $1)
+    where s.id = d.subscription_id and d.status in (${openDelivery}) and ${isOff('s')}
+      and d.id in (select id from (${openOf(isFirst)} union all ${openOf(isWaiting)}) o limit $1)
    returning d.id`,
 );
 
 /** Ends open deliveries of subscriptions that are off or deleted, of all tenants, `limit` at most. @returns how many */
-export async function sweepDisabled(database: Database, limit: number): Promise<number> {
-  return (await sqlOn(database.pool).rows(sweepStatement, [limit])).length;
-}
+export const sweepDisabled = async (database: Database, limit: number): Promise<number> =>
+  (await sqlOn(database.pool).rows(sweepStatement, [limit])).length;
 
 const endAll = statement<{ id: string }>(
   'subscription.end_deliveries',

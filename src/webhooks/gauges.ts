@@ -49,7 +49,7 @@ const failingWebhooks = statement<FailingWebhooks>(
          left join lateral (
            select next_attempt_at as at from delivery
             where subscription_id = c.subscription_id and status in (${openDelivery}) and attempts > 0
-              and next_attempt_at < clock_timestamp() and (leased_until is null or leased_until < clock_timestamp())
+              and next_attempt_at < statement_timestamp() and (leased_until is null or leased_until < clock_timestamp())
             order by next_attempt_at limit 1) due on true) failing on failing.state = wanted.state
     group by wanted.state`,
 );

@@ -42,21 +42,24 @@ export const subscriptionsOf = (condition: string) => `
           from due where due.id is not null)
       select id from due)`;
 
+// Each look-up by a key is a subquery of its own, and so goes to that row by its index: as joins, the planner may choose to
+// read these tables for each subscription.
 const mayBegin = (alias: string) => `${subscriptionIs(alias, 'active')}
-      and not exists (select from organization where id = ${alias}.organization_id and deleted_at is not null)
-      and not exists (select from retry_release where subscription_id = ${alias}.id and paused_at is not null)
+      and (select deleted_at from organization where id = ${alias}.organization_id) is null
+      and (select paused_at from retry_release where subscription_id = ${alias}.id) is null
       and (${alias}.next_probe_at is null or ${alias}.next_probe_at <= clock_timestamp()
            or exists (select from delivery where subscription_id = ${alias}.id and ${isExempt} and ${isDue} and ${isFree}))`;
 
 // First one of each organization, then a second of each, and so on, each time in random order: an organization with many
-// subscriptions, which may all be at their limits, crowds nobody out.
+// subscriptions, which may all be at their limits, crowds nobody out. `offset 0` keeps a look-up by key from becoming a join.
 const lockDue = statement<{ id: string }>(
   'delivery.lock_due',
-  `select s.id from webhook_subscription s
-     join (select t.id, row_number() over (partition by t.organization_id order by random()) as turn
-             from webhook_subscription t
-            where t.id in (${subscriptionsOf(isFirst)} union all ${retrying})
-              and t.organization_id <> all($2::uuid[]) and ${mayBegin('t')}) due on due.id = s.id
+  `with due as (
+     select t.id, row_number() over (partition by t.organization_id order by random()) as turn
+       from (${subscriptionsOf(isFirst)} union ${retrying}) d
+      cross join lateral (select * from webhook_subscription where id = d.id offset 0) t
+      where t.organization_id <> all($2::uuid[]) and ${mayBegin('t')})
+   select s.id from due join webhook_subscription s on s.id = due.id
     where ${mayBegin('s')}
     order by due.turn, random() limit $1 for no key update of s skip locked`,
 );

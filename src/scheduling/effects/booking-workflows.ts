@@ -83,7 +83,7 @@ const findLate = statement<Forgotten>(
   `select distinct on (l.due_at, l.booking_id) l.booking_id as "bookingId", l.due_at as "dueAt",
           l.organization_id as "organizationId", l.environment, b.correlation_id as "correlationId", o.plan
      from (select * from booking_effect where status in (${openEffect})
-              and due_at < clock_timestamp() - make_interval(mins => ${lateMinutes})
+              and due_at < statement_timestamp() - make_interval(mins => ${lateMinutes})
               and (due_at, booking_id) > ($1::timestamptz, $2::uuid)
             order by due_at, booking_id limit $3) l
      join booking b on b.id = l.booking_id
