@@ -3,13 +3,14 @@ import type { perform as checkAnswerTask } from './bounded/check-answer.ts';
 import type { perform as checkExpressionTask } from './bounded/check-expression.ts';
 import type { perform as checkSchemaTask } from './bounded/check-schema.ts';
 import type { perform as evaluateTask } from './bounded/evaluate-expression.ts';
+import type { perform as matchEventTask } from './bounded/match-event.ts';
 
 type TaskOf<Perform extends (args: never) => unknown> = BoundedTask<Parameters<Perform>[0], ReturnType<Perform>>;
 
 const module = (name: string) => new URL(`./bounded/${name}.ts`, import.meta.url).href;
 
 /** Milliseconds of processor time. */
-const limits = { expression: 250, schema: 1_000, answer: 1_000 };
+const limits = { expression: 250, schema: 1_000, answer: 1_000, match: 100 };
 
 export const checkExpression: TaskOf<typeof checkExpressionTask> = {
   module: module('check-expression'),
@@ -26,4 +27,7 @@ export const checkSchema: TaskOf<typeof checkSchemaTask> = { module: module('che
 /** Compiles the schema too, in a process that does not know it yet. */
 export const checkAnswer: TaskOf<typeof checkAnswerTask> = { module: module('check-answer'), limitMs: limits.answer };
 
-export const automationTasks = [checkExpression, evaluateExpression, checkSchema, checkAnswer];
+/** Matches an event with several triggers and waits. One that is costly is found by matching fewer at a time. */
+export const matchEvent: TaskOf<typeof matchEventTask> = { module: module('match-event'), limitMs: limits.match };
+
+export const automationTasks = [checkExpression, evaluateExpression, checkSchema, checkAnswer, matchEvent];

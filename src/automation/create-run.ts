@@ -1,6 +1,6 @@
 import { invalid } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
@@ -19,6 +19,8 @@ export interface RunRequest {
   idempotency?: IdempotencyClaim | undefined;
   /** Notification channel of the process that waits for the end. */
   waiter: string | null;
+  /** Further work in the transaction that creates the run. */
+  also?: ((tx: Transaction, runId: string) => Promise<void>) | undefined;
 }
 
 interface Startable {
@@ -90,5 +92,5 @@ export async function createRun(
   const input = request.input === 'whole' ? variables : request.input.value;
   const run = { automationId, definitionId, namedAs: id, input, variables, totalSteps: steps.length };
   const start = { plan, steps, position: 0, waiter: request.waiter };
-  return { automationId, ...(await insertNewRun(scope, claim, run, start)) };
+  return { automationId, ...(await insertNewRun(scope, claim, run, start, request.also)) };
 }

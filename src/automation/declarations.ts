@@ -19,6 +19,7 @@ export const automationDeclarations: OperatorDeclarations = {
     'workflow.update': workflowIds,
     'workflow.delete': workflowIds,
     'workflow.rotate_secret': workflowIds,
+    'workflow.put_triggers': workflowIds,
     'run.delete': runIds,
     'secret.put': secretIds,
     'secret.delete': secretIds,

@@ -424,6 +424,8 @@ export const RunWait = defineEntity({
     event: p.string().length(128).nullable(),
     /** A CEL expression that the event has to satisfy. */
     match: p.text().nullable(),
+    /** Seconds before it began in which the event may have arrived; null once that was looked at. */
+    lookBack: p.integer().nullable(),
     state: p.string().length(8).$type<WaitState>(),
     /** Null while it is open, after its run has ended, and once the step has it. */
     outcome: p.json<WaitOutcome>().columnType('json').nullable(),

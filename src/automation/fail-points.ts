@@ -13,4 +13,8 @@ export const failPoint = defineFailPoints(
   'step.tool_called',
   'step.tool_recorded',
   'schedule.committed',
+  'event.received',
+  'event.matched',
+  'event.decided',
+  'event.started',
 );

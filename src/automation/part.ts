@@ -2,6 +2,7 @@ import type { Foundation } from '../foundation.ts';
 import type { Part } from '../platform/part.ts';
 import { Waiters } from '../platform/waiters.ts';
 import type { ProviderServices } from '../providers/index.ts';
+import type { StorageServices } from '../storage/index.ts';
 import { defaultRunPolicy, type RunPolicy } from '../temporal/contracts/automation.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
 import type { WebhookServices } from '../webhooks/index.ts';
@@ -31,6 +32,11 @@ import {
   WaitingTotal,
 } from './entities.ts';
 import { automationErrors } from './errors.ts';
+import { EventStart, EventTrigger, WorkflowEvent } from './events/entities.ts';
+import { eventsChannel } from './events/events-sql.ts';
+import { forgetEvents } from './events/forget-events.ts';
+import { lookBack } from './events/look-back.ts';
+import { EventWakeup } from './events/wakeup.ts';
 import { failPoint } from './fail-points.ts';
 import type { HttpSenders } from './flows/http/http-sender.ts';
 import { openHttpSenders } from './flows/http/open-senders.ts';
@@ -54,12 +60,16 @@ export interface AutomationServices {
   runPolicy: RunPolicy;
   /** Send the requests of `http` steps. */
   httpSenders: HttpSenders;
+  eventWakeup: EventWakeup;
   /** Counts a run that ended in this process. */
   countRunEnd(status: TerminalStatus): void;
 }
 
 /** The product's workflows, their runs and schedules. */
-export const automation: Part<Foundation & TenancyServices & ProviderServices & WebhookServices, AutomationServices> = {
+export const automation: Part<
+  Foundation & StorageServices & TenancyServices & ProviderServices & WebhookServices,
+  AutomationServices
+> = {
   ...automationDeclarations,
   states: {
     'A workflow': automationStateTable,
@@ -83,6 +93,9 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
     WaitingTotal,
     RunTag,
     QueuedTotal,
+    WorkflowEvent,
+    EventTrigger,
+    EventStart,
   ],
   rowBounds: automationRowBounds,
   ids: [workflowIds, runIds, secretIds],
@@ -94,6 +107,8 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
     tenantEnds.on(endAutomations);
     const waiters = new Waiters('run');
     notifications.on(waiters.channel, (runId) => waiters.notifyLocal(runId));
+    const eventWakeup = new EventWakeup();
+    notifications.on(eventsChannel, () => eventWakeup.wake());
     const count = metrics.counter({
       name: 'atelier_runs_ended_total',
       help: 'Runs that ended in this process.',
@@ -104,6 +119,7 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
       waiters,
       runPolicy: defaultRunPolicy,
       httpSenders: openHttpSenders({ database, egress, hostRate: deliveryPolicy.hostRate }),
+      eventWakeup,
       countRunEnd: (status) => count({ status }),
     };
   },
@@ -111,6 +127,7 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
     'run.start': (scope, runId, start?: RunStart) => startPendingRun(services, scope, runId, start),
     'run.proceed': (_, runId) => proceedRunWorkflow(services.temporal, runId),
     'run.cancel': (_, runId) => cancelRunWorkflow(services.temporal, runId),
+    'event.look_back': (scope, waitId) => lookBack(services, scope, waitId),
     'automation.purge': (scope, automationId) => startPurge(services.temporal, scope, automationId),
     'schedule.sync': async (scope, automationId) => void (await syncSchedule(services.temporal, scope, automationId)),
   }),
@@ -147,6 +164,7 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
       { name: 'remove tool rounds of ended steps', everyMs: 60_000, run: () => forgetRounds(database) },
       { name: 'remove runs after their retention', everyMs: 3_600_000, run: () => removeOldRuns(database) },
       { name: 'remove unused workflow definitions', everyMs: 3_600_000, run: () => removeUnusedDefinitions(database) },
+      { name: 'remove old events', everyMs: 60_000, run: () => forgetEvents(database) },
       { name: 'count ended runs in blocks', everyMs: 10_000, run: () => countRunBlocks(database) },
     ];
   },

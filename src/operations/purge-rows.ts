@@ -36,6 +36,8 @@ export const tablesOfOrganizations: readonly Table[] = [
       of('skipped_events', 'subscription_id'),
     ],
   },
+  { name: 'event_start' },
+  { name: 'workflow_event' },
   { name: 'event_fan_out' },
   { name: 'delivery_backlog' },
   { name: 'event' },
@@ -102,6 +104,7 @@ export const tablesOfAutomations = [
   'run_wait',
   'run_tag',
   'automation_schedule',
+  'event_trigger',
 ] as const;
 
 type Removal = (sql: Sql, owners: readonly string[]) => Promise<number>;

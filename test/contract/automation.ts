@@ -37,11 +37,34 @@ export async function recordAutomation(caller: Caller): Promise<void> {
   await recordRuns(caller, ids);
   await recordSchedule(caller, ids);
   await recordSecrets(caller);
+  await recordEvents(caller, ids);
   const changed = dialect === 'A' ? { isActive: false } : { status: 'archived', description: null };
   await ask({ endpoint: 'PATCH /workflows/{id}', ids, body: changed });
   await ask({ endpoint: 'POST /workflows/{id}/execute', what: 'of one that is not active', ids, body: { input: 'x' } });
   await ask({ endpoint: 'DELETE /workflows/{id}', ids });
   await ask({ endpoint: 'DELETE /workflows/{id}', what: 'again', ids });
+}
+
+/** Events that callers send, and the triggers of a workflow. */
+async function recordEvents({ ask }: Caller, ids: { id: string }): Promise<void> {
+  const [put, send] = ['PUT /workflows/{id}/triggers', 'POST /events'];
+  const trigger = { event: 'contract.never', filter: 'event.data.n > 1', inputs: { who: 'event.data.who' } };
+  await ask({ endpoint: 'GET /workflows/{id}/triggers', what: 'of one without', ids });
+  await ask({ endpoint: put, ids, body: { triggers: [trigger, { event: 'contract.other' }] } });
+  await ask({ endpoint: put, what: 'with a wrong filter', ids, body: { triggers: [{ event: 'a', filter: 'input' }] } });
+  await ask({
+    endpoint: put,
+    what: 'with many things wrong',
+    ids,
+    body: { triggers: [{ event: 'A', inputs: { a: 1 } }] },
+  });
+  await ask({ endpoint: 'GET /workflows/{id}/triggers', ids });
+  await ask({ endpoint: send, body: { name: 'contract.sent', data: { a: 1 }, id: 'contract-event' } });
+  await ask({ endpoint: send, what: 'again', body: { name: 'contract.sent', data: { a: 1 }, id: 'contract-event' } });
+  await ask({ endpoint: send, what: 'with other data', body: { name: 'contract.sent', id: 'contract-event' } });
+  await ask({ endpoint: send, what: "of a platform's name", body: { name: 'workflow.run.completed' } });
+  await ask({ endpoint: send, what: 'with many things wrong', body: { name: 'Not a name', data: [], id: '' } });
+  await ask({ endpoint: put, what: 'with none', ids, body: { triggers: [] } });
 }
 
 /** Secrets, which every organization names for itself. */

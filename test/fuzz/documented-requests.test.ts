@@ -173,6 +173,21 @@ const inWords: WordedRule[] = [
     words: /Event types\. `\*` subscribes to all/,
     follow: () => oneOf(['workflow.run.completed'], ['*'], ['test.webhook', 'booking.created']),
   },
+  {
+    at: ['NewEvent.name'],
+    words: /none of the names that the platform publishes/,
+    follow: () => oneOf('order.paid', 'a', 'a.b_2.c.d.e'),
+  },
+  {
+    at: ['NewTrigger.filter'],
+    words: /A CEL expression over `event` that must be true/,
+    follow: () => oneOf('event.data.n > 1', 'true', null),
+  },
+  {
+    at: ['NewTrigger.inputs'],
+    words: /CEL expressions over `event` by name/,
+    follow: () => oneOf({ n: 'event.data.n' }, {}, null),
+  },
   ...integrationRules,
   ...messageRules,
   ...stepRules,

@@ -22,15 +22,12 @@ const limits = { maxAstNodes: 200, maxDepth: 24, maxListElements: 100, maxMapEnt
 const maxElements = { 0: Number.POSITIVE_INFINITY, 1: 100_000, 2: 1_000 } as const;
 
 /** Numbers that came as JSON are doubles; people write `x + 1` and mean it. */
-const environment = new Environment({
+const withoutNames = new Environment({
   unlistedVariablesAreDyn: false,
   homogeneousAggregateLiterals: false,
   enableOptionalTypes: true,
   limits,
 })
-  .registerVariable('input', 'dyn')
-  .registerVariable('variables', 'map')
-  .registerVariable('steps', 'map')
   .registerOperator('double + int', (a: number, b: bigint) => a + Number(b))
   .registerOperator('int + double', (a: bigint, b: number) => Number(a) + b)
   .registerOperator('double - int', (a: number, b: bigint) => a - Number(b))
@@ -42,6 +39,14 @@ const environment = new Environment({
   .registerOperator('double % int', (a: number, b: bigint) => remainder(a, Number(b)))
   .registerOperator('int % double', (a: bigint, b: number) => remainder(Number(a), b))
   .registerOperator('double % double', remainder);
+
+const ofRun = withoutNames
+  .clone()
+  .registerVariable('input', 'dyn')
+  .registerVariable('variables', 'map')
+  .registerVariable('steps', 'map');
+const ofEvent = withoutNames.clone().registerVariable('event', 'dyn');
+const ofRunAndEvent = ofRun.clone().registerVariable('event', 'dyn');
 
 function remainder(a: number, b: number): number {
   if (!Number.isInteger(a) || !Number.isInteger(b)) {
@@ -58,7 +63,29 @@ const hint = (source: string): string =>
 const withHint = (problem: ExpressionError, source: string): ExpressionError =>
   new ExpressionError(problem.message + hint(source));
 
-export type ExpressionKind = 'condition' | 'transform';
+/**
+ * Which names an expression knows, and what it gives: conditions and transforms look at a run, a `match` at a run and an
+ * event, a `filter` and an `event_value` at an event alone.
+ */
+export type ExpressionKind = 'condition' | 'transform' | 'match' | 'filter' | 'event_value';
+
+const environments = {
+  condition: ofRun,
+  transform: ofRun,
+  match: ofRunAndEvent,
+  filter: ofEvent,
+  event_value: ofEvent,
+} as const satisfies Record<ExpressionKind, Environment>;
+
+/** The kinds that must be true or false, and what they are called. */
+const truths: Partial<Record<ExpressionKind, string>> = {
+  condition: 'A condition',
+  match: 'A match',
+  filter: 'A filter',
+};
+
+/** What an expression is evaluated with. */
+export type ExpressionValues = Partial<TemplateValues> & { event?: unknown };
 
 /** An expression whose syntax is right. Its types are not checked yet. */
 export interface ParsedExpression {
@@ -78,11 +105,11 @@ export function findLengthProblem(source: string): string | undefined {
   return isShort ? undefined : `An expression may have ${maxSourceLength} characters at most.`;
 }
 
-function parse(source: string) {
+function parse(source: string, kind: ExpressionKind) {
   const problem = findLengthProblem(source);
   if (problem) throw new ExpressionError(problem);
   try {
-    return environment.parse(source);
+    return environments[kind].parse(source);
   } catch (error) {
     throw withHint(problemOf(error, source, 'The expression is not valid CEL.'), source);
   }
@@ -90,7 +117,7 @@ function parse(source: string) {
 
 /** Takes time linear in the length of `source`. @throws ExpressionError */
 export function parseExpression(source: string, kind: ExpressionKind): ParsedExpression {
-  const { ast } = parse(source);
+  const { ast } = parse(source, kind);
   loopNesting(ast);
   return { source, kind, steps: stepsIn(ast), names: namesIn(ast), simplicity: simplicityOf(ast) };
 }
@@ -129,29 +156,32 @@ export interface Expression {
   /** Ids of the steps without whose output it fails. */
   readonly needed: ReadonlySet<string>;
   /** May be costly: unless it `isProvedCheap`, it belongs into a process of its own. @throws ExpressionError */
-  evaluate(values: TemplateValues): unknown;
+  evaluate(values: ExpressionValues): unknown;
 }
 
 /**
- * Compiles and checks a CEL expression over `input`, `variables` and `steps` (`steps.<id>.output`, as in templates).
- * @param kind a condition must be a truth value, as far as that can be told before it runs
+ * Compiles and checks a CEL expression over `input`, `variables` and `steps` (`steps.<id>.output`, as in templates), or over
+ * the `event`, as its kind says.
+ * @param kind a condition, a match and a filter must be truth values, as far as that can be told before they run
  * @throws ExpressionError
  */
 export function compileExpression(source: string, kind: ExpressionKind): Expression {
-  const program = parse(source);
+  const program = parse(source, kind);
   const nesting = loopNesting(program.ast) as keyof typeof maxElements;
   const checked = program.check();
   if (!checked.valid) throw withHint(problemOf(checked.error, source, 'The expression is not valid CEL.'), source);
-  if (kind === 'condition' && checked.type !== 'bool' && checked.type !== 'dyn') {
-    throw new ExpressionError(`A condition must be true or false; this one is of type ${checked.type}.`);
+  const truth = truths[kind];
+  if (truth && checked.type !== 'bool' && checked.type !== 'dyn') {
+    throw new ExpressionError(`${truth} must be true or false; this one is of type ${checked.type}.`);
   }
-  if (kind === 'transform') requireJsonType(checked.type ?? 'dyn');
+  if (!truth) requireJsonType(checked.type ?? 'dyn');
   const meter = new ExpressionMeter(program.ast);
   return {
     steps: stepsIn(program.ast),
     needed: stepsNeededIn(program.ast),
-    evaluate({ input, variables, steps }) {
-      const values = { input, variables, steps: mapMembers(steps, (output) => ({ output })) };
+    evaluate({ input = null, variables = {}, steps = {}, event = null }) {
+      const run = { input, variables, steps: mapMembers(steps, (output) => ({ output })) };
+      const values = kind === 'filter' || kind === 'event_value' ? { event } : { ...run, event };
       if (largestListIn(values) > maxElements[nesting]) {
         throw new ExpressionError('A list is too long for this expression.');
       }
@@ -164,8 +194,8 @@ export function compileExpression(source: string, kind: ExpressionKind): Express
         throw withHint(problemOf(error, source, 'The expression cannot be evaluated.'), source);
       }
       meter.check();
-      if (kind === 'condition' && typeof result !== 'boolean') {
-        throw new ExpressionError(`A condition must be true or false; this one gave ${typeof result}.`);
+      if (truth && typeof result !== 'boolean') {
+        throw new ExpressionError(`${truth} must be true or false; this one gave ${typeof result}.`);
       }
       return toJson(result);
     },

@@ -12,6 +12,11 @@ export const automationLimits = planLimits({
     position: 80,
     plans: { free: 5, pro: 50, team: 500, enterprise: 5_000 },
   },
+  triggers: {
+    label: 'triggers of workflows',
+    position: 85,
+    plans: { free: 10, pro: 100, team: 1_000, enterprise: 10_000 },
+  },
   /** Runs whose step is calling out at the same time. More wait in order. */
   callingRuns: {
     label: 'runs that call out at the same time',

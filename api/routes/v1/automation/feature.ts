@@ -1,6 +1,7 @@
 import { runIds, workflowIds } from '../../../../src/automation/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
 import { runEvents } from '../../../schemas/automation/events.ts';
+import { eventRoutes } from './events.ts';
 import { runControlRoutes } from './run-control.ts';
 import { runEventRoutes } from './run-events.ts';
 import { runRoutes } from './runs.ts';
@@ -13,6 +14,7 @@ export const automation: ApiFeature = {
   tags: [
     { name: 'Workflows', description: 'Create workflows: sequences of AI steps with inputs, schedules and triggers.' },
     { name: 'Runs', description: 'Execute workflows and read results.' },
+    { name: 'Events', description: 'Send events that resume and start runs, and set the triggers of workflows.' },
   ],
   overview: {
     title: 'Workflows and runs',
@@ -40,6 +42,7 @@ export const automation: ApiFeature = {
     runControlRoutes(services),
     runEventRoutes(services),
     triggerRoutes(services),
+    eventRoutes(services),
     secretRoutes(services),
   ],
   events: runEvents,

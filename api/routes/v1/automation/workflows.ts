@@ -53,6 +53,8 @@ const links = {
   Runs: { operationId: 'listWorkflowRuns', parameters: withThisId },
   Schedule: { operationId: 'putSchedule', parameters: withThisId },
   ReadSchedule: { operationId: 'getSchedule', parameters: withThisId },
+  Triggers: { operationId: 'putTriggers', parameters: withThisId },
+  ReadTriggers: { operationId: 'getTriggers', parameters: withThisId },
   Unschedule: { operationId: 'deleteSchedule', parameters: withThisId },
   Secret: { operationId: 'rotateTriggerSecret', parameters: withThisId },
   Trigger: { operationId: 'triggerWorkflow', parameters: withThisId },

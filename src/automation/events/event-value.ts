@@ -1,0 +1,30 @@
+import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import type { EventType } from '../../platform/core/event-type.ts';
+import type { Files } from '../../storage/index.ts';
+import type { EventValue } from '../bounded/match-event.ts';
+
+export interface MatchServices {
+  boundedWork: BoundedWork;
+  files: Files;
+  /** The event types of the platform. */
+  events: ReadonlyMap<string, EventType>;
+}
+
+/** A row of an event. */
+export interface EventRow {
+  externalId: string;
+  type: string;
+  isOwn: boolean;
+  content: string;
+  receivedAt: Date;
+}
+
+/** An event as expressions, runs and callers see it. */
+export function eventValueOf(
+  events: MatchServices['events'],
+  { externalId: id, type, isOwn, content, receivedAt }: EventRow,
+): EventValue {
+  const facts = JSON.parse(content);
+  const data = isOwn ? JSON.parse(JSON.stringify(events.get(type)?.data(facts as never) ?? {})) : facts;
+  return { id, type, data, receivedAt: receivedAt.toISOString() };
+}

@@ -1,0 +1,86 @@
+import type { Scope } from '../../platform/scope.ts';
+import { type RowOf, statement } from '../../platform/sql.ts';
+import { maxChain } from '../core/event-names.ts';
+import { chainOf } from './chains.ts';
+import { eventValueOf, type MatchServices } from './event-value.ts';
+import { matchCandidates } from './match.ts';
+import { resolveWaits } from './resolve-waits.ts';
+import { candidatesOf } from './wait-values.ts';
+
+const findWait = statement({
+  name: 'look_back.wait',
+  parameters: { id: 'uuid' },
+  row: { id: 'uuid', match: 'text?', automationId: 'uuid' },
+  text: `
+    select w.id, w.match, r.automation_id as "automationId" from run_wait w join run r on r.id = w.run_id
+     where w.organization_id = :organizationId and w.environment = :environment and w.id = :id and w.state = 'open'
+       and w.look_back is not null`,
+});
+
+const perPage = 100;
+
+// Events that were received since the wait began are among them: who decided those may not have seen the wait yet.
+const findEvents = statement({
+  name: 'look_back.events',
+  parameters: { waitId: 'uuid', after: 'uuid?' },
+  row: {
+    id: 'uuid',
+    type: 'text',
+    externalId: 'text',
+    isOwn: 'boolean',
+    content: 'text',
+    chain: 'text?',
+    correlationId: 'text',
+    receivedAt: 'timestamptz',
+  },
+  text: `
+    select e.id, e.type, e.external_id as "externalId", e.is_own as "isOwn", e.content::text as content,
+           e.chain::text as chain, e.correlation_id as "correlationId", e.received_at as "receivedAt"
+      from run_wait w
+      join workflow_event e on e.organization_id = w.organization_id and e.environment = w.environment and e.type = w.event
+       and e.received_at >= w.since - make_interval(secs => w.look_back) and e.content is not null
+       and (:after is null
+         or (e.received_at, e.id) > (select x.received_at, x.id from workflow_event x where x.id = :after))
+     where w.organization_id = :organizationId and w.environment = :environment and w.id = :waitId
+     order by e.received_at, e.id limit ${perPage}`,
+});
+
+const endLookBack = statement({
+  name: 'look_back.end',
+  parameters: { id: 'uuid' },
+  text: `
+    update run_wait set look_back = null
+     where organization_id = :organizationId and environment = :environment and id = :id`,
+});
+
+/**
+ * Matches a wait with the events that arrived before it, oldest first, up to now.
+ * @returns the id of the event that ended it
+ */
+export async function lookBack(
+  { boundedWork, files, events }: MatchServices,
+  scope: Scope,
+  waitId: string,
+): Promise<string | undefined> {
+  const wait = await scope.one(findWait, { id: waitId });
+  if (!wait) return undefined;
+  const candidate = (await candidatesOf(files, scope, [wait])).get(wait.id)!;
+  for (let after: string | null = null; ; ) {
+    const page: RowOf<typeof findEvents>[] = await scope.rows(findEvents, { waitId, after });
+    for (const event of page) {
+      const chain = await chainOf(scope, event);
+      if (chain.length > maxChain || chain.includes(wait.automationId)) continue;
+      const value = eventValueOf(events, event);
+      const [matched] = await matchCandidates(boundedWork, scope.tenantKey, value, [candidate]);
+      if (!matched!.matches) continue;
+      const outcome = JSON.stringify({ output: value });
+      const { correlationId } = event;
+      const ended = await scope.transaction((tx) => tx.rows(resolveWaits, { ids: [waitId], outcome, correlationId }));
+      return ended.length > 0 ? event.id : undefined;
+    }
+    if (page.length < perPage) break;
+    after = page.at(-1)!.id;
+  }
+  await scope.rows(endLookBack, { id: waitId });
+  return undefined;
+}

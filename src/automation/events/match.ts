@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import { WorkQueueFull, WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import type { TenantKey } from '../../platform/tenant-key.ts';
+import type { EventValue, MatchCandidate, Matched } from '../bounded/match-event.ts';
+import { matchEvent } from '../bounded-tasks.ts';
+
+/** Before candidates are matched again that found no room in the pool: so many times, and after so long. */
+const attempts = 5;
+const pauseMs = 200;
+
+async function matchOnce(
+  work: BoundedWork,
+  tenantKey: TenantKey,
+  event: EventValue,
+  candidates: MatchCandidate[],
+): Promise<Matched[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work.run(matchEvent, tenantKey, { event, candidates });
+    } catch (error) {
+      if (!(error instanceof WorkQueueFull) || attempt === attempts) throw error;
+      await sleep(pauseMs * attempt);
+    }
+  }
+}
+
+/**
+ * Matches an event with triggers and waits, in a process of the pool. A costly expression makes its own candidate fail and
+ * no other.
+ * @throws WorkQueueFull while too much of the organization's is being evaluated
+ */
+export async function matchCandidates(
+  work: BoundedWork,
+  tenantKey: TenantKey,
+  event: EventValue,
+  candidates: MatchCandidate[],
+): Promise<Matched[]> {
+  const isPlain = ({ condition, inputs = {} }: MatchCandidate) => !condition && Object.keys(inputs).length === 0;
+  if (candidates.every(isPlain)) return candidates.map(() => ({ matches: true, variables: {} }));
+  try {
+    return await matchOnce(work, tenantKey, event, candidates);
+  } catch (error) {
+    if (!(error instanceof WorkTooCostly)) throw error;
+    if (candidates.length === 1) return [{ matches: false, hasFailed: true }];
+  }
+  const middle = Math.ceil(candidates.length / 2);
+  const matched: Matched[] = [];
+  for (const half of [candidates.slice(0, middle), candidates.slice(middle)]) {
+    matched.push(...(await matchCandidates(work, tenantKey, event, half)));
+  }
+  return matched;
+}

@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { createKey } from '../../src/tenancy/keys.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { type StartedProduct, startProduct } from '../product.ts';
+import { until } from '../until.ts';
+import { makeWorkflow } from './make-workflow.ts';
+
+let product: StartedProduct;
+let api: ApiClient;
+beforeAll(async () => {
+  product = await startProduct();
+  api = product.api;
+});
+afterAll(() => product.close());
+
+const echo = [{ id: 'echo', type: 'transform', expression: '{"input": input, "variables": variables}' }];
+
+/** A name that no other test uses. */
+const aName = () => `t_${randomUUID().replaceAll('-', '').slice(0, 12)}.happened`;
+const send = (body: object, client = api) => client.post('/api/v1/events', body);
+const put = (id: string, triggers: object[], client = api) =>
+  client.request('PUT', `/api/v1/workflows/${id}/triggers`, { triggers });
+const triggersOf = async (id: string) => (await api.get(`/api/v1/workflows/${id}/triggers`)).body.data.triggers;
+const workflowOn = async (triggers: object[], workflow: object = { steps: echo }) => {
+  const { id } = await makeWorkflow(api, workflow);
+  expect((await put(id, triggers)).status).toBe(200);
+  return id as string;
+};
+const runsOf = async (id: string) => {
+  const { body } = await api.get(`/api/v1/workflows/${id}/runs`);
+  return body.data.runs as { id: string; status: string }[];
+};
+const hasRuns = (id: string, count: number) =>
+  until(`${count} runs`, async () => {
+    const runs = await runsOf(id);
+    return runs.length === count && runs.every(({ status }) => status === 'COMPLETED') && runs;
+  });
+const resultOf = async (runId: string) => (await api.get(`/api/v1/runs/${runId}`)).body.data.output.result;
+
+describe('triggers', () => {
+  test('an event starts the workflows whose filter it matches, with the event as input and inputs as variables', async () => {
+    const name = aName();
+    const wanted = await workflowOn([
+      { event: name, filter: 'event.data.total > 20', inputs: { order: 'event.data.order', kind: 'event.type' } },
+    ]);
+    const other = await workflowOn([{ event: name, filter: 'event.data.total > 90' }]);
+
+    const sent = await send({ name, data: { order: 'o-1', total: 49.5 } });
+    expect(sent).toMatchObject({ status: 202, body: { data: { resumed: 0, started: 1, complete: true } } });
+    expect(sent.body.data.id).toMatch(/^evt_[0-9a-f]{32}$/);
+
+    const [run] = await hasRuns(wanted, 1);
+    const event = {
+      id: sent.body.data.id,
+      type: name,
+      data: { order: 'o-1', total: 49.5 },
+      receivedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    };
+    expect(await resultOf(run!.id)).toEqual({ input: event, variables: { order: 'o-1', kind: name } });
+    await until('it is noted', async () => (await triggersOf(wanted))[0].lastFiredAt !== null);
+    expect(await triggersOf(other)).toEqual([
+      { event: name, filter: 'event.data.total > 90', inputs: null, lastFiredAt: null, lastSkipped: null },
+    ]);
+    expect(await runsOf(other)).toEqual([]);
+  });
+
+  test('several triggers of a workflow that match start one run, and an unchanged trigger keeps what is known of it', async () => {
+    const name = aName();
+    const id = await workflowOn([{ event: name }, { event: name, filter: 'true' }]);
+    expect((await send({ name })).body.data).toMatchObject({ started: 1 });
+    await hasRuns(id, 1);
+    const fired = await until('it is noted', async () =>
+      (await triggersOf(id)).find((one: { lastFiredAt: string | null }) => one.lastFiredAt),
+    );
+    const replaced = await put(id, [{ event: 'another.name' }, { event: name }, { event: name, filter: 'true' }]);
+    expect(replaced.body.data.triggers[0]).toMatchObject({ event: 'another.name', lastFiredAt: null });
+    expect(replaced.body.data.triggers).toContainEqual(fired);
+  });
+
+  test('what starts no run is told: failing filters and inputs, values that do not fit, and workflows that are not active', async () => {
+    const name = aName();
+    const inputs = [{ name: 'order', type: 'string', required: true }];
+    const failing = await workflowOn([{ event: name, filter: 'event.data.missing.member == 1' }]);
+    const unfit = await workflowOn([{ event: name, inputs: { order: 'event.data.n' } }], { steps: echo, inputs });
+    const inactive = await workflowOn([{ event: name }]);
+    await api.request('PATCH', `/api/v1/workflows/${inactive}`, { isActive: false });
+
+    expect((await send({ name, data: { n: 1 } })).body.data).toMatchObject({ started: 0, complete: true });
+    const reasonOf = async (id: string) => (await triggersOf(id))[0].lastSkipped;
+    expect(await reasonOf(failing)).toEqual({ at: expect.any(String), reason: 'expression_error' });
+    expect(await reasonOf(unfit)).toMatchObject({ reason: 'validation_error' });
+    expect(await reasonOf(inactive)).toMatchObject({ reason: 'workflow_inactive' });
+  });
+
+  test('expressions, names and numbers are checked when they are written', async () => {
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const many = Array.from({ length: 11 }, () => ({ event: 'a' }));
+    const wrong: [object[], string][] = [
+      [[{ event: 'Order.Paid' }], 'triggers.0.event'],
+      [[{ event: 'atelier.thing' }], 'triggers.0.event'],
+      [[{ event: 'a.b.c.d.e.f' }], 'triggers.0.event'],
+      [[{ event: 'a' }, { event: 'b', filter: 'event.data.n +' }], 'triggers.1.filter'],
+      [[{ event: 'b', filter: '1 + 1' }], 'triggers.0.filter'],
+      [[{ event: 'b', filter: 'input.x == 1' }], 'triggers.0.filter'],
+      [[{ event: 'b', inputs: { n: 'steps.a.output' } }], 'triggers.0.inputs.n'],
+      [[{ event: 'b', inputs: { n: 5 } }], 'triggers.0.inputs.n'],
+      [many, 'triggers'],
+    ];
+    for (const [triggers, path] of wrong) {
+      const { status, body } = await put(id, triggers);
+      expect({ status, path: body.error.details.errors[0].path }).toEqual({ status: 400, path });
+    }
+    expect(await triggersOf(id)).toEqual([]);
+    expect((await put(randomUUID(), [])).body.error.code).toBe('workflow_not_found');
+  });
+
+  test('a plan includes so many triggers', async () => {
+    const { testKey } = await product.createTenant({ plan: 'free' });
+    const client = apiClient(product.process.api, testKey);
+    const [first, second] = [await makeWorkflow(client), await makeWorkflow(client)];
+    const ten = Array.from({ length: 10 }, (_, n) => ({ event: `e_${n}` }));
+    expect((await put(first.id, ten, client)).status).toBe(200);
+    expect(await put(second.id, [{ event: 'a' }], client)).toMatchObject({
+      status: 403,
+      body: { error: { code: 'forbidden', details: { limit: 10, plan: 'free' } } },
+    });
+    expect((await put(first.id, ten.slice(1), client)).status).toBe(200);
+    expect((await put(second.id, [{ event: 'a' }], client)).status).toBe(200);
+  });
+
+  test('both scopes are needed to write them', async () => {
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const { organizationId } = product.tenant;
+    for (const scopes of [['workflows:write'], ['runs:execute']]) {
+      const { key } = await createKey(product.database, { organizationId, environment: 'test', scopes });
+      expect((await put(id, [], apiClient(product.process.api, key))).status).toBe(403);
+    }
+  });
+});
+
+describe('events', () => {
+  test('an id names an event for a day: the same again gets the same answer, and other content is refused', async () => {
+    const name = aName();
+    const id = await workflowOn([{ event: name }]);
+    const event = { name, data: { n: 1 }, id: `sent-${randomUUID()}` };
+    const [first, ...again] = await Promise.all([send(event), send(event), send(event)]);
+    expect(first).toMatchObject({ status: 202, body: { data: { id: event.id, started: 1, complete: true } } });
+    for (const one of again) expect(one.body).toEqual(first!.body);
+    expect(await send({ ...event, data: { n: 2 } })).toMatchObject({
+      status: 422,
+      body: { error: { code: 'idempotency_key_reused' } },
+    });
+    await hasRuns(id, 1);
+    // A key and an id, each by itself.
+    const key = { 'idempotency-key': randomUUID() };
+    const keyed = { name, data: { n: 3 }, id: `keyed-${randomUUID()}` };
+    const once = await api.post('/api/v1/events', keyed, key);
+    const twice = await api.post('/api/v1/events', keyed, key);
+    expect(twice.body).toEqual(once.body);
+    expect(twice.headers.get('idempotent-replayed')).toBe('true');
+    expect((await send(keyed)).body).toEqual(once.body);
+    await hasRuns(id, 2);
+    // Each environment and organization has its own.
+    const { testKey } = await product.createTenant();
+    expect((await send({ ...event, data: {} }, apiClient(product.process.api, testKey))).status).toBe(202);
+  });
+
+  test("the platform's names are refused, and data that is too large", async () => {
+    const names = [
+      'workflow.run.completed',
+      'test.webhook',
+      'workflow.mine',
+      'approval.x',
+      'batch.completed',
+      'studio.x',
+    ];
+    for (const name of [...names, 'booking.mine', 'api_key.x', 'slack.anything', 'atelier.x', 'Not', 'a..b']) {
+      const { status, body } = await send({ name });
+      expect({ name, status, path: body.error.details.errors[0].path }).toEqual({ name, status: 400, path: 'name' });
+    }
+    expect((await send({ name: 'workflow' })).status).toBe(202);
+    const large = await send({ name: 'large', data: { text: 'x'.repeat(256 * 1024) } });
+    expect(large.body.error.details.errors[0].path).toBe('data');
+    expect((await send({ name: 'a', id: '' })).status).toBe(400);
+    expect((await send({ name: 'a', data: [] })).status).toBe(400);
+  });
+
+  test('one event starts more runs than the request waits for, and the rest is decided behind', async () => {
+    const { testKey, organizationId } = await product.createTenant({ plan: 'enterprise' });
+    const client = apiClient(product.process.api, testKey);
+    const name = aName();
+    const { id } = await makeWorkflow(client, { steps: echo });
+    // 1,200 workflows with a trigger each.
+    await product.database.pool.query(
+      `with made as (
+         insert into automation (id, organization_id, environment, name, description, state, definition_id, total_runs, created_at, updated_at)
+         select uuidv7(), organization_id, environment, 'Many', null, 'active', definition_id, 0, now(), now()
+           from automation, generate_series(1, 1200) where id = $1 returning id, organization_id, environment)
+       insert into event_trigger (id, organization_id, environment, automation_id, position, event, created_at)
+       select uuidv7(), organization_id, environment, id, 0, $2, now() from made`,
+      [id, name],
+    );
+    const sent = await send({ name, id: 'many' }, client);
+    expect(sent.body.data).toEqual({ id: 'many', resumed: 0, started: 1_000, complete: false });
+    await until(
+      'every workflow has its run',
+      async () => {
+        const { rows } = await product.database.pool.query(
+          `select count(*)::int as runs, count(distinct automation_id)::int as workflows from run
+            where organization_id = $1 and trigger_type = 'event'`,
+          [organizationIds.parse(organizationId)],
+        );
+        return rows[0].runs === 1_200 && rows[0].workflows === 1_200;
+      },
+      240_000,
+    );
+    expect((await send({ name, id: 'many' }, client)).body).toEqual(sent.body);
+  });
+});
