@@ -12,7 +12,7 @@ export const WorkflowEvent = defineEntity({
   tableName: 'workflow_event',
   filters: { tenant: tenantFilter },
   properties: {
-    /** Of a published event the same as the event's. */
+    /** The same as that of the event that webhooks get. */
     id: p.uuid().primary(),
     ...tenant,
     type: p.string().length(128),
