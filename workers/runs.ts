@@ -1,5 +1,4 @@
 import { NativeConnection } from '@temporalio/worker';
-import { EventMatcher } from '../src/automation/events/event-matcher.ts';
 import { queues } from '../src/temporal/contracts/queues.ts';
 import { temporalEndpoint } from '../src/temporal/endpoint.ts';
 import { type Bundle, earlierBundles, prepareBundle } from './bundle.ts';
@@ -48,11 +47,10 @@ export async function startRunsWorker(context: RoleContext): Promise<RunningRole
     await promoteVersion(temporal.client, version(bundle), log);
     await announcePromotion(services, version(bundle));
   }
-  const eventMatcher = new EventMatcher(services);
-  eventMatcher.start();
   const earlier = await earlierBundles(env.WORKFLOW_BUNDLE_DIR, bundle.version);
   const background = [
     services.callingRuns.keepTending(services.database, log, stopping.signal),
+    services.eventMatcher.keepDeciding(services, stopping.signal),
     followCurrentVersion(services, queues.runs, version(bundle), stopping.signal),
     ...earlier.map((one) =>
       serveEarlierVersion(one, {
@@ -71,7 +69,7 @@ export async function startRunsWorker(context: RoleContext): Promise<RunningRole
       // Runs are handed back between two steps.
       services.draining.abort();
       current.shutdown();
-      await Promise.all([current.done, eventMatcher.stop(), ...background]);
+      await Promise.all([current.done, ...background]);
     },
   };
 }

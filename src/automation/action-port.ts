@@ -24,6 +24,8 @@ export type StepActionOutcome =
 
 /** The port for steps of type `action`. Another feature implements it; the composition connects them. */
 export interface StepActions {
+  /** Whether an integration has this id, connected or not. */
+  isIntegration(id: string): boolean;
   /**
    * Problems because of which the action would always be refused. Sends no request to the provider; the integration need not be
    * connected.

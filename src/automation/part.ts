@@ -33,10 +33,10 @@ import {
 } from './entities.ts';
 import { automationErrors } from './errors.ts';
 import { EventStart, EventTrigger, WorkflowEvent } from './events/entities.ts';
+import { EventMatcher } from './events/event-matcher.ts';
 import { eventsChannel } from './events/events-sql.ts';
 import { forgetEvents } from './events/forget-events.ts';
 import { lookBack } from './events/look-back.ts';
-import { EventWakeup } from './events/wakeup.ts';
 import { failPoint } from './fail-points.ts';
 import type { HttpSenders } from './flows/http/http-sender.ts';
 import { openHttpSenders } from './flows/http/open-senders.ts';
@@ -60,7 +60,7 @@ export interface AutomationServices {
   runPolicy: RunPolicy;
   /** Send the requests of `http` steps. */
   httpSenders: HttpSenders;
-  eventWakeup: EventWakeup;
+  eventMatcher: EventMatcher;
   /** Counts a run that ended in this process. */
   countRunEnd(status: TerminalStatus): void;
 }
@@ -107,8 +107,8 @@ export const automation: Part<
     tenantEnds.on(endAutomations);
     const waiters = new Waiters('run');
     notifications.on(waiters.channel, (runId) => waiters.notifyLocal(runId));
-    const eventWakeup = new EventWakeup();
-    notifications.on(eventsChannel, () => eventWakeup.wake());
+    const eventMatcher = new EventMatcher();
+    notifications.on(eventsChannel, () => eventMatcher.wake());
     const count = metrics.counter({
       name: 'atelier_runs_ended_total',
       help: 'Runs that ended in this process.',
@@ -119,7 +119,7 @@ export const automation: Part<
       waiters,
       runPolicy: defaultRunPolicy,
       httpSenders: openHttpSenders({ database, egress, hostRate: deliveryPolicy.hostRate }),
-      eventWakeup,
+      eventMatcher,
       countRunEnd: (status) => count({ status }),
     };
   },

@@ -5,17 +5,12 @@ import { WakeSignal } from '../../platform/wake-signal.ts';
 import { EventDecision } from './decide.ts';
 import { claimOpen, findOpenNames, findStartingTenants } from './events-sql.ts';
 import { type EventStartServices, startRuns } from './start-runs.ts';
-import type { EventWakeup } from './wakeup.ts';
 
 /*
  * Decides what the requests that sent events leave, and the events of the platform, and starts runs. An event is a row until
  * it is decided, and a run that it starts is a row until it is created: a crash loses none. Events of one name are decided in
  * the order of their times. Names and tenants take turns, a step each.
  */
-
-export interface MatcherServices extends EventStartServices {
-  eventWakeup: EventWakeup;
-}
 
 const lookEveryMs = 1_000;
 /** Turns at the same time: one with costly filters does not hold up all others. */
@@ -27,33 +22,20 @@ const correlationId = 'event-matcher';
 
 /** Any number of processes may do it at once. */
 export class EventMatcher {
-  readonly #services: MatcherServices;
   readonly #pause = new WakeSignal();
-  #stopping = false;
-  #running: Promise<unknown> | undefined;
 
-  constructor(services: MatcherServices) {
-    this.#services = services;
-  }
-
-  start(): void {
-    this.#services.eventWakeup.onWake(() => this.#pause.set());
-    this.#running = this.#run();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping = true;
+  /** Events may be open, or runs may have to be started. */
+  wake(): void {
     this.#pause.set();
-    await this.#running;
   }
 
-  async #run(): Promise<void> {
-    const { database, log } = this.#services;
-    while (!this.#stopping) {
+  async keepDeciding(services: EventStartServices, stopping: AbortSignal): Promise<void> {
+    const { database, log } = services;
+    while (!stopping.aborted) {
       let done = 0;
       let hasFailed = false;
       const attempt = async (work: () => Promise<number>) => {
-        if (this.#stopping) return;
+        if (stopping.aborted) return;
         try {
           done += await work();
         } catch (error) {
@@ -64,28 +46,31 @@ export class EventMatcher {
       await attempt(async () => {
         const sql = sqlOn(database.pool);
         const [names, tenants] = [await sql.rows(findOpenNames), await sql.rows(findStartingTenants)];
-        const turns = [
-          ...tenants.map((tenant) => () => startRuns(this.#services, tenant)),
-          ...names.map((name) => () => this.#decide(name)),
+        const work = [
+          ...tenants.map((tenant) => () => startRuns(services, tenant)),
+          ...names.map((name) => () => decideOldest(services, name)),
         ];
-        const work = async () => {
-          for (let turn = turns.shift(); turn; turn = turns.shift()) await attempt(turn);
+        const perform = async () => {
+          for (let next = work.shift(); next; next = work.shift()) await attempt(next);
         };
-        await Promise.all(Array.from({ length: concurrency }, work));
+        await Promise.all(Array.from({ length: concurrency }, perform));
         return 0;
       });
-      if (hasFailed) await this.#pause.wait(pauseMs);
-      else if (done === 0) await this.#pause.wait(lookEveryMs);
+      if (hasFailed) await this.#pause.wait(pauseMs, stopping);
+      else if (done === 0) await this.#pause.wait(lookEveryMs, stopping);
     }
   }
+}
 
-  /** Decides the oldest open event of a name. @returns 1, or 0 where another process has it */
-  async #decide({ type, ...tenant }: RowOf<typeof findOpenNames>): Promise<number> {
-    const scope = new Scope(this.#services.database, tenant, correlationId);
-    const lease = randomUUID();
-    const claimed = await scope.one(claimOpen, { type, lease });
-    if (!claimed) return 0;
-    await new EventDecision(this.#services, scope, claimed, lease).run('step');
-    return 1;
-  }
+/** Decides the oldest open event of a name, a step of it. @returns 1, or 0 where another process has it */
+async function decideOldest(
+  services: EventStartServices,
+  { type, ...tenant }: RowOf<typeof findOpenNames>,
+): Promise<number> {
+  const scope = new Scope(services.database, tenant, correlationId);
+  const lease = randomUUID();
+  const claimed = await scope.one(claimOpen, { type, lease });
+  if (!claimed) return 0;
+  await new EventDecision(services, scope, claimed, lease).run('step');
+  return 1;
 }

@@ -5,18 +5,21 @@ import { fingerprintOf, type IdempotencyClaim } from '../../platform/idempotency
 import { newId } from '../../platform/ids.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';
 import { eventIds } from '../../webhooks/core/ids.ts';
+import type { StepActions } from '../action-port.ts';
 import { findReservedName } from '../core/event-names.ts';
 import { failPoint } from '../fail-points.ts';
 import { type DecideServices, EventDecision } from './decide.ts';
 import { claimUnanswered, findAnswer, insertEvent } from './events-sql.ts';
+
+export interface ReceiveServices extends DecideServices {
+  stepActions: Pick<StepActions, 'isIntegration'>;
+}
 
 export interface NewEvent {
   name: string;
   data: Record<string, unknown>;
   /** Unique for a day. */
   id?: string | undefined;
-  /** Whether a word is the id of an integration: names that begin with one are not for callers. */
-  isIntegration(word: string): boolean;
 }
 
 export interface ReceivedEvent {
@@ -35,13 +38,13 @@ const pauseMs = { first: 5, max: 100 };
  * @throws AppError validation_error for a name of the platform's, idempotency_key_reused
  */
 export async function receiveEvent(
-  services: DecideServices,
+  services: ReceiveServices,
   scope: Scope,
   event: NewEvent,
   claim?: IdempotencyClaim,
 ): Promise<ReceivedEvent & { replayed: boolean }> {
   const { name, data, id } = event;
-  const reserved = findReservedName(name, services.events, event.isIntegration);
+  const reserved = findReservedName(name, services.events, (word) => services.stepActions.isIntegration(word));
   if (reserved) throw invalid([{ path: 'name', message: reserved }]);
   const lease = randomUUID();
   const eventId = newId();

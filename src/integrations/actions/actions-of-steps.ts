@@ -45,6 +45,8 @@ const isFull = (error: unknown): error is AppError =>
 
 /** Implements the port through which steps of workflows perform actions. */
 export const actionsOfSteps = (services: BeginServices) => ({
+  isIntegration: (id: string): boolean => findIntegration(id) !== undefined,
+
   /** Problems because of which an action can never succeed, with paths in the step. */
   check(integrationId: string, actionId: string, payload: Record<string, unknown>): FieldError[] {
     const { name, actions } = findIntegration(integrationId) ?? {};

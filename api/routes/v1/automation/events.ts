@@ -1,7 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { receiveEvent } from '../../../../src/automation/events/receive-event.ts';
 import { getTriggers, putTriggers } from '../../../../src/automation/events/triggers.ts';
-import { findIntegration } from '../../../../src/integrations/catalog.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
@@ -26,7 +25,6 @@ import { idInPath } from '../../../schemas/ids.ts';
 
 const path = '/workflows/{id}/triggers';
 const params = idInPath(exampleWorkflowIds);
-const isIntegration = (word: string) => findIntegration(word) !== undefined;
 
 export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Events', key: requireKey(services, 'runs:execute') });
@@ -80,7 +78,7 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   routes.openapi(send, async (c) => {
     const { name, data = {}, id } = c.req.valid('json');
-    const event = { name, data, id, isIntegration };
+    const event = { name, data, id };
     const { replayed, ...answer } = await receiveEvent(services, c.get('scope'), event, readIdempotency(c));
     markReplayed(c, replayed);
     return c.json(success(answer), 202);
