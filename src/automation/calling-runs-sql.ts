@@ -7,7 +7,7 @@ import { automationLimits } from './core/limits.ts';
 export const placesByPlan = (): string => automationLimits.callingRuns.byPlan();
 
 /** For SQL: how many runs of an organization may call out at the same time. */
-const placesOf = (organization: string, byPlan: string) =>
+export const placesOf = (organization: string, byPlan: string) =>
   `(select coalesce(o.calling_runs, (${byPlan}::jsonb ->> o.plan)::int) from organization o where o.id = ${organization})`;
 
 const inMs = (parameter: string) => `clock_timestamp() + make_interval(secs => ${parameter}::float8 / 1000)`;
@@ -40,7 +40,8 @@ export const claim = statement<{ held: boolean }>(
 const countOut = `
    total as (
      update calling_total t set held = t.held - gone.held, waiting = t.waiting - gone.waiting
-       from (select count(*) filter (where was_held)::int as held, count(*) filter (where not was_held)::int as waiting
+       from (select coalesce(sum(places) filter (where was_held), 0)::int as held,
+                    count(*) filter (where not was_held)::int as waiting
                from removed) gone
       where t.organization_id = $1 and t.environment = $2
      returning t.waiting)
@@ -50,7 +51,7 @@ export const leave = statement<{ waiting: number }>(
   'calling_run.leave',
   `with removed as (
      delete from calling_run where organization_id = $1 and environment = $2 and run_id = $3
-     returning leased_until is not null as was_held),${countOut}`,
+     returning leased_until is not null as was_held, 1 + extra as places),${countOut}`,
 );
 
 /**
@@ -63,10 +64,11 @@ export const leaveAtEndSql = (changed: string) => `
      delete from calling_run
       where organization_id = $1 and environment = $2 and run_id = $3
         and exists (select from ${changed} where status <> 'running')
-     returning leased_until is not null as was_held),
+     returning leased_until is not null as was_held, 1 + extra as places),
    left_total as (
      update calling_total t set held = t.held - gone.held, waiting = t.waiting - gone.waiting
-       from (select count(*) filter (where was_held)::int as held, count(*) filter (where not was_held)::int as waiting
+       from (select coalesce(sum(places) filter (where was_held), 0)::int as held,
+                    count(*) filter (where not was_held)::int as waiting
                from left_place having count(*) > 0) gone
       where t.organization_id = $1 and t.environment = $2
      returning t.waiting)`;
@@ -78,7 +80,7 @@ export const leaveExpired = statement<{ waiting: number }>(
      delete from calling_run where run_id in (
        select run_id from calling_run
         where organization_id = $1 and environment = $2 and leased_until <= statement_timestamp() for update skip locked)
-     returning leased_until is not null as was_held),${countOut}`,
+     returning leased_until is not null as was_held, 1 + extra as places),${countOut}`,
 );
 
 /** Whoever gives places holds this row: what waits and what is free does not change meanwhile. */

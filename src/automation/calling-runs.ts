@@ -55,6 +55,11 @@ export class CallingRuns {
     if (waiting > 0) await this.#admit(scope);
   }
 
+  /** Lets in who comes next, once a run has given back places that it had beside its own. */
+  async freed(scope: Scope, waiting: number): Promise<void> {
+    if (waiting > 0) await this.#admit(scope);
+  }
+
   async #admit(scope: Scope): Promise<void> {
     await scope.transaction(async (tx) => {
       const total = await tx.one(lockTotal, placesByPlan());

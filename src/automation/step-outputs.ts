@@ -54,25 +54,38 @@ export class StepOutputs {
     }
   }
 
-  /** @returns outputs by the keys of their steps, without unfinished steps. @throws OutputsTooLarge; StorageFailure */
-  async of(named: ReadonlySet<string> | 'all'): Promise<Record<string, unknown>> {
-    const wanted = [...(named === 'all' ? this.#bytes.keys() : named)].filter((id) => this.#bytes.has(id));
-    await this.#read(wanted.filter((id) => !this.#atHand.has(id)));
-    return Object.fromEntries(wanted.map((id) => [id, this.#use(id)]));
+  /** Whether a step has an output. */
+  has(key: string): boolean {
+    return this.#bytes.has(key);
   }
 
-  #use(id: string): unknown {
-    const output = this.#atHand.get(id);
-    this.add(id, output, this.#bytes.get(id)!);
+  /** @returns outputs by the keys of their steps, without unfinished steps. @throws OutputsTooLarge; StorageFailure */
+  async of(named: ReadonlySet<string> | 'all'): Promise<Record<string, unknown>> {
+    const wanted = [...(named === 'all' ? this.#bytes.keys() : named)].filter((key) => this.#bytes.has(key));
+    const found = new Map<string, unknown>();
+    const missing: string[] = [];
+    for (const key of wanted) {
+      if (this.#atHand.has(key)) found.set(key, this.#use(key));
+      else missing.push(key);
+    }
+    await this.#read(missing, found);
+    return Object.fromEntries(wanted.map((key) => [key, found.get(key)]));
+  }
+
+  #use(key: string): unknown {
+    const output = this.#atHand.get(key);
+    this.add(key, output, this.#bytes.get(key)!);
     return output;
   }
 
-  async #read(ids: string[]): Promise<void> {
-    if (ids.length === 0) return;
-    const bytes = ids.reduce((sum, id) => sum + this.#bytes.get(id)!, 0);
+  async #read(keys: string[], found: Map<string, unknown>): Promise<void> {
+    if (keys.length === 0) return;
+    const bytes = keys.reduce((sum, key) => sum + this.#bytes.get(key)!, 0);
     if (bytes > maxTogether) throw new OutputsTooLarge('The outputs that this step uses are too large together.');
-    for (const row of await this.#find(ids)) {
-      this.add(row.key, await readOutput(this.#files, row), row.bytes);
+    for (const row of await this.#find(keys)) {
+      const output = await readOutput(this.#files, row);
+      this.add(row.key, output, row.bytes);
+      found.set(row.key, output);
     }
   }
 }

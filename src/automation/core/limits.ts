@@ -24,4 +24,9 @@ export const automationLimits = planLimits({
     min: 1,
     plans: { free: 5, pro: 25, team: 100, enterprise: 200 },
   },
+  waitingRuns: {
+    label: 'waiting runs',
+    position: 160,
+    plans: { free: 100, pro: 5_000, team: 50_000, enterprise: 500_000 },
+  },
 });

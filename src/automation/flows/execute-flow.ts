@@ -1,0 +1,27 @@
+import type { Scope } from '../../platform/scope.ts';
+import type { RunRef, RunServices } from '../run-execution.ts';
+import { type DriveOptions, FlowDrive } from './flow-drive.ts';
+import { FlowExecution } from './flow-execution.ts';
+import type { FlowProgress } from './flow-progress.ts';
+
+/** Executes a flow as far as the options let it. A recorded step is not executed again. */
+export async function executeFlow(
+  services: RunServices,
+  scope: Scope,
+  ref: RunRef,
+  options: DriveOptions,
+): Promise<FlowProgress> {
+  const run = await FlowExecution.load(services, scope, ref);
+  return run ? new FlowDrive(services, scope, run, options).execute() : { kind: 'gone' };
+}
+
+/** Ends a flow that cannot continue, with a message that does not reveal the cause. */
+export async function failFlow(services: RunServices, scope: Scope, ref: RunRef): Promise<FlowProgress> {
+  const run = await FlowExecution.load(services, scope, ref);
+  if (!run) return { kind: 'gone' };
+  const begun = run.work.recorded.find(({ status }) => status === 'running');
+  const stepId = begun && run.stepAt(begun.path).id;
+  const error = { message: 'Something went wrong on our side.', code: 'internal_error' as const };
+  await run.record(false, { status: 'failed', error: stepId === undefined ? error : { ...error, stepId } });
+  return { kind: 'ended', status: 'failed', stepId, code: error.code };
+}

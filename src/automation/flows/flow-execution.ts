@@ -1,0 +1,373 @@
+import type { Scope, Transaction } from '../../platform/scope.ts';
+import { type Finished, type FlowError, FlowWalk, type ItemScope, type ReadyLeaf } from '../core/flow-walk.ts';
+import type { RunError, StepCounts } from '../core/run-status.ts';
+import { dottedPath, readPath, type StepPath } from '../core/step-path.ts';
+import type { Step } from '../core/steps.ts';
+import { limitWarnings, type TemplateValues } from '../core/template.ts';
+import { OutputSpace, type StoredEnd } from '../output-space.ts';
+import type { RunRef, RunServices } from '../run-execution.ts';
+import type { StepContext } from '../step-context.ts';
+import type { StepEnd, StepFault } from '../step-end.ts';
+import { StepOutputs } from '../step-outputs.ts';
+import type { StepTimes } from './container-output.ts';
+import { stepsIn, visibleSteps } from './flow-values.ts';
+import { type FlowWork, loadFlowWork, readFlowOutputs } from './load-flow.ts';
+import { type EndRecord, type FlowRecord, type FlowWrite, recordFlowSteps } from './record-flow.ts';
+import type { BegunRow } from './record-sql.ts';
+import type { NewWait } from './waits.ts';
+
+/** Steps that a run executes at most. */
+const maxExecuted = 10_000;
+
+const tooManySteps: StepFault = {
+  status: 'failed',
+  code: 'too_many_steps',
+  message: `A run executes at most ${maxExecuted} steps.`,
+};
+
+/** A step that has a row, or will have. */
+export interface LeafRow extends StepTimes {
+  position: number;
+  keyRunId: string | null;
+}
+
+/** The items of the innermost of some maps. */
+export type ItemsOf = (scopes: readonly ItemScope[]) => Promise<readonly unknown[]>;
+
+/** Where a step stands. */
+export type Place = Pick<ReadyLeaf, 'path' | 'scopes'>;
+
+/** A flow in memory, between two writes to the database. */
+export class FlowExecution {
+  readonly work: FlowWork;
+  readonly outputs: StepOutputs;
+  readonly walk: FlowWalk;
+  /** False once another execution has taken the run over, or it has ended. */
+  isOurs = true;
+  isWaiting: boolean;
+  readonly #services: RunServices;
+  readonly #scope: Scope;
+  readonly #ref: RunRef;
+  readonly #space: OutputSpace;
+  /** By dotted path. */
+  readonly #rows = new Map<string, LeafRow>();
+  #nextPosition = 0;
+  /** By position: the last of what happened to a step since the last write. */
+  readonly #records = new Map<number, FlowRecord>();
+  #waits: Omit<NewWait, 'runId'>[] = [];
+  #also: ((tx: Transaction) => Promise<void>)[] = [];
+  #bytes = 0;
+  /** By id, which is unique in a definition. */
+  readonly #steps = new Map<string, Step>();
+
+  private constructor(services: RunServices, scope: Scope, ref: RunRef, work: FlowWork) {
+    this.#services = services;
+    this.#scope = scope;
+    this.#ref = ref;
+    this.work = work;
+    this.isWaiting = work.isWaiting;
+    for (const step of stepsIn(work.steps)) this.#steps.set(step.id, step);
+    const sizes = new Map<string, number>();
+    let bytes = 0;
+    for (const { path, position, startedAt, finishedAt, outputBytes, keyRunId } of work.recorded) {
+      this.#rows.set(path, { position, startedAt, finishedAt, keyRunId });
+      this.#nextPosition = Math.max(this.#nextPosition, position + 1);
+      if (outputBytes > 0) sizes.set(path, outputBytes);
+      bytes += outputBytes;
+    }
+    this.outputs = new StepOutputs(services.files, (paths) => readFlowOutputs(scope, ref.runId, paths), sizes);
+    this.#space = new OutputSpace(services.files, scope, ref.runId, work, bytes);
+    this.walk = FlowWalk.of(
+      work.steps,
+      work.recorded.map(({ path, status, took, error, total }) => ({
+        path: readPath(path),
+        total: total ?? undefined,
+        ...(status === 'running' || status === 'waiting'
+          ? { status }
+          : { status, took: took ?? undefined, error: error ?? undefined }),
+      })),
+    );
+  }
+
+  /** @returns undefined when the run is over or gone */
+  static async load(services: RunServices, scope: Scope, ref: RunRef): Promise<FlowExecution | undefined> {
+    const work = await loadFlowWork(scope, ref.runId);
+    return work && new FlowExecution(services, scope, ref, work);
+  }
+
+  get runId(): string {
+    return this.#ref.runId;
+  }
+
+  /** Why no step can add an output, where the organization keeps as much as its plan includes. */
+  get storageFault(): StepFault | undefined {
+    return this.#space.fault;
+  }
+
+  /** Bytes of the outputs that are not recorded yet. */
+  get unrecordedBytes(): number {
+    return this.#bytes;
+  }
+
+  /** Whether a step began to wait since the flow was loaded. */
+  hasWaits = false;
+
+  /** Whether something is to be written. */
+  get hasRecords(): boolean {
+    return this.#records.size > 0;
+  }
+
+  /** Why a step that has not begun may not. */
+  faultOf(path: StepPath): StepFault | undefined {
+    if (this.#nextPosition < maxExecuted || this.#rows.has(dottedPath(path))) return undefined;
+    return tooManySteps;
+  }
+
+  /** The step of a dotted path. */
+  stepAt(path: string): Step {
+    return this.#steps.get(path.slice(path.lastIndexOf('.') + 1))!;
+  }
+
+  timesOf(path: string): StepTimes | undefined {
+    return this.#rows.get(path);
+  }
+
+  /** What the execution of a step needs of the run. */
+  contextOf(place: Place, itemsOf: ItemsOf): StepContext {
+    const { byDefault } = this.work;
+    const path = dottedPath(place.path);
+    const row = this.#rowOf(path);
+    return {
+      runId: this.runId,
+      position: row.position,
+      byDefault,
+      actionKey: `${row.keyRunId ?? this.runId}.${path}`,
+      values: (steps) => this.valuesOf(place, itemsOf, steps),
+    };
+  }
+
+  /** The values that a step sees. @throws OutputsTooLarge; StorageFailure */
+  async valuesOf(
+    { path, scopes }: Place,
+    itemsOf: ItemsOf,
+    named: ReadonlySet<string> | 'all',
+  ): Promise<TemplateValues> {
+    const { input, variables, steps } = this.work;
+    const visible = visibleSteps(steps, path, named);
+    const outputs = await this.outputs.of(new Set(visible.values()));
+    const byId: [string, unknown][] = [];
+    for (const [id, key] of visible) if (Object.hasOwn(outputs, key)) byId.push([id, outputs[key]]);
+    const values = { input, variables, steps: Object.fromEntries(byId) };
+    const scope = scopes.at(-1);
+    if (!scope) return values;
+    const { index, total } = scope;
+    const item = (await itemsOf(scopes))[index] ?? null;
+    return Object.assign(values, { item, index, total });
+  }
+
+  /** A step begins to call out, a container is opened, or a step begins to wait. */
+  begin(
+    path: StepPath,
+    step: Step,
+    begun: { status: 'running' | 'waiting'; total?: number; provider?: string; model?: string },
+  ): void {
+    const dotted = dottedPath(path);
+    const { position, startedAt, keyRunId } = this.#rowOf(dotted);
+    const facts = { position, path: dotted, step, startedAt: new Date(startedAt) };
+    this.#put({ ...facts, ...begun, keyRunId: keyRunId ?? undefined });
+  }
+
+  /** A step begins to wait. @param also further work of the transaction that records it */
+  beginWaiting(
+    path: StepPath,
+    step: Step,
+    wait: Omit<NewWait, 'runId' | 'path' | 'stepId'>,
+    also?: (tx: Transaction) => Promise<void>,
+  ): void {
+    this.begin(path, step, { status: 'waiting' });
+    this.hasWaits = true;
+    this.#waits.push({ ...wait, path: dottedPath(path), stepId: step.id });
+    if (also) this.#also.push(also);
+  }
+
+  /** Does further work in the transaction that records what ended. */
+  alongside(work: (tx: Transaction) => Promise<void>): void {
+    this.#also.push(work);
+  }
+
+  /** Makes room for an output, and stores a large one. See `OutputSpace.keep`. */
+  keep(end: StepEnd, isLast = false): Promise<StoredEnd> {
+    return this.#space.keep(end, isLast);
+  }
+
+  /** A leaf ended: adds it to the next write and moves the walk on. */
+  finish(path: StepPath, step: Step, end: StoredEnd, asked?: { provider: string; model: string }): void {
+    this.walk.finished(path, this.#add(path, step, end, asked));
+  }
+
+  /** A container was opened with so many branches or items. */
+  openContainer(path: StepPath, step: Step, total: number): void {
+    this.begin(path, step, { status: 'running', total });
+    this.walk.opened(path, total);
+  }
+
+  /**
+   * A container ended, and its output is made.
+   * @param error of a container that failed, or that was cancelled: null
+   */
+  closeContainer(
+    path: StepPath,
+    step: Step,
+    end: StoredEnd,
+    counts: StepCounts,
+    failure?: FlowError | 'cancelled',
+  ): void {
+    if (end.status === 'failed' || failure === undefined) {
+      const result = this.#add(path, step, end, undefined, counts);
+      if (end.status === 'failed') this.walk.finished(path, result);
+      else this.walk.closed(path);
+      return;
+    }
+    const record = this.#endRecord(path, step, end);
+    record.counts = counts;
+    record.status = failure === 'cancelled' ? 'cancelled' : 'failed';
+    if (failure !== 'cancelled') record.error = failure;
+    this.#addOutput(record, end);
+    this.walk.closed(path);
+  }
+
+  /** A step that was stopped: because one beside it failed. */
+  cancelled(path: StepPath, step: Step): void {
+    const dotted = dottedPath(path);
+    if (this.#rows.has(dotted)) {
+      const record = this.#endRecord(path, step, { warnings: [] });
+      record.status = 'cancelled';
+      this.#put(record);
+    }
+    this.walk.finished(path, { status: 'cancelled' });
+  }
+
+  #rowOf(path: string): LeafRow {
+    const known = this.#rows.get(path);
+    if (known) return known;
+    const row = { position: this.#nextPosition++, startedAt: Date.now(), finishedAt: null, keyRunId: null };
+    this.#rows.set(path, row);
+    return row;
+  }
+
+  #endRecord(path: StepPath, step: Step, { warnings = [], tokensUsed, models }: Omit<StoredEnd, 'status'>): EndRecord {
+    const dotted = dottedPath(path);
+    const row = this.#rowOf(dotted);
+    const finishedAt = new Date();
+    row.finishedAt = finishedAt.getTime();
+    return {
+      position: row.position,
+      path: dotted,
+      step,
+      startedAt: new Date(row.startedAt),
+      finishedAt,
+      status: 'completed',
+      ...limitWarnings(warnings),
+      tokensUsed,
+      models,
+    };
+  }
+
+  #add(
+    path: StepPath,
+    step: Step,
+    end: StoredEnd,
+    asked?: { provider: string; model: string },
+    counts?: StepCounts,
+  ): Finished {
+    const record = this.#endRecord(path, step, end);
+    Object.assign(record, asked);
+    record.counts = counts;
+    if (end.status === 'failed') {
+      const { code, message, details, fault } = end;
+      const error: FlowError = { stepId: step.id, message, code };
+      if (details) error.details = details;
+      if (fault) error.fault = fault;
+      this.#put(Object.assign(record, { status: 'failed' as const, error }));
+      return { status: 'failed', error };
+    }
+    this.#addOutput(record, end);
+    return { status: 'completed', took: end.output.value === true };
+  }
+
+  #put(record: FlowRecord): void {
+    this.#records.set(record.position, record);
+    // A step that ended before it was recorded as waiting waits for nothing.
+    if ('finishedAt' in record) this.#waits = this.#waits.filter(({ path }) => path !== record.path);
+  }
+
+  #addOutput(record: EndRecord, { output }: StoredEnd & { status: 'completed' }): void {
+    const { value, bytes, json, file } = output;
+    record.output = file ? { bytes, file } : { bytes, json };
+    this.#put(record);
+    if (!file) this.#bytes += bytes;
+    this.outputs.add(record.path, value, bytes);
+  }
+
+  /** Notifies the request that waits for the run, in this process or another, that the run calls out or waits. */
+  async notifyWaiters(): Promise<void> {
+    const { runId, waiter } = this.#ref;
+    const { waiters } = this.#services;
+    waiters.notifyLocal(runId);
+    await waiters.notifyRemote(this.#scope, runId, waiter);
+  }
+
+  /**
+   * Writes the collected steps, and the end of the run if there is one.
+   * @param isWaiting whether all that is open waits
+   * @returns the steps that began to call out, by position; undefined when the run is no longer ours
+   */
+  async record(isWaiting: boolean, end?: FlowWrite['end']): Promise<ReadonlyMap<number, BegunRow> | undefined> {
+    const { waiters, files } = this.#services;
+    const { runId } = this.#ref;
+    const also = this.#also;
+    const write: FlowWrite = {
+      runId,
+      fence: this.work.fence,
+      records: [...this.#records.values()],
+      waits: this.#waits,
+      progress: this.walk.progress,
+      isWaiting,
+      end,
+      notify: waiters.remoteChannel(this.#ref.waiter),
+    };
+    this.#records.clear();
+    this.#waits = [];
+    this.#also = [];
+    this.#bytes = 0;
+    const inTransaction = async (tx: Transaction) => {
+      for (const work of also) await work(tx);
+    };
+    const recorded = await recordFlowSteps(files, this.#scope, write, also.length > 0 ? inTransaction : undefined);
+    this.isWaiting = isWaiting;
+    this.outputs.trim();
+    waiters.notifyLocal(runId);
+    if (!recorded) {
+      this.isOurs = false;
+      return undefined;
+    }
+    if (end) await this.#ended(end, recorded.waiting);
+    return new Map((recorded.begun ?? []).map((row) => [row.position, row]));
+  }
+
+  async #ended(end: NonNullable<FlowWrite['end']>, waiting: number | null): Promise<void> {
+    const { callingRuns, log, countRunEnd } = this.#services;
+    const { tenant, correlationId } = this.#scope;
+    const { runId } = this.#ref;
+    if (waiting !== null) {
+      await callingRuns.hasLeft(this.#scope, runId, waiting).catch((error) => {
+        log.warn({ err: error, runId }, 'the place of a calling run was not given to the next one');
+      });
+    }
+    countRunEnd(end.status);
+    if (end.status === 'completed') return;
+    const { stepId, code }: RunError = end.error;
+    // Without the message, which may quote what belongs to the tenant.
+    log.warn({ runId, stepId, code, correlationId, ...tenant }, 'run failed');
+  }
+}

@@ -1,0 +1,85 @@
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import { automationLimits } from '../core/limits.ts';
+import { readPath } from '../core/step-path.ts';
+import type { FlowExecution } from './flow-execution.ts';
+import type { FlowProgress } from './flow-progress.ts';
+import { closeWaits, describeWaits, endOfWaiting, readWaits, resolveDueWaits, type WaitRow } from './open-waits.ts';
+
+const countWaiting = statement<{ runs: number }>(
+  'waiting_total.count',
+  'select runs from waiting_total where organization_id = $1 and environment = $2',
+);
+
+/** How often a drive that has other work looks for what ended. */
+const lookEveryMs = 1_000;
+
+/** What a flow waits for, while it is executed. */
+export class FlowWaits {
+  readonly #scope: Scope;
+  readonly #run: FlowExecution;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  readonly #didWait: boolean;
+
+  constructor(scope: Scope, run: FlowExecution) {
+    this.#scope = scope;
+    this.#run = run;
+    this.#didWait = run.work.recorded.some(({ status }) => status === 'waiting');
+  }
+
+  /** Ends the steps whose waits have ended, or whose time is over. */
+  async settle(): Promise<void> {
+    const run = this.#run;
+    if (!this.#didWait && !run.hasWaits) return;
+    if (performance.now() - this.#lookedAt < lookEveryMs) return;
+    this.#lookedAt = performance.now();
+    let waits = await readWaits(this.#scope, run.runId);
+    if (await resolveDueWaits(this.#scope, waits, (path) => run.stepAt(path))) {
+      waits = await readWaits(this.#scope, run.runId);
+    }
+    for (const wait of waits) if (wait.outcome) await this.#end(wait);
+  }
+
+  async #end({ path, outcome }: WaitRow): Promise<void> {
+    const run = this.#run;
+    if (!run.walk.open.has(path)) return;
+    run.finish(readPath(path), run.stepAt(path), await run.keep(endOfWaiting(outcome!)));
+  }
+
+  /** A step that waits is stopped. */
+  cancel(path: string): void {
+    this.#run.alongside((tx) => closeWaits(tx, this.#run.runId, [path]));
+  }
+
+  /** Whether as many runs of the organization wait as its plan includes. */
+  async areTooMany(): Promise<boolean> {
+    const found = await this.#scope.one(countWaiting);
+    return (found?.runs ?? 0) >= automationLimits.waitingRuns.of(this.#run.work.plan);
+  }
+
+  /** The steps that wait fail, because the run may not wait too. */
+  async refuse(): Promise<void> {
+    const run = this.#run;
+    const { plan } = run.work;
+    const limit = automationLimits.waitingRuns.of(plan);
+    const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} waiting runs.`;
+    const open = [...run.walk.open];
+    run.alongside((tx) => closeWaits(tx, run.runId, open));
+    for (const path of open) {
+      run.finish(readPath(path), run.stepAt(path), {
+        status: 'failed',
+        code: 'too_many_waiting',
+        message,
+        details: { limit, plan },
+      });
+    }
+  }
+
+  /** What the run waits for from now on. */
+  async describe(): Promise<FlowProgress> {
+    const waits = await readWaits(this.#scope, this.#run.runId);
+    const ends = waits.flatMap(({ until, state }) => (state === 'resolved' ? [0] : until ? [until.getTime()] : []));
+    const dueInMs = ends.length > 0 ? Math.max(0, Math.min(...ends) - Date.now()) : null;
+    return { kind: 'waits', dueInMs, details: describeWaits(waits) };
+  }
+}

@@ -1,0 +1,159 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Scope } from '../../platform/scope.ts';
+import { callInstantly } from '../ask-instantly.ts';
+import type { FailStep } from '../core/flow-steps.ts';
+import type { ReadyLeaf, Todo } from '../core/flow-walk.ts';
+import type { RunErrorCode } from '../core/run-status.ts';
+import { type CallingStep, isCalling } from '../core/steps.ts';
+import { renderTemplate, templateNames } from '../core/template.ts';
+import { evaluateStep, isExpressionFault } from '../evaluate-step.ts';
+import type { RunServices } from '../run-execution.ts';
+import type { StepContext } from '../step-context.ts';
+import type { StepEnd, StepFault } from '../step-end.ts';
+import { storable } from '../storable.ts';
+import { beginToWait } from './begin-waits.ts';
+import { outputsNamed, summarize } from './container-output.ts';
+import type { FlowExecution } from './flow-execution.ts';
+import type { FlowItems } from './flow-items.ts';
+import type { FlowWrite } from './record-flow.ts';
+
+export type CallingLeaf = ReadyLeaf & { step: CallingStep };
+
+/** What instant steps are written in. The limits bound memory and the work that a crash repeats. */
+const together = { bytes: 1024 * 1024, ms: 250 };
+/** After so long others have their turn on the main thread. */
+const sliceMs = 20;
+
+interface Others {
+  /** A step takes time. */
+  calls(leaf: CallingLeaf): void;
+  /** A step is to be stopped. */
+  cancel(path: ReadyLeaf['path']): void;
+}
+
+const messageOf = (error: Error): StepFault => ({ status: 'failed', code: 'expression_error', message: error.message });
+
+async function failOf({ message, code }: FailStep, context: StepContext): Promise<StepEnd> {
+  const { text, warnings } = renderTemplate(message, await context.values(new Set(templateNames(message))));
+  return { status: 'failed', code: (code ?? 'failed_by_step') as RunErrorCode, message: text, warnings };
+}
+
+/** Executes what finishes at once: expressions, models that answer in the process, containers, and the beginning of waits. */
+export class InstantSteps {
+  /** How the run ends, once it does. */
+  end: FlowWrite['end'];
+  readonly #services: RunServices;
+  readonly #scope: Scope;
+  readonly #run: FlowExecution;
+  readonly #items: FlowItems;
+  readonly #others: Others;
+
+  constructor(services: RunServices, scope: Scope, run: FlowExecution, items: FlowItems, others: Others) {
+    this.#services = services;
+    this.#scope = scope;
+    this.#run = run;
+    this.#items = items;
+    this.#others = others;
+  }
+
+  /** Goes on until nothing is left that finishes at once, or until there is enough to be written. @returns whether more is left */
+  async proceed(): Promise<boolean> {
+    const until = performance.now() + together.ms;
+    let sliceEnd = performance.now() + sliceMs;
+    for (;;) {
+      const todos = this.#run.walk.take(20);
+      if (todos.length === 0) return false;
+      for (const todo of todos) {
+        await this.#do(todo);
+        if (performance.now() < sliceEnd) continue;
+        await yieldToEventLoop();
+        sliceEnd = performance.now() + sliceMs;
+      }
+      if (this.end) return false;
+      if (performance.now() > until || this.#run.unrecordedBytes > together.bytes) return true;
+    }
+  }
+
+  async #do(todo: Todo): Promise<void> {
+    if (todo.kind === 'leaf') await this.#execute(todo.leaf);
+    else if (todo.kind === 'open') await this.#open(todo);
+    else if (todo.kind === 'close') await this.#close(todo);
+    else if (todo.kind === 'cancel') for (const path of todo.paths) this.#others.cancel(path);
+    else if (todo.status === 'failed') this.end = { status: 'failed', error: todo.error };
+    else this.end = { status: 'completed', result: todo.result && String(todo.result[0]) };
+  }
+
+  async #execute(leaf: ReadyLeaf): Promise<void> {
+    const { path, step } = leaf;
+    const run = this.#run;
+    const fault = run.faultOf(path) ?? run.storageFault;
+    if (fault) {
+      run.finish(path, step, fault);
+      return;
+    }
+    const context = run.contextOf(leaf, this.#items.of);
+    if (isCalling(step)) {
+      const end = await callInstantly(this.#services, this.#scope, context, step);
+      if (!end) {
+        this.#others.calls({ ...leaf, step });
+        return;
+      }
+      const { asked, ...ending } = end;
+      run.finish(path, step, await run.keep(ending), asked);
+      return;
+    }
+    const end = await this.#endOf(leaf, context);
+    if (end) run.finish(path, step, await run.keep(end));
+  }
+
+  /** @returns undefined when the step begins to wait */
+  async #endOf({ path, step }: ReadyLeaf, context: StepContext): Promise<StepEnd | undefined> {
+    try {
+      if (step.type === 'transform' || step.type === 'condition') {
+        return await evaluateStep(this.#services.boundedWork, this.#scope.tenantKey, context, step);
+      }
+      if (step.type === 'fail') return await failOf(step, context);
+      const beginning = await beginToWait(step, context);
+      if (!beginning) throw new Error(`Steps of the type ${step.type} are not executed.`);
+      if ('end' in beginning) return beginning.end;
+      this.#run.beginWaiting(path, step, beginning.wait);
+      return undefined;
+    } catch (error) {
+      if (isExpressionFault(error)) return messageOf(error);
+      throw error;
+    }
+  }
+
+  async #open({ path, step, scopes }: Todo & { kind: 'open' }): Promise<void> {
+    const run = this.#run;
+    const fault = run.faultOf(path) ?? run.storageFault;
+    if (fault) run.finish(path, step, fault);
+    else if (step.type === 'parallel') run.openContainer(path, step, step.branches.length);
+    else {
+      const found = await this.#items.evaluate({ path, scopes }, step);
+      if ('fault' in found) run.finish(path, step, found.fault);
+      else run.openContainer(path, step, found.items.length);
+    }
+  }
+
+  async #close({ path, step, status, results, error }: Todo & { kind: 'close' }): Promise<void> {
+    const run = this.#run;
+    const summary = async () =>
+      summarize(step.type, results, await run.outputs.of(outputsNamed(results)), (of) => run.timesOf(of));
+    let end: StepEnd;
+    let counts = { total: results.length, succeeded: 0, failed: 0 };
+    try {
+      const made = await summary();
+      counts = made.counts;
+      const output = storable(made.output);
+      end = output
+        ? { status: 'completed', output }
+        : { status: 'failed', code: 'output_too_large', message: 'The results are too large together.' };
+    } catch (failure) {
+      if (!isExpressionFault(failure)) throw failure;
+      end = { status: 'failed', code: 'output_too_large', message: failure.message };
+    }
+    const failure = status === 'cancelled' ? status : error;
+    run.closeContainer(path, step, await run.keep(end), counts, failure);
+  }
+}

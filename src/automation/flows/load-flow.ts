@@ -1,0 +1,84 @@
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import { type Stored, storedBytesSql } from '../../storage/index.ts';
+import type { FlowError } from '../core/flow-walk.ts';
+import { openRun, type RunStatus, type StepStatus } from '../core/run-status.ts';
+import type { ModelChoice, Step } from '../core/steps.ts';
+import type { KeptOutput } from '../large-outputs.ts';
+import type { FoundOutput } from '../step-outputs.ts';
+
+/** What is recorded of a step of a flow. */
+export interface RecordedLeaf {
+  position: number;
+  /** Dotted. */
+  path: string;
+  status: StepStatus;
+  /** The output of a condition. */
+  took: boolean | null;
+  outputBytes: number;
+  error: FlowError | null;
+  /** Items or branches of a container that was opened. */
+  total: number | null;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+  finishedAt: number | null;
+  keyRunId: string | null;
+}
+
+/** What continuing a flow needs, without the outputs of its steps. */
+export interface FlowWork extends Stored {
+  /** Of this execution: what an earlier one still writes is refused. */
+  fence: number;
+  status: RunStatus;
+  automationId: string;
+  input: unknown;
+  variables: Record<string, unknown>;
+  steps: Step[];
+  byDefault: ModelChoice;
+  isWaiting: boolean;
+  retryOf: string | null;
+  rootRunId: string | null;
+  depth: number;
+  /** Those that ended in the order of their ends, then the others. */
+  recorded: RecordedLeaf[];
+}
+
+const ms = (column: string) => `round(extract(epoch from ${column}) * 1000)`;
+
+/** The largest output that is loaded with the run, in bytes: `false`. */
+const withWorkBytes = 5;
+
+const findWork = statement<FlowWork>(
+  'flow.load',
+  `with r as (
+     update run set fence = fence + 1
+      where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun})
+     returning *)
+   select r.fence, r.status, r.automation_id as "automationId", r.input, r.variables, d.steps,
+          json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault",
+          r.waiting_since is not null as "isWaiting", r.retry_of as "retryOf", r.root_run_id as "rootRunId", r.depth,
+          o.plan, ${storedBytesSql} as "storedBytes",
+          coalesce((select json_agg(json_build_object('position', s.position, 'path', s.path, 'status', s.status,
+                      'took', case when s.output_bytes <= ${withWorkBytes} and s.output::text in ('true', 'false') then s.output end,
+                      'outputBytes', coalesce(s.output_bytes, 0), 'error', s.error, 'total', s.counts -> 'total',
+                      'startedAt', ${ms('s.started_at')}, 'finishedAt', ${ms('s.finished_at')}, 'keyRunId', s.key_run_id)
+                      order by s.finished_at, s.position)
+                     from run_step s where s.run_id = r.id and s.path is not null), '[]') as recorded
+     from r
+     join automation a on a.id = r.automation_id and a.deleted_at is null
+     join definition d on d.id = r.definition_id
+     join organization o on o.id = r.organization_id`,
+);
+
+/** Undefined when the run has ended or was deleted. */
+export const loadFlowWork = (scope: Scope, runId: string): Promise<FlowWork | undefined> => scope.one(findWork, runId);
+
+const findOutputs = statement<FoundOutput & KeptOutput>(
+  'flow.outputs',
+  `select path as key, output, output_file as file, coalesce(output_bytes, 0) as bytes from run_step
+    where organization_id = $1 and environment = $2 and run_id = $3 and path = any($4) and output_bytes is not null`,
+);
+
+/** The outputs of steps, by their dotted paths. */
+export const readFlowOutputs = (scope: Scope, runId: string, paths: readonly string[]): Promise<FoundOutput[]> =>
+  scope.rows(findOutputs, runId, paths);

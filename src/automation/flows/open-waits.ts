@@ -1,0 +1,104 @@
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { EventStep } from '../core/flow-steps.ts';
+import type { RunErrorCode } from '../core/run-status.ts';
+import type { Step } from '../core/steps.ts';
+import type { WaitOutcome, WaitState, WaitType } from '../core/waits.ts';
+import type { StepEnd } from '../step-end.ts';
+import { storable } from '../storable.ts';
+import { resolveWait } from './waits.ts';
+
+export interface WaitRow {
+  id: string;
+  /** Dotted. */
+  path: string;
+  stepId: string;
+  type: WaitType;
+  until: Date | null;
+  event: string | null;
+  state: WaitState;
+  outcome: WaitOutcome | null;
+  subjectId: string | null;
+}
+
+const findWaits = statement<WaitRow>(
+  'run_wait.of_run',
+  `select id, path, step_id as "stepId", type, until, event, state, outcome, subject_id as "subjectId" from run_wait
+    where organization_id = $1 and environment = $2 and run_id = $3 and (state = 'open' or outcome is not null)
+    order by since, path`,
+);
+
+/** What a run waits for, and what ended since its steps were recorded. */
+export const readWaits = (scope: Scope, runId: string): Promise<WaitRow[]> => scope.rows(findWaits, runId);
+
+const closeStatement = statement<{ id: string }>(
+  'run_wait.close',
+  `update run_wait set state = 'resolved', outcome = null, resolved_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and run_id = $3 and path = any($4) and (state = 'open' or outcome is not null)
+   returning id`,
+);
+
+/** Closes the waits of steps that are stopped. */
+export async function closeWaits(scope: Scope, runId: string, paths: readonly string[]): Promise<void> {
+  await scope.rows(closeStatement, runId, paths);
+}
+
+const failed = (code: RunErrorCode, message: string): WaitOutcome => ({ error: { code, message } });
+
+/** What happens to a wait whose time is over. */
+function outcomeInTime(step: Step, until: Date): WaitOutcome {
+  if (step.type === 'wait') return { output: { until: until.toISOString() } };
+  if (step.type === 'event') return outcomeOfEvent(step);
+  return failed('timeout', 'What the step waited for did not come in time.');
+}
+
+const outcomeOfEvent = ({ onTimeout, event }: EventStep): WaitOutcome =>
+  onTimeout === 'continue' ? { output: null } : failed('event_timeout', `No event ${event} came in time.`);
+
+/**
+ * Ends those of the waits whose time is over, as their steps say.
+ * @returns whether there were any: what became of them is to be read again
+ */
+export async function resolveDueWaits(
+  scope: Scope,
+  waits: readonly WaitRow[],
+  stepAt: (path: string) => Step,
+): Promise<boolean> {
+  const now = Date.now();
+  const due = waits.filter(({ state, until }) => state === 'open' && until !== null && until.getTime() <= now);
+  for (const { id, path, until } of due) {
+    await scope.transaction((tx) => resolveWait(tx, { waitId: id }, outcomeInTime(stepAt(path), until!)));
+  }
+  return due.length > 0;
+}
+
+/** The end of a step that waited. */
+export function endOfWaiting(outcome: WaitOutcome): StepEnd {
+  if ('error' in outcome) return { status: 'failed', ...outcome.error };
+  const output = storable(outcome.output);
+  if (output) return { status: 'completed', output };
+  return { status: 'failed', code: 'output_too_large', message: 'What the step waited for is too large.' };
+}
+
+const words: Record<WaitType, (wait: WaitRow) => string> = {
+  wait: () => 'for its time',
+  event: ({ event }) => `for the event \`${event}\``,
+  approval: () => 'for an approval',
+  workflow: ({ subjectId }) => `for the run \`${subjectId}\``,
+  job: ({ subjectId }) => `for the job \`${subjectId}\``,
+  slot: () => 'for a place of the plan',
+};
+
+/** Lines that operators see of a waiting run. */
+const maxLines = 10;
+
+/** What a run waits for, a line for each wait. */
+export function describeWaits(waits: readonly WaitRow[]): string {
+  const open = waits.filter(({ state }) => state === 'open');
+  const lines = open.slice(0, maxLines).map((wait) => {
+    const until = wait.until ? ` until ${wait.until.toISOString()}` : '';
+    return `The step \`${wait.path}\` waits ${words[wait.type](wait)}${until}.`;
+  });
+  const more = open.length - lines.length;
+  return more > 0 ? [...lines.slice(0, -1), `${more + 1} more steps wait.`].join('\n') : lines.join('\n');
+}

@@ -1,0 +1,116 @@
+import { statement } from '../../platform/sql.ts';
+import { countTokens } from '../../tenancy/index.ts';
+import { wakeDeliveries } from '../../webhooks/index.ts';
+import { leaveAtEndSql } from '../calling-runs-sql.ts';
+import { openRun, openStep } from '../core/run-status.ts';
+import { changedRun, publishRunEventsSql, wasQueued } from '../run-events-sql.ts';
+import { closeWaitsSql } from './waits.ts';
+
+/** A step that a statement began: how often, how many of these attempts were rounds of tools, and since when. */
+export interface BegunRow {
+  position: number;
+  attempts: number;
+  rounds: number;
+  ageMs: number;
+}
+
+export interface RecordedRow {
+  /** How many runs wait for the place that this one gave up at its end. */
+  waiting: number | null;
+  files: string[] | null;
+  begun: BegunRow[] | null;
+}
+
+/** Bytes of all outputs of a run that its row holds itself; past that, outputs over the second figure stay with their steps. */
+const inRow = { all: 256 * 1024, each: 2 * 1024 };
+
+const written = `position, path, step_id, name, status, attempts, output, output_bytes, output_file, error, warnings, warnings_total,
+  provider, model, models, tokens_used, counts, key_run_id, started_at, finished_at, duration_ms`;
+
+const givenColumns = written
+  .split(',')
+  .map((name) => `g.${name.trim()}`)
+  .join(', ');
+
+// One statement, because each run of a flow executes it for each of its batches: it begins and ends steps, and moves the run. Its
+// values: $4 the steps as JSON, $5 the fence, $6 the state of the run, $7 its error, $8 its current step, $9 and $10 finished and known
+// leaves, $11 the path of the result, $12 the channel to notify, $13 whether all that is open waits.
+export const recordFlow = statement<RecordedRow>(
+  'flow.record',
+  `with mine as (
+     select id from run
+      where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun}) and fence = $5::int for update),
+   given as (
+     select * from json_to_recordset($4::json) as step (position int, path text, step_id text, name text, status text,
+       attempts int, output json, output_bytes int, output_file text, error json, warnings jsonb, warnings_total int,
+       provider text, model text, models json, tokens_used int, counts json, key_run_id uuid, started_at timestamptz,
+       finished_at timestamptz, duration_ms int)),
+   recorded as (
+     insert into run_step (run_id, organization_id, environment, ${written})
+     select mine.id, $1::uuid, $2::text, ${givenColumns} from mine cross join given g
+     on conflict (run_id, position) do update
+        set status = excluded.status, output = excluded.output, output_bytes = excluded.output_bytes,
+            output_file = excluded.output_file, error = excluded.error, warnings = excluded.warnings,
+            warnings_total = excluded.warnings_total, provider = coalesce(excluded.provider, run_step.provider),
+            model = coalesce(excluded.model, run_step.model), models = excluded.models,
+            counts = coalesce(excluded.counts, run_step.counts),
+            attempts = run_step.attempts + case when excluded.status = 'running' then 1 else 0 end,
+            tokens_used = case when run_step.tokens_used is null then excluded.tokens_used
+                               else run_step.tokens_used + coalesce(excluded.tokens_used, 0) end,
+            finished_at = excluded.finished_at,
+            duration_ms = round(extract(epoch from excluded.finished_at - run_step.started_at) * 1000)
+      where run_step.status in (${openStep})
+     returning position, path, status, attempts, rounds, started_at, output_file),
+   totals as (
+     select coalesce(sum(tokens_used), 0)::int as tokens from given where position in (select position from recorded)),
+   outputs as (
+     select position, path, output, output_bytes from given
+      where $6 <> 'running' and path not like '%.%' and output_bytes is not null
+     union all
+     select s.position, s.path, s.output, s.output_bytes from run_step s
+      where $6 <> 'running' and s.run_id = $3 and s.organization_id = $1 and s.environment = $2 and s.path not like '%.%'
+        and s.output_bytes is not null and s.position not in (select position from given)),
+   kept as (
+     select *, output_bytes > ${inRow.each} and sum(output_bytes) over () > ${inRow.all} as apart from outputs),
+   result as (select path, output, apart from kept where path = $11::text),
+   used as (
+     update run_wait set outcome = null
+      where run_id in (select id from mine) and outcome is not null
+        and path in (select path from given where finished_at is not null)),
+   moved as (
+     update run set status = $6::text, started_at = coalesce(started_at, clock_timestamp()),
+            current_step = coalesce($8::text, current_step), finished_steps = $9::int, total_steps = $10::int,
+            tokens_used = coalesce(tokens_used, 0) + totals.tokens,
+            waited_ms = case when waiting_since is not null and not $13::boolean
+              then coalesce(waited_ms, 0) + round(extract(epoch from clock_timestamp() - waiting_since) * 1000) else waited_ms end,
+            waiting_since = case when $13::boolean then coalesce(waiting_since, clock_timestamp()) end,
+            output = case when $6 <> 'running' then json_build_object(
+              'result', coalesce((select case when not apart then output end from result), 'null'),
+              'steps', (select coalesce(json_object_agg(path, case when not apart then output end order by position), '{}') from kept)) end,
+            output_bytes = coalesce((select sum(output_bytes) from kept where not apart), 0),
+            outputs_apart = (select jsonb_object_agg(path, output_bytes) from kept where apart),
+            result_step = $11::text,
+            error = $7::json, error_code = $7::json ->> 'code',
+            finished_at = case when $6 <> 'running' then clock_timestamp() end,
+            duration_ms = case when $6 <> 'running'
+              then round(extract(epoch from clock_timestamp() - coalesce(started_at, clock_timestamp())) * 1000) end
+       from totals
+      where organization_id = $1 and environment = $2 and id in (select id from mine) and status in (${openRun})
+     returning ${changedRun(wasQueued)}, totals.tokens as tokens),
+   over as (select id from moved where status <> 'running'),
+   stopped as (
+     update run_step set status = 'cancelled', finished_at = clock_timestamp()
+      where run_id in (select id from over) and status in (${openStep}) and position not in (select position from given)),
+   ${closeWaitsSql('over')},
+   counted as (${countTokens('tokens', 'moved')}),
+   started as (delete from outbox where kind = 'run.start' and subject_id in (select id from over)),
+   ${leaveAtEndSql('moved')},
+   ${publishRunEventsSql('moved')}
+   select (select waiting from left_total) as waiting,
+          (select array_agg(output_file) from recorded where output_file is not null) as files,
+          (select json_agg(json_build_object('position', position, 'attempts', attempts, 'rounds', rounds,
+                    'ageMs', extract(epoch from clock_timestamp() - started_at) * 1000))
+             from recorded where status = 'running') as begun,
+          case when $12::text is not null and status <> 'running' then pg_notify($12::text, id::text) end,
+          ${wakeDeliveries} from moved`,
+);
