@@ -22,6 +22,7 @@ export const roles = {
     queue: queues.runs,
     activities: [
       async () => (await import('../activities/runs.ts')).createRunActivities,
+      async () => (await import('../activities/flows.ts')).createFlowActivities,
       async () => (await import('../activities/purge.ts')).createPurgeActivities,
       async () => (await import('../activities/schedules.ts')).createScheduleActivities,
       async () => (await import('../activities/redrive.ts')).createRedriveActivities,

@@ -1,3 +1,4 @@
+export { executeFlow } from './execute-flow.ts';
 export { executeRun } from './execute-run.ts';
 export { fetchEvents } from './fetch-events.ts';
 export { followBooking } from './follow-booking.ts';

@@ -3,9 +3,11 @@ import type { Scope } from '../platform/scope.ts';
 import { StorageFailure } from '../storage/index.ts';
 import { callInstantly } from './ask-instantly.ts';
 import { attemptStep, attemptsOf } from './attempt-step.ts';
+import { isFlow } from './core/step-types.ts';
 import { type CallingStep, callsOut, candidatesOf, isCalling } from './core/steps.ts';
 import { evaluateStep } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
+import { failFlow } from './flows/execute-flow.ts';
 import { RunExecution, type RunProgress, type RunRef, type RunServices } from './run-execution.ts';
 import { beginStep, type StepFacts } from './run-records.ts';
 import type { StepEnd } from './step-end.ts';
@@ -70,8 +72,9 @@ export async function continueRun(
 }
 
 /** Ends a run that cannot continue. Its current step fails with a message that does not reveal the cause. */
-export async function failRun(services: RunServices, scope: Scope, ref: RunRef): Promise<RunProgress> {
+export async function failRun(services: RunServices, scope: Scope, ref: RunRef): Promise<object> {
   const run = await RunExecution.load(services, scope, ref);
+  if (run && isFlow(run.work.steps)) return failFlow(services, scope, ref);
   const step = run?.step;
   if (!run || !step) return { kind: 'gone' };
   const facts = { position: run.position, step, startedAt: new Date() };

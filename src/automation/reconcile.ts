@@ -124,15 +124,20 @@ export async function reconcileRuns(
 }
 
 /** Ends the runs whose workflows were terminated or timed out. `reconcileRuns` ends what is older than this process. */
-export const watchStoppedRuns = (database: Database, temporal: TemporalClient): (() => Promise<EndedRun[]>) =>
-  watchStopped(
-    { database, temporal },
-    {
-      queue: queues.runs,
-      type: automationWorkflows.executeRun,
-      workflowId: runWorkflowId,
-      hasOpen: hasOpenRuns,
-      findOpen: findOpenRuns,
-      end: (runs) => endClosedRuns(database, temporal, runs),
-    },
+export function watchStoppedRuns(database: Database, temporal: TemporalClient): () => Promise<EndedRun[]> {
+  const { executeRun, executeFlow } = automationWorkflows;
+  const watches = [executeRun, executeFlow].map((type) =>
+    watchStopped(
+      { database, temporal },
+      {
+        queue: queues.runs,
+        type,
+        workflowId: runWorkflowId,
+        hasOpen: hasOpenRuns,
+        findOpen: findOpenRuns,
+        end: (runs) => endClosedRuns(database, temporal, runs),
+      },
+    ),
   );
+  return async () => (await Promise.all(watches.map((watch) => watch()))).flat();
+}

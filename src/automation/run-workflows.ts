@@ -1,6 +1,7 @@
 import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
 import {
   automationWorkflows,
+  type ExecuteFlowArgs,
   type ExecuteRunArgs,
   type PurgeAutomationArgs,
   purgeWorkflowId,
@@ -12,15 +13,20 @@ import { queues } from '../temporal/contracts/queues.ts';
 import type { Fairness } from '../temporal/contracts/work-context.ts';
 import { runIds, workflowIds } from './core/ids.ts';
 
+/** A run's workflow: its type and arguments. Those of flows wait, and outlive the version of the code that they began with. */
+export type RunWorkflow =
+  | { type: typeof automationWorkflows.executeRun; args: ExecuteRunArgs }
+  | { type: typeof automationWorkflows.executeFlow; args: ExecuteFlowArgs };
+
 /** Starts a run's workflow. Harmless when it was started before, even when it is over. @returns whether it was started now */
-export const startExecuteRun = (
+export const startRunWorkflow = (
   temporal: TemporalClient,
-  args: ExecuteRunArgs,
+  { type, args }: RunWorkflow,
   automationId: string,
   fairness: Fairness,
 ): Promise<boolean> =>
   temporal.startUnlessStarted({
-    type: automationWorkflows.executeRun,
+    type,
     workflowId: runWorkflowId(args.runId),
     queue: queues.runs,
     priority: priorities.prompt,

@@ -4,12 +4,13 @@ import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
 import type { TemporalClient } from '../temporal/client.ts';
-import type { RunPolicy } from '../temporal/contracts/automation.ts';
+import { automationWorkflows, type RunPolicy } from '../temporal/contracts/automation.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/index.ts';
+import { isFlow } from './core/step-types.ts';
 import { callsOut, type Step } from './core/steps.ts';
 import { failPoint } from './fail-points.ts';
-import { startExecuteRun } from './run-workflows.ts';
+import { type RunWorkflow, startRunWorkflow } from './run-workflows.ts';
 
 export interface StartRunServices {
   temporal: TemporalClient;
@@ -60,13 +61,15 @@ function beginOf({ providers }: StartRunServices, { tenant }: Scope, run: Pick<R
  * waits for it: the organization's next run may start then.
  * @returns whether it was started now
  */
-async function startRunWorkflow(services: PendingRunServices, scope: Scope, run: RunStart): Promise<boolean> {
+async function startWorkflowOf(services: PendingRunServices, scope: Scope, run: RunStart): Promise<boolean> {
   const { tenant, correlationId } = scope;
   const { runId, automationId, plan } = run;
   const waiter = run.waiter ?? services.waiters.channel;
-  const begin = beginOf(services, scope, run);
-  const args = { ...tenant, correlationId, runId, begin, waiter, policy: services.runPolicy };
-  const isNew = await startExecuteRun(services.temporal, args, automationId, fairnessOf(tenant, plan));
+  const args = { ...tenant, correlationId, runId, waiter, policy: services.runPolicy };
+  const workflow: RunWorkflow = isFlow(run.steps)
+    ? { type: automationWorkflows.executeFlow, args }
+    : { type: automationWorkflows.executeRun, args: { ...args, begin: beginOf(services, scope, run) } };
+  const isNew = await startRunWorkflow(services.temporal, workflow, automationId, fairnessOf(tenant, plan));
   failPoint('run.started');
   return isNew;
 }
@@ -97,6 +100,6 @@ export async function startPendingRun(
   const { waiters, draining } = services;
   // Listens first: the run may be over before Temporal has answered.
   const sign = waiters.waitForChange(runId, burstMs, draining.signal);
-  const isNew = await startRunWorkflow(services, scope, { waiter: null, ...pending });
+  const isNew = await startWorkflowOf(services, scope, { waiter: null, ...pending });
   return isNew ? new GoesOn(sign) : undefined;
 }

@@ -26,7 +26,7 @@ export const automationLimits = planLimits({
   },
   waitingRuns: {
     label: 'waiting runs',
-    position: 160,
+    position: 155,
     plans: { free: 100, pro: 5_000, team: 50_000, enterprise: 500_000 },
   },
 });

@@ -5,7 +5,7 @@ import {
   type LeafStep,
   maxWaitSeconds,
   type WaitStep,
-} from '../core/flow-steps.ts';
+} from '../core/step-types.ts';
 import { renderTemplate, templateNames, type Warning } from '../core/template.ts';
 import type { StepContext } from '../step-context.ts';
 import type { StepEnd, StepFault } from '../step-end.ts';

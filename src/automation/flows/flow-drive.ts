@@ -1,6 +1,7 @@
 import type { Scope } from '../../platform/scope.ts';
 import { WakeSignal } from '../../platform/wake-signal.ts';
 import type { RunPolicy } from '../../temporal/contracts/automation.ts';
+import type { FlowProgress, LeafTools } from '../core/flow-progress.ts';
 import type { ReadyLeaf } from '../core/flow-walk.ts';
 import { dottedPath } from '../core/step-path.ts';
 import { candidatesOf } from '../core/steps.ts';
@@ -10,7 +11,6 @@ import { callLeaf, type LeafResult } from './call-leaf.ts';
 import type { FlowExecution } from './flow-execution.ts';
 import { FlowItems } from './flow-items.ts';
 import { FlowPlaces } from './flow-places.ts';
-import type { FlowProgress, LeafTools } from './flow-progress.ts';
 import { FlowWaits } from './flow-waits.ts';
 import { type CallingLeaf, InstantSteps } from './instant-steps.ts';
 import type { BegunRow } from './record-sql.ts';

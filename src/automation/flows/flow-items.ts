@@ -1,8 +1,8 @@
 import type { Scope } from '../../platform/scope.ts';
-import type { MapStep } from '../core/flow-steps.ts';
-import { maxItems } from '../core/flow-steps.ts';
 import type { ItemScope } from '../core/flow-walk.ts';
 import { dottedPath } from '../core/step-path.ts';
+import type { MapStep } from '../core/step-types.ts';
+import { maxItems } from '../core/step-types.ts';
 import { evaluateStep } from '../evaluate-step.ts';
 import type { RunServices } from '../run-execution.ts';
 import type { StepFault } from '../step-end.ts';

@@ -1,5 +1,5 @@
-import { isContainer, listsOf } from '../core/flow-steps.ts';
 import type { StepPath } from '../core/step-path.ts';
+import { isContainer, listsOf } from '../core/step-types.ts';
 import type { Step } from '../core/steps.ts';
 
 /** A list of steps around a step, and how the paths of its steps begin. */

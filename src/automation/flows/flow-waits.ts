@@ -1,9 +1,9 @@
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import type { FlowProgress } from '../core/flow-progress.ts';
 import { automationLimits } from '../core/limits.ts';
 import { readPath } from '../core/step-path.ts';
 import type { FlowExecution } from './flow-execution.ts';
-import type { FlowProgress } from './flow-progress.ts';
 import { closeWaits, describeWaits, endOfWaiting, readWaits, resolveDueWaits, type WaitRow } from './open-waits.ts';
 
 const countWaiting = statement<{ runs: number }>(

@@ -1,9 +1,9 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Scope } from '../../platform/scope.ts';
 import { callInstantly } from '../ask-instantly.ts';
-import type { FailStep } from '../core/flow-steps.ts';
 import type { ReadyLeaf, Todo } from '../core/flow-walk.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
+import type { FailStep } from '../core/step-types.ts';
 import { type CallingStep, isCalling } from '../core/steps.ts';
 import { renderTemplate, templateNames } from '../core/template.ts';
 import { evaluateStep, isExpressionFault } from '../evaluate-step.ts';

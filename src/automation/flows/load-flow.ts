@@ -27,7 +27,7 @@ export interface RecordedLeaf {
 
 /** What continuing a flow needs, without the outputs of its steps. */
 export interface FlowWork extends Stored {
-  /** Of this execution: what an earlier one still writes is refused. */
+  /** The number of this execution: what an earlier one still writes is refused. */
   fence: number;
   status: RunStatus;
   automationId: string;

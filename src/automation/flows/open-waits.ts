@@ -1,7 +1,7 @@
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
-import type { EventStep } from '../core/flow-steps.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
+import type { EventStep } from '../core/step-types.ts';
 import type { Step } from '../core/steps.ts';
 import type { WaitOutcome, WaitState, WaitType } from '../core/waits.ts';
 import type { StepEnd } from '../step-end.ts';

@@ -22,7 +22,7 @@ interface LeafFacts {
 /** A step that begins, or begins to wait. */
 export interface BegunRecord extends LeafFacts {
   status: 'running' | 'waiting';
-  /** Of a container. */
+  /** The number of branches or items of a container. */
   total?: number | undefined;
   keyRunId?: string | undefined;
 }

@@ -3,12 +3,14 @@ import type { WorkContext } from './work-context.ts';
 
 export const automationWorkflows = {
   executeRun: 'executeRun',
+  executeFlow: 'executeFlow',
   purgeAutomation: 'purgeAutomation',
   startScheduledRun: 'startScheduledRun',
 } as const;
 
 export interface AutomationWorkflows {
   executeRun(args: ExecuteRunArgs): Promise<void>;
+  executeFlow(args: ExecuteFlowArgs): Promise<void>;
   purgeAutomation(args: PurgeAutomationArgs): Promise<void>;
   startScheduledRun(args: ScheduledRunArgs): Promise<ScheduledRunOutcome>;
 }
@@ -17,7 +19,7 @@ export interface AutomationWorkflows {
 export const runWorkflowId = (runId: string) => `run-${runId}`;
 /** Messages that a run's workflow accepts. */
 export const runMessages = {
-  /** It is the run's turn to call out. Harmless at any other time. */
+  /** It is the run's turn to call out, or something that it waits for has ended. Harmless at any other time. */
   proceed: 'proceed',
 } as const;
 export const purgeWorkflowId = (automationId: string) => `purge-${automationId}`;
@@ -45,6 +47,8 @@ export interface RunPolicy {
     /** The longest wait that a provider's Retry-After can ask for. */
     maximumRetryAfterMs: number;
   };
+  /** How long an activity that executes a flow begins further steps. Default: a minute. */
+  driveForMs?: number;
 }
 
 export const defaultRunPolicy: RunPolicy = {
@@ -66,6 +70,9 @@ export interface ExecuteRunArgs extends WorkContext {
   waiter: string | null;
   policy: RunPolicy;
 }
+
+/** The same of a flow. All that is known of it is in PostgreSQL. */
+export type ExecuteFlowArgs = Omit<ExecuteRunArgs, 'begin'>;
 
 export interface PurgeAutomationArgs extends WorkContext {
   automationId: string;

@@ -1,4 +1,4 @@
-import type { RunErrorCode } from '../core/run-status.ts';
+import type { RunErrorCode } from './run-status.ts';
 
 /** The calls of tools that the model of a step asked for. Round 0: its tools are to be listed first. */
 export interface LeafTools {

@@ -1,0 +1,75 @@
+import { Context } from '@temporalio/activity';
+import type { FlowProgress } from '../src/automation/core/flow-progress.ts';
+import { executeFlow, failFlow } from '../src/automation/flows/execute-flow.ts';
+import type { RunRef, RunServices } from '../src/automation/run-execution.ts';
+import type { Database } from '../src/platform/database.ts';
+import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
+import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
+import { withHeartbeats } from './heartbeats.ts';
+import { failingUnexpected } from './unexpected-error.ts';
+import { scopeOf } from './work-scope.ts';
+
+const heartbeatMs = 1_000;
+/** How long a walk goes on. Its activity has ten seconds, and one that is repeated would do its last work twice. */
+const maxWalkMs = 3_000;
+const defaultDriveMs = 60_000;
+
+export interface FlowActivityServices extends RunServices {
+  database: Database;
+  /** Aborted when the process begins to drain. */
+  draining: AbortController;
+}
+
+interface FlowArgs extends RunRef, WorkContext {
+  policy: RunPolicy;
+}
+
+export const createFlowActivities = ({ database, draining, ...services }: FlowActivityServices) => {
+  const failing = (args: FlowArgs, work: () => Promise<FlowProgress>) =>
+    failingUnexpected(
+      {
+        log: services.log,
+        kind: 'run',
+        facts: { runId: args.runId },
+        failureType: failureTypes.runFailed,
+        fail: () => failFlow(services, scopeOf(database, args), args),
+      },
+      work,
+    );
+
+  return {
+    /** Executes what answers at once, and begins waits. */
+    walkFlow({ policy, ...ref }: FlowArgs): Promise<FlowProgress> {
+      const until = performance.now() + maxWalkMs;
+      return failing({ policy, ...ref }, () =>
+        executeFlow(services, scopeOf(database, ref), ref, {
+          policy,
+          signal: Context.current().cancellationSignal,
+          mayCall: false,
+          mayGoOn: () => performance.now() < until,
+          onCall() {},
+        }),
+      );
+    },
+
+    /** Executes steps that call out, as many beside each other as may be, and what answers at once between them. */
+    driveFlow({ policy, ...ref }: FlowArgs): Promise<FlowProgress> {
+      const until = performance.now() + (policy.driveForMs ?? defaultDriveMs);
+      let stepId: string | undefined;
+      const work = (signal: AbortSignal) =>
+        executeFlow(services, scopeOf(database, ref), ref, {
+          policy,
+          signal,
+          mayCall: true,
+          mayGoOn: () => performance.now() < until && !draining.signal.aborted,
+          onCall(id) {
+            stepId = id;
+          },
+        });
+      return failing({ policy, ...ref }, () => withHeartbeats(heartbeatMs, work, () => ({ stepId })));
+    },
+  };
+};
+
+export type FlowActivities = ReturnType<typeof createFlowActivities>;

@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
+import { until } from '../until.ts';
+import { makeFlow } from './make-flow.ts';
+import { endOf, inB } from './make-workflow.ts';
+
+let product: StartedProduct;
+let api: ApiClient;
+beforeAll(async () => {
+  product = await sharedProduct();
+  api = apiClient(product.process.api, (await product.createTenant({ plan: 'pro' })).testKey);
+});
+afterAll(() => product.close());
+
+type Step = Record<string, unknown>;
+
+/** Starts a run of these steps. @returns its id */
+async function start(steps: Step[], input: unknown = null): Promise<string> {
+  const id = await makeFlow(product, api, steps);
+  const { body } = await api.post(`/api/v1/workflows/${id}/execute`, { input, async: true }, { 'x-api-variant': 'A' });
+  return body.data.runId;
+}
+
+/** Executes these steps to their end. @returns the run's detail, in dialect B */
+const execute = async (steps: Step[], input: unknown = null) => endOf(api, await start(steps, input));
+
+const compute = (id: string, expression: string) => ({ id, type: 'transform', expression });
+const ask = (id: string, prompt: string) => ({ id, type: 'prompt', prompt });
+
+const stepOf = (run: { stepResults: { stepId: string }[] }, stepId: string) =>
+  run.stepResults.find((step) => step.stepId === stepId) as Record<string, unknown> | undefined;
+
+describe('parallel', () => {
+  test('executes its branches and has their results', async () => {
+    const run = await execute(
+      [
+        compute('before', '2'),
+        {
+          id: 'both',
+          type: 'parallel',
+          branches: [
+            { id: 'left', steps: [compute('a', 'steps.before.output + 1'), compute('b', 'steps.a.output * 2')] },
+            { id: 'right', steps: [ask('c', 'Say something about {{input}}')] },
+          ],
+        },
+        compute('after', 'steps.both.output.results.left.output + 1'),
+      ],
+      'trees',
+    );
+    expect(run).toMatchObject({ status: 'completed', progress: 100 });
+    expect(run.output.result).toBe(7);
+    expect(Object.keys(run.output.steps)).toEqual(['before', 'both', 'after']);
+    const { results, ...counts } = run.output.steps.both;
+    expect(counts).toEqual({ total: 2, succeeded: 2, failed: 0 });
+    expect(results.left).toEqual({
+      id: 'left',
+      status: 'completed',
+      output: 6,
+      error: null,
+      durationMs: expect.any(Number),
+    });
+    expect(results.right.output).toEqual(expect.stringContaining('trees'));
+  });
+
+  test('fails with the first failure, and cancels what runs', async () => {
+    const run = await execute([
+      {
+        id: 'both',
+        type: 'parallel',
+        branches: [
+          { id: 'slow', steps: [ask('waits', 'sandbox:slow=60'), compute('never', '1')] },
+          { id: 'bad', steps: [ask('fails', 'sandbox:fail')] },
+        ],
+      },
+      compute('after', '1'),
+    ]);
+    expect(run).toMatchObject({ status: 'failed', error: { stepId: 'fails', code: 'service_unavailable' } });
+    expect(stepOf(run, 'waits')).toMatchObject({ status: 'cancelled' });
+    expect(stepOf(run, 'both')).toMatchObject({
+      status: 'failed',
+      output: {
+        results: {
+          slow: { status: 'cancelled', output: null },
+          bad: { status: 'failed', error: { stepId: 'fails', code: 'service_unavailable' } },
+        },
+        total: 2,
+        succeeded: 0,
+        failed: 1,
+      },
+    });
+  });
+
+  test('settles: all branches run, and failures are in the results', async () => {
+    const run = await execute(
+      [
+        {
+          id: 'both',
+          type: 'parallel',
+          mode: 'settled',
+          branches: [
+            { id: 'bad', steps: [{ id: 'stop', type: 'fail', message: 'No {{input}}' }] },
+            { id: 'good', steps: [compute('fine', '"yes"')] },
+          ],
+        },
+      ],
+      'luck',
+    );
+    expect(run.status).toBe('completed');
+    expect(run.output.result.results).toMatchObject({
+      bad: { status: 'failed', error: { stepId: 'stop', message: 'No luck', code: 'failed_by_step' } },
+      good: { status: 'completed', output: 'yes' },
+    });
+  });
+});
+
+describe('map', () => {
+  test('executes its steps for each item, in their order in the results', async () => {
+    const run = await execute(
+      [
+        {
+          id: 'each',
+          type: 'map',
+          items: 'input',
+          steps: [ask('say', 'Say the word'), compute('size', 'size(steps.say.output) > 0')],
+        },
+      ],
+      ['a', 'b', 'c'],
+    );
+    expect(run.status).toBe('completed');
+    expect(run.output.result).toMatchObject({ outputs: [true, true, true], total: 3, succeeded: 3, failed: 0 });
+  });
+
+  test('of a thousand items writes them together, and of more it fails', async () => {
+    const steps = [{ id: 'each', type: 'map', items: 'input', steps: [compute('one', '1')] }];
+    const run = await execute(
+      steps,
+      Array.from({ length: 1_000 }, (_, index) => index),
+    );
+    expect(run.output.result.outputs).toHaveLength(1_000);
+    const more = await execute(
+      steps,
+      Array.from({ length: 1_001 }, (_, index) => index),
+    );
+    expect(more.error).toMatchObject({ stepId: 'each', code: 'too_many_items' });
+  });
+
+  test('of calls has several at once, and tries again what fails for a time', async () => {
+    const items = Array.from({ length: 8 }, (_, index) => index);
+    const run = await execute(
+      [{ id: 'each', type: 'map', items: 'input', concurrency: 8, steps: [ask('say', 'sandbox:slow=1')] }],
+      items,
+    );
+    expect(run.output.result).toMatchObject({ succeeded: 8 });
+    expect(run.duration).toBeLessThan(7_000);
+    const again = await execute([
+      { id: 'each', type: 'map', items: '[1, 2]', steps: [ask('say', 'sandbox:overloaded')] },
+    ]);
+    expect(again.output.result).toMatchObject({ succeeded: 2 });
+  });
+
+  test('of none completes', async () => {
+    const run = await execute([{ id: 'each', type: 'map', items: 'input', steps: [compute('one', '1')] }], []);
+    expect(run.output.result).toEqual({ results: [], outputs: [], total: 0, succeeded: 0, failed: 0 });
+  });
+});
+
+describe('wait', () => {
+  const waiting = (runId: string) =>
+    until('the run waits', async () => {
+      const { rows } = await product.database.pool.query(
+        'select type, path from run_wait w join run r on r.id = w.run_id where w.run_id = $1 and r.waiting_since is not null and w.state = $2',
+        [runId.replace('run_', ''), 'open'],
+      );
+      return rows.length > 0 && rows;
+    });
+
+  test('goes on when its time is over', async () => {
+    const run = await execute([{ id: 'nap', type: 'wait', for: '2s' }, compute('after', 'steps.nap.output.until')]);
+    expect(run.status).toBe('completed');
+    expect(Date.parse(run.output.result)).toBeLessThan(Date.now());
+    expect(run.duration).toBeGreaterThan(1_500);
+  });
+
+  test('of a time that is over goes on at once; of no time it fails', async () => {
+    const run = await execute([{ id: 'nap', type: 'wait', until: '{{input}}' }], '2020-01-01T00:00:00Z');
+    expect(run.output.result).toEqual({ until: '2020-01-01T00:00:00.000Z' });
+    const wrong = await execute([{ id: 'nap', type: 'wait', until: '{{input}}' }], 'tomorrow');
+    expect(wrong.error).toMatchObject({ stepId: 'nap', code: 'invalid_payload' });
+  });
+
+  test('holds neither a place nor a step that runs, and is cancelled with its run', async () => {
+    const runId = await start([
+      {
+        id: 'both',
+        type: 'parallel',
+        branches: [
+          { id: 'a', steps: [{ id: 'year', type: 'wait', for: 'P365D' }] },
+          { id: 'b', steps: [{ id: 'day', type: 'wait', for: 86_400 }] },
+        ],
+      },
+    ]);
+    expect(await waiting(runId)).toHaveLength(2);
+    expect((await api.get(`/api/v1/runs/${runId}`, inB)).body.data.status).toBe('running');
+    const { status } = await api.post(`/api/v1/runs/${runId}/cancel`, {}, inB);
+    expect(status).toBe(200);
+    const run = await endOf(api, runId);
+    expect(run.status).toBe('cancelled');
+    expect(stepOf(run, 'year')).toMatchObject({ status: 'cancelled' });
+  });
+});

@@ -1,0 +1,136 @@
+import {
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  defineSignal,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  setCurrentDetails,
+  setHandler,
+  setWorkflowOptions,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { FlowActivities } from '../activities/flows.ts';
+import type { RunActivities } from '../activities/runs.ts';
+import type { StepToolActivities } from '../activities/step-tools.ts';
+import type { LeafTools } from '../src/automation/core/flow-progress.ts';
+import { type ExecuteFlowArgs, type RunPolicy, runMessages } from '../src/temporal/contracts/automation.ts';
+import { withSentence } from '../src/temporal/contracts/failure-sentences.ts';
+import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import { besideQueue, queues } from '../src/temporal/contracts/queues.ts';
+import { orElse } from './or-else.ts';
+import { retryWithoutLimit } from './retry-options.ts';
+
+const local = proxyLocalActivities<FlowActivities>({
+  startToCloseTimeout: '10 seconds',
+  retry: { initialInterval: '100 milliseconds', maximumInterval: '2 seconds', maximumAttempts: 5 },
+});
+
+/** Calls that take time, retried without limit: the rows of the steps count how often each was called. */
+const calls = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry }, driveForMs = 60_000 }: RunPolicy) =>
+  proxyActivities<FlowActivities & Pick<RunActivities, 'recordCancelled'>>({
+    // The last step that begins has the whole time of a step.
+    startToCloseTimeout: timeoutMs + driveForMs,
+    heartbeatTimeout: heartbeatTimeoutMs,
+    retry: retryWithoutLimit(retry),
+  });
+
+const toolWork = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: RunPolicy) =>
+  proxyActivities<StepToolActivities>({
+    taskQueue: besideQueue(workflowInfo().taskQueue, queues.runs, queues.generation),
+    startToCloseTimeout: timeoutMs,
+    heartbeatTimeout: heartbeatTimeoutMs,
+    retry: retryWithoutLimit(retry),
+  });
+
+type FlowProgress = Awaited<ReturnType<FlowActivities['driveFlow']>>;
+
+const proceed = defineSignal(runMessages.proceed);
+
+/** After this long a run that waits for a place asks by itself whether it is its turn. */
+const patienceMs = 900_000;
+/** After this long a run that waits for anything else looks by itself whether it has come. */
+const lookAfterMs = 86_400_000;
+/** Events of a history after which the workflow goes on in a new one. */
+const maxHistory = 1_500;
+
+/**
+ * One run of a flow. Its state is in PostgreSQL alone: the activities decide what comes next, and this workflow decides where that
+ * runs, and waits. When the run fails this workflow fails too, so that operators find it among the failed ones.
+ */
+export async function executeFlow(args: ExecuteFlowArgs): Promise<void> {
+  const { policy, ...context } = args;
+  const called = calls(policy);
+  const tools = toolWork(policy);
+  let wakes = 0;
+  const wake = () => {
+    wakes++;
+  };
+  setHandler(proceed, wake, { description: 'Look again whether the run may go on' });
+  const wokenSince = async (seen: number, withinMs: number, details: string) => {
+    setCurrentDetails(details);
+    await condition(() => wakes !== seen, Math.min(withinMs, lookAfterMs));
+    setCurrentDetails('');
+  };
+  const nextSlot = (seen: number) =>
+    wokenSince(seen, patienceMs, 'Waits for its turn: as many steps of the organization call out as its plan allows.');
+  const { runId, organizationId, environment, correlationId } = context;
+  const ref = { runId, organizationId, environment, correlationId };
+
+  /** Repeats an activity that finds no place. */
+  const inPlace = async (work: () => Promise<{ kind: 'done' | 'wait' }>) => {
+    for (let seen = wakes; (await work()).kind === 'wait'; seen = wakes) await nextSlot(seen);
+  };
+  const useTools = async ({ position, path, round, calls: asked }: LeafTools) => {
+    const options = { summary: path };
+    const { maximumAttempts: maxAttempts } = policy.modelCall.retry;
+    if (round === 0) {
+      await inPlace(() => tools.offerStepTools.executeWithOptions(options, [{ ...ref, position, maxAttempts }]));
+    }
+    for (const call of asked) {
+      await inPlace(() => tools.callStepTool.executeWithOptions(options, [{ ...ref, position, round, call }]));
+    }
+  };
+
+  try {
+    let progress: FlowProgress = { kind: 'walk' };
+    while (progress.kind !== 'ended' && progress.kind !== 'gone') {
+      const seen = wakes;
+      if (progress.kind === 'tools') {
+        setCurrentDetails(`${progress.leaves.length} steps call tools.`);
+        await Promise.all(progress.leaves.map(useTools));
+        setCurrentDetails('');
+        progress = { kind: 'drive' };
+      }
+      if (workflowInfo().historyLength > maxHistory) await continueAsNew<typeof executeFlow>(args);
+      if (progress.kind === 'walk') {
+        progress = await orElse(local.walkFlow(args), () => called.walkFlow(args));
+      } else {
+        const { stepId } = progress as { stepId?: string };
+        progress = await called.driveFlow.executeWithOptions({ ...(stepId && { summary: stepId }) }, [args]);
+      }
+      if (progress.kind === 'slot') {
+        await nextSlot(seen);
+      } else if (progress.kind === 'waits') {
+        const { dueInMs, details } = progress;
+        await wokenSince(seen, dueInMs ?? lookAfterMs, details);
+        progress = { kind: 'walk' };
+      } else if (progress.kind === 'drive' && progress.afterMs !== undefined) {
+        await wokenSince(seen, progress.afterMs, 'Waits before the next attempt of a step.');
+      }
+    }
+    if (progress.kind === 'ended' && progress.status === 'failed') {
+      const { stepId, code } = progress;
+      setCurrentDetails(`Failed at the step \`${stepId}\`: ${withSentence(code)}`);
+      const message = `Step ${stepId} failed: ${withSentence(code)}`;
+      throw ApplicationFailure.nonRetryable(message, failureTypes.runFailed, { runId, stepId, code });
+    }
+  } catch (failure) {
+    // Usually the run is recorded as cancelled already, but not when an operator cancelled this workflow in Temporal.
+    if (isCancellation(failure)) await CancellationScope.nonCancellable(() => called.recordCancelled(args));
+    throw failure;
+  }
+}
+setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, executeFlow);
