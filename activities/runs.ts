@@ -73,10 +73,10 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
     });
   },
 
-  /** Records the run as cancelled, unless it has ended, and gives up its turn to call out. */
+  /** Records the run as cancelled, unless it has ended, and releases its slot to call out. */
   async recordCancelled(ref: RunRef & WorkContext): Promise<void> {
     const scope = scopeOf(database, ref);
-    await services.callingRuns.leave(scope, ref.runId);
+    await services.activeRuns.release(scope, ref.runId);
     if (await cancelRunRow(scope, ref.runId)) {
       services.waiters.notifyLocal(ref.runId);
       services.countRunEnd('cancelled');

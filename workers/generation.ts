@@ -13,11 +13,11 @@ const slots: WorkflowSlots = { activities: 500, tasks: 100, cached: 200, polls: 
 
 /** Makes what is asked of Studio and Voice, replies to messages, and calls the tools of steps. */
 export async function startGenerationWorker(context: RoleContext): Promise<RunningRole> {
-  const { callingRuns, database, log } = context.services;
+  const { activeRuns, database, log } = context.services;
   const worker = await startUpgradingWorker(context, queues.generation, slots, true);
   // Steps whose tools are called here keep the places of their runs.
   const stopping = new AbortController();
-  const tending = callingRuns.keepTending(database, log, stopping.signal);
+  const tending = activeRuns.keepTending(database, log, stopping.signal);
   return {
     ...worker,
     async stop() {

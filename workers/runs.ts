@@ -49,7 +49,7 @@ export async function startRunsWorker(context: RoleContext): Promise<RunningRole
   }
   const earlier = await earlierBundles(env.WORKFLOW_BUNDLE_DIR, bundle.version);
   const background = [
-    services.callingRuns.keepTending(services.database, log, stopping.signal),
+    services.activeRuns.keepTending(services.database, log, stopping.signal),
     services.eventMatcher.keepDeciding(services, stopping.signal),
     followCurrentVersion(services, queues.runs, version(bundle), stopping.signal),
     ...earlier.map((one) =>

@@ -50,18 +50,18 @@ type RunProgress = Awaited<ReturnType<RunActivities['callStep']>>;
 
 const proceed = defineSignal(runMessages.proceed);
 
-/** After this long a run that waits asks by itself whether it is its turn. */
+/** After this long a run that waits checks by itself whether it has a slot. */
 const patience = '15 minutes';
 
-/** Returns a function that waits until the run is told that it is its turn to call out. */
+/** Returns a function that waits until the run is signalled that it has a slot to call out. */
 function waitForSlot(): () => Promise<void> {
   let isWoken = false;
   const wake = () => {
     isWoken = true;
   };
-  setHandler(proceed, wake, { description: 'Ask again whether it is the turn of this run' });
+  setHandler(proceed, wake, { description: 'Check again whether this run has a slot' });
   return async () => {
-    setCurrentDetails('Waits for its turn: as many runs of the organization call out as its plan allows.');
+    setCurrentDetails('Waits for a slot: as many runs of the organization call out as its plan allows.');
     await condition(() => isWoken, patience);
     isWoken = false;
     setCurrentDetails('');

@@ -2,7 +2,7 @@ import type { Scope } from '../platform/scope.ts';
 import { mayCall } from '../tools/core/rounds.ts';
 import { isToolServerId } from '../tools/core/server-ids.ts';
 import { lostCall, ToolServerUnavailable, type Tools } from '../tools/index.ts';
-import type { CallingRuns } from './calling-runs.ts';
+import type { ActiveRunLimiter } from './active-run-limiter.ts';
 import { failPoint } from './fail-points.ts';
 import {
   beginCall,
@@ -15,34 +15,34 @@ import {
 } from './tool-rounds.ts';
 
 export interface StepToolServices {
-  callingRuns: CallingRuns;
+  activeRuns: ActiveRunLimiter;
   tools: Pick<Tools, 'call' | 'list'>;
 }
 
-/** `wait`: the run lost its place among those that call out. Its workflow is signalled when it is its turn again. */
+/** `wait`: the run lost its slot among those that call out. Its workflow is signalled when it has one again. */
 export type ToolProgress = { kind: 'done' | 'wait' };
 
 const done: ToolProgress = { kind: 'done' };
 
 /**
- * Does work of a step while its run keeps its place among those that call out.
+ * Does work of a step while its run keeps its slot among those that call out.
  * @param work resolves with false when it finds the step over
  */
-async function inPlace(
-  callingRuns: CallingRuns,
+async function withSlot(
+  activeRuns: ActiveRunLimiter,
   scope: Scope,
   runId: string,
   work: () => Promise<boolean>,
 ): Promise<ToolProgress> {
-  if (!(await callingRuns.claim(scope, runId))) return { kind: 'wait' };
+  if (!(await activeRuns.claim(scope, runId))) return { kind: 'wait' };
   let goesOn = true;
   try {
     goesOn = await work();
     return done;
   } finally {
-    // The run may have ended: then nobody else gives its place up. One that goes on claims another.
-    if (goesOn) callingRuns.handOver(runId);
-    else await callingRuns.leave(scope, runId);
+    // The run may have ended: then nothing else releases its slot. A run that continues claims another.
+    if (goesOn) activeRuns.handOver(runId);
+    else await activeRuns.release(scope, runId);
   }
 }
 
@@ -52,7 +52,7 @@ async function inPlace(
  * @throws ToolServerUnavailable while it may be tried again; errors of the database; the reason of `signal`
  */
 export async function offerStepTools(
-  { callingRuns, tools }: StepToolServices,
+  { activeRuns, tools }: StepToolServices,
   scope: Scope,
   ref: StepRef,
   { attempt, maxAttempts, signal }: { attempt: number; maxAttempts: number; signal: AbortSignal },
@@ -60,7 +60,7 @@ export async function offerStepTools(
   const named = await findServersToAsk(scope, ref);
   if (!named) return done;
   const servers = [...new Set(named.servers)].filter(isToolServerId);
-  return inPlace(callingRuns, scope, ref.runId, async () => {
+  return withSlot(activeRuns, scope, ref.runId, async () => {
     try {
       await recordOffered(scope, ref, await tools.list(scope, servers, signal));
     } catch (error) {
@@ -78,14 +78,14 @@ export async function offerStepTools(
  * @throws errors of the database; the reason of `signal`
  */
 export async function callStepTool(
-  { callingRuns, tools }: StepToolServices,
+  { activeRuns, tools }: StepToolServices,
   scope: Scope,
   ref: StepCallRef,
   signal: AbortSignal,
 ): Promise<ToolProgress> {
   const found = await findStepCall(scope, ref);
   if (!found) return done;
-  return inPlace(callingRuns, scope, ref.runId, async () => {
+  return withSlot(activeRuns, scope, ref.runId, async () => {
     const { asked, tool } = found;
     const attempt = await beginCall(scope, ref, asked);
     if (attempt === undefined) return false;

@@ -48,7 +48,7 @@ export async function walkSteps(services: RunServices, scope: Scope, ref: RunRef
 
 /**
  * Executes the step at `position`, which calls out, and goes on with the steps after it while the activity may. The row of
- * each step makes a second execution harmless, so a retry begins with the step that failed. The run has a place among those
+ * each step makes a second execution harmless, so a retry begins with the step that failed. The run has a slot among those
  * that call out meanwhile, and keeps it when it is handed back before a step that calls out too, or before calls of tools. Recording its end gives it
  * up.
  * @returns what the run needs next; the same kinds as after a walk, and `wait`
@@ -66,8 +66,8 @@ export async function continueRun(
     progress = await executeSteps(services, scope, ref, options);
     return progress;
   } finally {
-    if (progress?.kind === 'call' || progress?.kind === 'tools') services.callingRuns.handOver(runId);
-    else if (progress?.kind !== 'wait' && progress?.kind !== 'ended') await giveUpSlot(services, scope, runId);
+    if (progress?.kind === 'call' || progress?.kind === 'tools') services.activeRuns.handOver(runId);
+    else if (progress?.kind !== 'wait' && progress?.kind !== 'ended') await releaseSlot(services, scope, runId);
   }
 }
 
@@ -101,7 +101,7 @@ async function executeSteps(
     const { step } = run;
     let progress: RunProgress;
     if (calls && step && isCalling(step)) {
-      if (!hasCalled && !(await services.callingRuns.claim(scope, runId))) {
+      if (!hasCalled && !(await services.activeRuns.claim(scope, runId))) {
         await run.notifyWaiters();
         return { kind: 'wait', position: run.position, stepId: step.id };
       }
@@ -112,7 +112,7 @@ async function executeSteps(
     } else {
       progress = await walkBetweenCalls(services, scope, runId, run);
     }
-    if (progress.kind === 'ended' || progress.kind === 'gone' || !run.isOurs) return progress;
+    if (progress.kind === 'ended' || progress.kind === 'gone' || !run.ownsRun) return progress;
     if (progress.kind === 'tools') return progress;
     options.signal.throwIfAborted();
     if (hasCalled && !mayGoOn()) return progress;
@@ -131,17 +131,17 @@ async function walkBetweenCalls(
     return await walk(services, scope, run);
   } catch (error) {
     services.log.warn({ err: error, runId }, 'steps that answer at once failed; they are executed anew');
-    run.isOurs = false;
+    run.ownsRun = false;
     return { kind: 'walk' };
   }
 }
 
-/** A place that cannot be given up runs out. */
-async function giveUpSlot({ callingRuns, log }: RunServices, scope: Scope, runId: string): Promise<void> {
+/** A slot that cannot be released expires. */
+async function releaseSlot({ activeRuns, log }: RunServices, scope: Scope, runId: string): Promise<void> {
   try {
-    await callingRuns.leave(scope, runId);
+    await activeRuns.release(scope, runId);
   } catch (error) {
-    log.warn({ err: error, runId }, 'the place of a calling run was not given up');
+    log.warn({ err: error, runId }, 'the slot of a run that calls out was not released');
   }
 }
 
@@ -201,7 +201,7 @@ async function callStep(
   // The attempt is counted first, so that a step that always fails unexpectedly is not retried without end.
   const counted = await beginStep(scope, runId, begun);
   if (counted === undefined) {
-    run.isOurs = false;
+    run.ownsRun = false;
     return { kind: 'walk' };
   }
   const { attempts: attempt, rounds, ageMs } = counted;

@@ -53,7 +53,7 @@ export function runGauges(observer: Probe): GaugeOptions[] {
     },
     {
       name: 'atelier_runs_calling',
-      help: 'Runs whose step is calling out, and runs that wait for their turn to, because their organization has no free place.',
+      help: 'Runs whose step is calling out, and runs that wait for a slot to call out, because their organization has none free.',
       installationWide: true,
       labelNames: ['state'],
       read: async () =>

@@ -6,8 +6,8 @@ import type { StorageServices } from '../storage/index.ts';
 import { defaultRunPolicy, type RunPolicy } from '../temporal/contracts/automation.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
 import type { WebhookServices } from '../webhooks/index.ts';
+import { ActiveRunLimiter } from './active-run-limiter.ts';
 import { automationTasks } from './bounded-tasks.ts';
-import { CallingRuns } from './calling-runs.ts';
 import { automationStateTable } from './core/automation-state.ts';
 import { runIds, secretIds, workflowIds } from './core/ids.ts';
 import type { TerminalStatus } from './core/run-status.ts';
@@ -55,7 +55,7 @@ import { type RunStart, startPendingRun } from './start-run-workflow.ts';
 import { removeUnusedDefinitions } from './unused-definitions.ts';
 
 export interface AutomationServices {
-  callingRuns: CallingRuns;
+  activeRuns: ActiveRunLimiter;
   waiters: Waiters;
   runPolicy: RunPolicy;
   /** Send the requests of `http` steps. */
@@ -115,7 +115,7 @@ export const automation: Part<
       labelNames: ['status'],
     });
     return {
-      callingRuns: new CallingRuns(),
+      activeRuns: new ActiveRunLimiter(),
       waiters,
       runPolicy: defaultRunPolicy,
       httpSenders: openHttpSenders({ database, egress, hostRate: deliveryPolicy.hostRate }),

@@ -6,7 +6,7 @@ import type { Waiters } from '../platform/waiters.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
 import type { Files } from '../storage/index.ts';
 import type { StepActions } from './action-port.ts';
-import type { CallingRuns } from './calling-runs.ts';
+import type { ActiveRunLimiter } from './active-run-limiter.ts';
 import { isTerminal, type RunError, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
 import type { LinearStep } from './core/step-types.ts';
 import { nextStep } from './core/steps.ts';
@@ -28,7 +28,7 @@ import type { StepEnd, StepFault } from './step-end.ts';
 import { StepOutputs } from './step-outputs.ts';
 
 export interface RunServices {
-  callingRuns: CallingRuns;
+  activeRuns: ActiveRunLimiter;
   providers: ProviderRegistry;
   /** Evaluates expressions and checks answers. */
   boundedWork: BoundedWork;
@@ -76,10 +76,10 @@ export class RunExecution {
   readonly outputs: StepOutputs;
   position: number;
   /**
-   * False once another attempt has recorded the same steps, or has begun a step anew that this one was executing: who lost
-   * a run does not go on with it.
+   * False once another attempt has recorded the same steps, or has begun a step anew that this one was executing: a
+   * superseded attempt does not continue the run.
    */
-  isOurs = true;
+  ownsRun = true;
   readonly #services: RunServices;
   readonly #scope: Scope;
   readonly #ref: RunRef;
@@ -166,10 +166,10 @@ export class RunExecution {
   /** Places that are not given now are given when the totals are looked at. */
   async #letInNext(waiting: number | null): Promise<void> {
     if (waiting === null) return;
-    const { callingRuns, log } = this.#services;
+    const { activeRuns, log } = this.#services;
     const { runId } = this.#ref;
-    await callingRuns.hasLeft(this.#scope, runId, waiting).catch((error) => {
-      log.warn({ err: error, runId }, 'the place of a calling run was not given to the next one');
+    await activeRuns.released(this.#scope, runId, waiting).catch((error) => {
+      log.warn({ err: error, runId }, 'the slot of a run that calls out was not given to the next one');
     });
   }
 
@@ -208,7 +208,7 @@ export class RunExecution {
     const records = this.#records;
     const recorded = await recordSteps(this.#services.files, this.#scope, { runId, steps, records, end, notify });
     const attempts = Math.max(...records.map(({ attempt = 1 }) => attempt));
-    if (!recorded || (records.length > 0 && recorded.attempts !== attempts)) this.isOurs = false;
+    if (!recorded || (records.length > 0 && recorded.attempts !== attempts)) this.ownsRun = false;
     this.#records = [];
     this.#bytes = 0;
     this.#recordedAt = performance.now();

@@ -3,7 +3,7 @@ import { statement } from '../platform/sql.ts';
 import { type Files, type Stored, type StoredFile, storedBytesSql } from '../storage/index.ts';
 import { countTokens } from '../tenancy/index.ts';
 import { wakeDeliveries } from '../webhooks/index.ts';
-import { leaveAtEndSql } from './calling-runs-sql.ts';
+import { releaseAtEndSql } from './active-run-limiter-sql.ts';
 import {
   type AskedModel,
   doneStep,
@@ -159,7 +159,7 @@ export type RunEnd = { status: 'completed' } | { status: 'failed'; error: RunErr
 /** Bytes of all outputs of a run that its row holds itself; past that, outputs over the second figure stay with their steps. */
 const inRow = { all: 256 * 1024, each: 2 * 1024 };
 
-// One statement records the steps and their run, deletes the outbox entry, gives up its place and notifies waiters. A step that has ended
+// One statement records the steps and their run, deletes the outbox entry, releases its slot and notifies waiters. A step that has ended
 // already changes nothing, so that repeating the statement counts tokens once. Those of rounds of tools are in its row already.
 const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
   'run.record_steps',
@@ -222,9 +222,9 @@ const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
    counted as (${countTokens('tokens', 'moved')}),
    started as (
      delete from outbox where kind = 'run.start' and subject_id in (select id from moved where status <> 'running')),
-   ${leaveAtEndSql('moved')},
+   ${releaseAtEndSql('moved')},
    ${publishRunEventsSql('moved')}
-   select attempts, (select waiting from left_total) as waiting,
+   select attempts, (select waiting from released_total) as waiting,
           (select array_agg(output_file) from recorded where output_file is not null) as files,
           case when $11::text is not null and status <> 'running' then pg_notify($11::text, id::text) end,
           ${wakeDeliveries} from moved`,
@@ -284,7 +284,7 @@ export interface RunRecord {
 export interface RecordOutcome {
   /** The largest number of attempts of these steps. */
   attempts: number | null;
-  /** How many runs wait for the place that this one gave up at its end. */
+  /** How many runs wait for the slot that this one released at its end. */
   waiting: number | null;
 }
 

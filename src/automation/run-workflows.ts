@@ -58,7 +58,7 @@ export const startPurgeAutomation = (
 export const cancelRunWorkflow = (temporal: TemporalClient, runId: string): Promise<void> =>
   temporal.cancel(runWorkflowId(runId));
 
-/** Tells a run's workflow that it is the run's turn to call out. */
+/** Signals a run's workflow that the run has a slot to call out. */
 export const proceedRunWorkflow = (temporal: TemporalClient, runId: string): Promise<void> =>
   temporal.signalIfOpen(runWorkflowId(runId), runMessages.proceed);
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ActiveRunLimiter } from '../../src/automation/active-run-limiter.ts';
 import { callStepTool } from '../../src/automation/call-step-tool.ts';
-import { CallingRuns } from '../../src/automation/calling-runs.ts';
 import { runIds } from '../../src/automation/core/ids.ts';
 import { automationLimits } from '../../src/automation/core/limits.ts';
 import { forgetRounds } from '../../src/automation/forget-rounds.ts';
@@ -142,15 +142,15 @@ describe('a step with tools', () => {
       return rows.length;
     };
     const scope = new Scope(product.database, { organizationId, environment: 'test' }, randomUUID());
-    const calling = new CallingRuns();
+    const limiter = new ActiveRunLimiter();
     const others = Array.from({ length: automationLimits.callingRuns.of('free') }, () => newId());
-    for (const id of others) await calling.claim(scope, id);
-    await calling.leave(scope, runId);
+    for (const id of others) await limiter.claim(scope, id);
+    await limiter.release(scope, runId);
     const unused = () => Promise.reject(new Error('Nothing is called.'));
-    const services = { callingRuns: calling, tools: { call: unused, list: unused } };
+    const services = { activeRuns: limiter, tools: { call: unused, list: unused } };
     const call = { runId, position: 0, round: 1, call: 0 };
     expect(await callStepTool(services, scope, call, new AbortController().signal)).toEqual({ kind: 'wait' });
-    for (const id of others) await calling.leave(scope, id);
+    for (const id of others) await limiter.release(scope, id);
 
     await forgetRounds(product.database);
     expect(await rounds()).toBe(2);

@@ -122,7 +122,7 @@ const cases: Record<string, Case> = {
   'dead letters that are parked': { allowed: 40 * many.webhooks, run: parkSome },
   // 200 entries, a few at a time, of 200 organizations in turn.
   'drain of the outbox': { allowed: 250_000, run: ({ drain }) => drain() },
-  'calling runs': { allowed: 1_000, run: ({ callingRuns, database }) => callingRuns.tend(database) },
+  'calling runs': { allowed: 1_000, run: ({ activeRuns, database }) => activeRuns.tend(database) },
   // Up to 10,000 rows each.
   gauges: { allowed: 60_000, run: ({ metrics }) => metrics.text() },
 };

@@ -18,7 +18,7 @@ export interface TriggerFacts {
   batchId?: string;
 }
 
-/** Why a run may not begin. A run that waits for a place of its plan is none of these: it has been started. */
+/** Why a run may not begin. A run that waits for a slot of its plan is none of these: it has been started. */
 export const queueReasons = ['delay', 'concurrency', 'paused'] as const;
 export type QueueReason = (typeof queueReasons)[number];
 

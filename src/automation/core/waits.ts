@@ -10,7 +10,7 @@ export const waitStates = defineStates(
 );
 export type WaitState = (typeof waitStates.all)[number];
 
-/** `job`: the work of a feature, as an image. `slot`: the plan has no place for the step at the moment. */
+/** `job`: the work of a feature, as an image. `slot`: the plan has no free slot for the step at the moment. */
 export type WaitType = 'wait' | 'event' | 'approval' | 'workflow' | 'job' | 'slot';
 
 /** How a wait ends: with the output of its step, or with the failure of its step. */

@@ -109,9 +109,9 @@ export class EventDecision {
       const isAnswered = isAtEnd || this.#event.lookedAt >= maxAnswered;
       const isOver = isAtEnd || isAnswered || until === 'step';
       const afterId = (isAtEnd && this.#event.untilId) || (candidates.at(-1)?.id ?? null);
-      const isOurs = await this.#commit(decisions, { afterId, looked, isAnswered, isComplete, isReleased: isOver });
+      const ownsRun = await this.#commit(decisions, { afterId, looked, isAnswered, isComplete, isReleased: isOver });
       failPoint('event.decided');
-      if (!isOurs) return false;
+      if (!ownsRun) return false;
       if (isOver) return true;
       this.#event.afterId = afterId ?? this.#event.afterId;
     }

@@ -43,7 +43,7 @@ export class FlowExecution {
   readonly outputs: StepOutputs;
   readonly walk: FlowWalk;
   /** False once another execution has taken the run over, or it has ended. */
-  isOurs = true;
+  ownsRun = true;
   isWaiting: boolean;
   readonly #services: RunServices;
   readonly #scope: Scope;
@@ -348,7 +348,7 @@ export class FlowExecution {
     this.outputs.trim();
     waiters.notifyLocal(runId);
     if (!recorded) {
-      this.isOurs = false;
+      this.ownsRun = false;
       return undefined;
     }
     if (end) await this.#ended(end, recorded.waiting);
@@ -356,11 +356,11 @@ export class FlowExecution {
   }
 
   async #ended(end: NonNullable<FlowWrite['end']>, waiting: number | null): Promise<void> {
-    const { callingRuns, log, countRunEnd } = this.#services;
+    const { activeRuns, log, countRunEnd } = this.#services;
     const { tenant, correlationId } = this.#scope;
     const { runId } = this.#ref;
     if (waiting !== null) {
-      await callingRuns.hasLeft(this.#scope, runId, waiting).catch((error) => {
+      await activeRuns.released(this.#scope, runId, waiting).catch((error) => {
         log.warn({ err: error, runId }, 'the place of a calling run was not given to the next one');
       });
     }

@@ -1,7 +1,7 @@
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
-import type { CallingRuns } from '../calling-runs.ts';
-import { placesByPlan, placesOf } from '../calling-runs-sql.ts';
+import type { ActiveRunLimiter } from '../active-run-limiter.ts';
+import { slotsByPlan, slotsOf } from '../active-run-limiter-sql.ts';
 
 // The row of totals decides, as for claims. While no run waits, a flow has as many places as it wants and the plan has free; otherwise
 // it keeps those of the steps that call out now.
@@ -14,7 +14,7 @@ const changeExtra = statement<{ extra: number; waiting: number }>(
      update calling_total t
         set held = t.held - mine.extra
           + case when t.waiting > 0 then least(mine.extra, greatest($4::int - 1, 0))
-                 else least(greatest($5::int - 1, 0), mine.extra + greatest(${placesOf('$1', '$6')} - t.held, 0)) end
+                 else least(greatest($5::int - 1, 0), mine.extra + greatest(${slotsOf('$1', '$6')} - t.held, 0)) end
        from mine where t.organization_id = $1 and t.environment = $2
      returning t.held - old.held as change, t.waiting)
    update calling_run c set extra = c.extra + total.change from total
@@ -24,15 +24,15 @@ const changeExtra = statement<{ extra: number; waiting: number }>(
 
 /** The places that one flow has among the calls of its organization: one for each of its steps that call out. */
 export class FlowPlaces {
-  readonly #callingRuns: CallingRuns;
+  readonly #activeRuns: ActiveRunLimiter;
   readonly #scope: Scope;
   readonly #runId: string;
   #held = 0;
   /** Whether the row was read: an execution that was killed may have left places beside the first one. */
   #isKnown = false;
 
-  constructor(callingRuns: CallingRuns, scope: Scope, runId: string) {
-    this.#callingRuns = callingRuns;
+  constructor(activeRuns: ActiveRunLimiter, scope: Scope, runId: string) {
+    this.#activeRuns = activeRuns;
     this.#scope = scope;
     this.#runId = runId;
   }
@@ -46,29 +46,29 @@ export class FlowPlaces {
   async change(used: number, wanted: number): Promise<number> {
     if (wanted === 0) return this.#held;
     if (this.#held === 0) {
-      if (!(await this.#callingRuns.claim(this.#scope, this.#runId))) return 0;
+      if (!(await this.#activeRuns.claim(this.#scope, this.#runId))) return 0;
       this.#held = 1;
     }
     if (this.#isKnown && wanted === 1 && this.#held === 1) return 1;
-    const changed = await this.#scope.one(changeExtra, this.#runId, used, wanted, placesByPlan());
+    const changed = await this.#scope.one(changeExtra, this.#runId, used, wanted, slotsByPlan());
     // Without a row the place was taken back: its lease had run out.
     if (!changed) return used;
     const before = this.#held;
     this.#held = changed.extra + 1;
     this.#isKnown = true;
-    if (this.#held < before) await this.#callingRuns.freed(this.#scope, changed.waiting);
+    if (this.#held < before) await this.#activeRuns.freed(this.#scope, changed.waiting);
     return this.#held;
   }
 
   /** Keeps one place for what follows, and gives back the others. */
   async handOver(): Promise<void> {
     if (this.#held > 1) await this.change(0, 1);
-    if (this.#held > 0) this.#callingRuns.handOver(this.#runId);
+    if (this.#held > 0) this.#activeRuns.handOver(this.#runId);
   }
 
   /** Gives up all of them, and the turn of a run that waits for one. */
   async leave(): Promise<void> {
-    await this.#callingRuns.leave(this.#scope, this.#runId);
+    await this.#activeRuns.release(this.#scope, this.#runId);
     this.#held = 0;
   }
 }

@@ -1,7 +1,7 @@
 import { statement } from '../../platform/sql.ts';
 import { countTokens } from '../../tenancy/index.ts';
 import { wakeDeliveries } from '../../webhooks/index.ts';
-import { leaveAtEndSql } from '../calling-runs-sql.ts';
+import { releaseAtEndSql } from '../active-run-limiter-sql.ts';
 import { openRun, openStep } from '../core/run-status.ts';
 import { changedRun, publishRunEventsSql, wasQueued } from '../run-events-sql.ts';
 import { closeWaitsSql } from './waits.ts';
@@ -104,9 +104,9 @@ export const recordFlow = statement<RecordedRow>(
    ${closeWaitsSql('over')},
    counted as (${countTokens('tokens', 'moved')}),
    started as (delete from outbox where kind = 'run.start' and subject_id in (select id from over)),
-   ${leaveAtEndSql('moved')},
+   ${releaseAtEndSql('moved')},
    ${publishRunEventsSql('moved')}
-   select (select waiting from left_total) as waiting,
+   select (select waiting from released_total) as waiting,
           (select array_agg(output_file) from recorded where output_file is not null) as files,
           (select json_agg(json_build_object('position', position, 'attempts', attempts, 'rounds', rounds,
                     'ageMs', extract(epoch from clock_timestamp() - started_at) * 1000))

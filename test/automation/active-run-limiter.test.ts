@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { CallingRuns } from '../../src/automation/calling-runs.ts';
+import { ActiveRunLimiter } from '../../src/automation/active-run-limiter.ts';
 import { automationLimits } from '../../src/automation/core/limits.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
@@ -36,43 +36,43 @@ async function tenantOf(plan: string) {
 /** Ids in the order of time. */
 const runs = (count: number) => Array.from({ length: count }, () => newId()).sort();
 
-describe('places for runs that call out', () => {
-  const places = automationLimits.callingRuns.of('free');
+describe('slots for runs that call out', () => {
+  const slots = automationLimits.callingRuns.of('free');
 
   test('are as many as the plan says, however many ask at once, and are given in the order of the runs', async () => {
     const { scope, totals } = await tenantOf('free');
-    const calling = new CallingRuns();
+    const limiter = new ActiveRunLimiter();
     const asking = runs(20);
-    const held = await Promise.all(asking.map(async (id) => ((await calling.claim(scope, id)) ? [id] : [])));
-    expect(held.flat()).toHaveLength(places);
-    expect(await totals()).toEqual({ held: places, waiting: 20 - places, runs: 20 });
+    const held = await Promise.all(asking.map(async (id) => ((await limiter.claim(scope, id)) ? [id] : [])));
+    expect(held.flat()).toHaveLength(slots);
+    expect(await totals()).toEqual({ held: slots, waiting: 20 - slots, runs: 20 });
     const waiting = asking.filter((id) => !held.flat().includes(id));
     // Asking again changes nothing.
-    for (const id of held.flat()) expect(await calling.claim(scope, id)).toBe(true);
-    expect(await calling.claim(scope, waiting[3]!)).toBe(false);
+    for (const id of held.flat()) expect(await limiter.claim(scope, id)).toBe(true);
+    expect(await limiter.claim(scope, waiting[3]!)).toBe(false);
 
-    await calling.leave(scope, held.flat()[0]!);
-    await calling.leave(scope, held.flat()[0]!);
-    expect(await calling.claim(scope, waiting[1]!)).toBe(false);
-    expect(await calling.claim(scope, waiting[0]!)).toBe(true);
+    await limiter.release(scope, held.flat()[0]!);
+    await limiter.release(scope, held.flat()[0]!);
+    expect(await limiter.claim(scope, waiting[1]!)).toBe(false);
+    expect(await limiter.claim(scope, waiting[0]!)).toBe(true);
     // Whoever gives up waiting is passed over.
-    await calling.leave(scope, waiting[1]!);
-    await calling.leave(scope, waiting[0]!);
-    expect(await calling.claim(scope, waiting[2]!)).toBe(true);
+    await limiter.release(scope, waiting[1]!);
+    await limiter.release(scope, waiting[0]!);
+    expect(await limiter.claim(scope, waiting[2]!)).toBe(true);
 
-    await Promise.all(asking.map((id) => calling.leave(scope, id)));
+    await Promise.all(asking.map((id) => limiter.release(scope, id)));
     expect(await totals()).toEqual({ held: 0, waiting: 0, runs: 0 });
   });
 
   test('are as many as an operator says', async () => {
     const { organizationId, scope, totals } = await tenantOf('enterprise');
-    const calling = new CallingRuns();
+    const limiter = new ActiveRunLimiter();
     const asking = runs(4);
     await updateOrganization(product.database, organizationId, { callingRuns: 2 });
-    for (const id of asking) await calling.claim(scope, id);
+    for (const id of asking) await limiter.claim(scope, id);
     expect(await totals()).toEqual({ held: 2, waiting: 2, runs: 4 });
     await updateOrganization(product.database, organizationId, { callingRuns: 3 });
-    await calling.tend(product.database);
+    await limiter.tend(product.database);
     expect(await totals()).toEqual({ held: 3, waiting: 1, runs: 4 });
     await expect(updateOrganization(product.database, organizationId, { callingRuns: 0 })).rejects.toThrow(
       'callingRuns',
@@ -82,17 +82,17 @@ describe('places for runs that call out', () => {
   test('of a process that died come back, and only those', async () => {
     const { scope, totals } = await tenantOf('free');
     const policy = { leaseMs: 1, admittedMs: 60_000, everyMs: 1_000 };
-    const [died, lives] = [new CallingRuns(policy), new CallingRuns({ ...policy, leaseMs: 60_000 })];
-    const asking = runs(places + 2);
+    const [died, lives] = [new ActiveRunLimiter(policy), new ActiveRunLimiter({ ...policy, leaseMs: 60_000 })];
+    const asking = runs(slots + 2);
     expect(await lives.claim(scope, asking[0]!)).toBe(true);
-    for (const id of asking.slice(1, places)) expect(await died.claim(scope, id)).toBe(true);
-    for (const id of asking.slice(places)) expect(await lives.claim(scope, id)).toBe(false);
+    for (const id of asking.slice(1, slots)) expect(await died.claim(scope, id)).toBe(true);
+    for (const id of asking.slice(slots)) expect(await lives.claim(scope, id)).toBe(false);
     await until('the leases have run out', async () => {
       await lives.tend(product.database);
       return (await totals()).waiting === 0;
     });
     expect(await totals()).toEqual({ held: 3, waiting: 0, runs: 3 });
-    for (const id of [asking[0]!, ...asking.slice(places)]) expect(await lives.claim(scope, id)).toBe(true);
+    for (const id of [asking[0]!, ...asking.slice(slots)]) expect(await lives.claim(scope, id)).toBe(true);
   });
 });
 
@@ -110,19 +110,19 @@ test('130 slow runs of one organization leave another’s quick, and those that 
   }
   const calls = () =>
     product.process.log.filter(({ msg, runId }) => msg === 'model called' && started.includes(String(runId)));
-  const places = automationLimits.callingRuns.of('pro');
-  const crowded = { held: places, waiting: 130 - places, runs: 130 };
+  const slots = automationLimits.callingRuns.of('pro');
+  const crowded = { held: slots, waiting: 130 - slots, runs: 130 };
   await until('all of them call or wait', async () => (await crowd.totals()).runs === 130, 30_000);
   expect(await crowd.totals()).toEqual(crowded);
 
   const quick = await makeWorkflow(other.api, slow(0.1));
   const answer = await other.api.post(`/v1/workflows/${quick.id}/execute`, { input: 'x' });
   expect(answer).toMatchObject({ status: 200, body: { data: { status: 'COMPLETED' } } });
-  // A run that answers at once needs no place.
+  // A run that answers at once needs no slot.
   const instant = await makeWorkflow(crowd.api);
   expect(await crowd.api.post(`/v1/workflows/${instant.id}/execute`, { input: 'x' })).toMatchObject({ status: 200 });
   expect(await crowd.totals()).toEqual(crowded);
-  expect(calls()).toHaveLength(places);
+  expect(calls()).toHaveLength(slots);
 
   await crowd.api.delete(`/v1/workflows/${id}`);
   await until('nothing is left', async () => (await crowd.totals()).runs === 0, 60_000);
