@@ -1,4 +1,4 @@
-import { parseJson } from '../platform/core/bounded-json.ts';
+import { JsonBounds, parseJson } from '../platform/core/bounded-json.ts';
 import { readRetryAfter } from '../platform/core/retry-after.ts';
 import type { Egress } from '../platform/egress.ts';
 import { EgressFailure } from '../platform/egress-failure.ts';
@@ -7,6 +7,8 @@ import type { OAuthProvider } from './providers.ts';
 
 /** Far above any answer with tokens. */
 const maxAnswerBytes = 64 * 1024;
+const maxDepth = 8;
+const maxStructures = 500;
 
 type FetchOptions = { method?: string; headers?: Record<string, string>; body?: unknown };
 
@@ -36,6 +38,9 @@ export class TokenRequest {
     this.#status = answer.status;
     this.#retryAfter = answer.headers['retry-after'];
     if (answer.truncated) throw new Error(`The answer is larger than ${maxAnswerBytes} bytes.`);
+    // The library parses what it is given.
+    const excess = new JsonBounds({ maxBytes: maxAnswerBytes, maxDepth, maxStructures }).add(answer.body);
+    if (excess) throw new Error(`The answer is not read: ${excess}.`);
     const { status } = answer;
     const standard = this.#standard(status, answer.body);
     if (standard) return standard;

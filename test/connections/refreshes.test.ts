@@ -86,6 +86,18 @@ describe('a refresh', () => {
     },
   );
 
+  test.each([
+    ['members', Object.fromEntries(Array.from({ length: 600 }, (_, nth) => [`m${nth}`, 0]))],
+    ['lists', { lists: JSON.parse(`[${'[],'.repeat(600)}[]]`) }],
+    ['levels', { deep: JSON.parse('['.repeat(20) + ']'.repeat(20)) }],
+  ])('that is answered with too many %s is not read, and tried again', async (_, many) => {
+    const id = await scene.keep('plain');
+    scene.plain.grants.endAccessTokens();
+    const body = Object.assign({ access_token: 'a-token', token_type: 'bearer', expires_in: 3_600 }, many);
+    scene.plain.next({ fail: { status: 200, body } });
+    await expect(scene.use(id, scene.plain)).rejects.toMatchObject({ code: 'invalid_answer', retryable: true });
+  });
+
   test('that fails tells the log nothing of its tokens', async () => {
     const id = await scene.keep('plain');
     scene.plain.grants.endAccessTokens();

@@ -56,10 +56,18 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   },
 };
 
+/** Waits until it takes more, or nothing any more. */
+async function goesOn(response: ServerResponse): Promise<void> {
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  waiting.abort();
+}
+
 async function pour(response: ServerResponse, body: string | Buffer): Promise<void> {
   while (!response.destroyed) {
     if (response.write(body)) await new Promise((resolve) => setImmediate(resolve));
-    else await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    else await goesOn(response);
   }
 }
 

@@ -19,6 +19,8 @@ import { cancelForm, facts, joined, links, rescheduleForm, type ShownBooking, ti
 
 const requestsPerMinute = 30;
 const maxFormBytes = 16 * 1024;
+/** The forms of the pages have three. */
+const maxFields = 20;
 const maxReasonLength = 500;
 const maxZoneLength = 64;
 
@@ -79,7 +81,11 @@ async function readForm(c: ApiContext): Promise<PageForm> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(type)) {
     throw new AppError('unsupported_media_type', 'Send the form of the page.');
   }
-  const form = new URLSearchParams(await c.req.text());
+  const text = await c.req.text();
+  if (text.split('&', maxFields + 1).length > maxFields) {
+    throw invalid([], 'The form has more fields than that of the page.');
+  }
+  const form = new URLSearchParams(text);
   const reason = form.get('reason')?.replaceAll('\r\n', '\n').replaceAll('\0', '').trim() ?? '';
   if ([...reason].length > maxReasonLength) {
     throw invalid([{ path: 'reason', message: 'The reason is too long.' }], 'The reason is too long.');

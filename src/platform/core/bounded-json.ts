@@ -15,6 +15,8 @@ export interface JsonLimits {
   maxBytes: number;
   /** 64 unless given. */
   maxDepth?: number;
+  /** Objects, lists and members: 40,000 unless given. */
+  maxStructures?: number;
 }
 
 const [quote, backslash, comma, colon, space] = [0x22, 0x5c, 0x2c, 0x3a, 0x20];
@@ -34,7 +36,7 @@ export class JsonBounds {
   #isEscaped = false;
 
   constructor(limits: JsonLimits) {
-    this.#limits = { maxDepth, ...limits };
+    this.#limits = { maxDepth, maxStructures, ...limits };
   }
 
   /** What follows is another text. */
@@ -76,7 +78,7 @@ export class JsonBounds {
     this.#isInText = isInText;
     this.#isEscaped = isEscaped;
     if (deepest > this.#limits.maxDepth) return 'too_deep';
-    return structures > maxStructures || commas > maxCommas ? 'too_many' : undefined;
+    return structures > this.#limits.maxStructures || commas > maxCommas ? 'too_many' : undefined;
   }
 }
 
