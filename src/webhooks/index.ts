@@ -5,8 +5,10 @@ export { hostWaitMs, limitedHost, takeHostRate } from './host-rate.ts';
 export type { WebhookServices } from './part.ts';
 export {
   deliveriesChannel,
+  isAwaited,
   listens,
   newDeliveries,
+  newWorkflowEvents,
   publishEvent,
   publishEvents,
   publishEventsSql,

@@ -17,6 +17,26 @@ export const deliveryColumns = `id, organization_id, environment, subscription_i
 export const listens = (subscription: string, event: string) =>
   `(${subscription}.events @> to_jsonb(${event}.type::text) or ${subscription}.events @> '"*"')`;
 
+/** For SQL: whether a trigger or a waiting step of the tenant $1, $2 names the type of an event. Most of the time it is one look each at an index. */
+export const isAwaited = (event: string) =>
+  `(exists (select from event_trigger t
+            where t.organization_id = $1 and t.environment = $2 and t.event = ${event}.type)
+    or exists (select from run_wait w
+                where w.organization_id = $1 and w.environment = $2 and w.event = ${event}.type and w.state = 'open'))`;
+
+/**
+ * A CTE that hands events of the tenant $1, $2 to the triggers and waiting steps of workflows.
+ * @param occurred a CTE with the columns id, type, subject_id, facts, correlation_id and created_at: those that are awaited
+ */
+export const newWorkflowEvents = (occurred: string) => `
+   new_workflow_event as (
+     insert into workflow_event (id, organization_id, environment, type, external_id, subject_id, is_own, content,
+                                 correlation_id, received_at, looked_at, resumed, started, is_answered, is_complete)
+     select o.id, $1::uuid, $2::text, o.type, 'evt_' || replace(o.id::text, '-', ''), o.subject_id, true, o.facts,
+            o.correlation_id, o.created_at, 0, 0, 0, false, false
+       from ${occurred} o
+     on conflict (subject_id, type) where subject_id is not null do nothing)`;
+
 /**
  * The id of a delivery's event, in SQL. Not with `coalesce`: PostgreSQL takes that for a function that may leak, and then
  * reads all events of the tenant before it compares ids, because row-level security comes first.
@@ -64,12 +84,21 @@ export const newDeliveries = `${listenersOf('new_event')},
 /**
  * CTEs that write events of the tenant $1, $2 and their deliveries, for the statement that writes their cause.
  * @param announced a CTE with the columns type, subject_id, facts and correlation_id, a row for each event
- * @returns the CTEs `new_event` and `new_delivery`. A tenant without webhooks gets no events.
+ * @returns the CTEs `new_event` and `new_delivery`. A tenant without webhooks gets no events, but those that its workflows
+ * await.
  */
 export const publishEventsSql = (announced: string) => `
+   occurred as materialized (
+     select uuidv7() as id, clock_timestamp() as created_at, a.type, a.subject_id, a.facts, a.correlation_id
+       from ${announced} a),
+   awaited as (
+     select o.* from occurred o
+      where ${isAwaited('o')}
+        and not exists (select from event e where e.subject_id = o.subject_id and e.type = o.type)),
+   ${newWorkflowEvents('awaited')},
    new_event as (
      insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
-     select uuidv7(), $1::uuid, $2::text, t.type, t.subject_id, t.facts, t.correlation_id, clock_timestamp() from ${announced} t
+     select t.id, $1::uuid, $2::text, t.type, t.subject_id, t.facts, t.correlation_id, t.created_at from occurred t
       where exists (select from webhook_subscription s
                      where s.organization_id = $1 and s.environment = $2 and s.deleted_at is null)
      on conflict (subject_id, type) do nothing

@@ -219,3 +219,53 @@ describe('events', () => {
     expect((await send({ name, id: 'many' }, client)).body).toEqual(sent.body);
   });
 });
+
+describe('events of the platform', () => {
+  test('the end of a run starts the workflow that awaits it, with the data that webhooks get', async () => {
+    const first = await makeWorkflow(api, { name: 'First', steps: echo });
+    const next = await workflowOn([
+      {
+        event: 'workflow.run.completed',
+        filter: `event.data.workflowId == "${first.id}"`,
+        inputs: { name: 'event.data.workflowName' },
+      },
+    ]);
+    const { runId } = (await api.post(`/api/v1/workflows/${first.id}/execute`, { input: 1, async: false })).body.data;
+    const [run] = await hasRuns(next, 1);
+    expect(await resultOf(run!.id)).toMatchObject({
+      input: { type: 'workflow.run.completed', data: { id: runId, workflowId: first.id, status: 'COMPLETED' } },
+      variables: { name: 'First' },
+    });
+    // Nothing is left of it: later runs are awaited no more.
+    await put(next, []);
+  });
+
+  test('there are no loops: not of one workflow, not of two, and chains end after five', async () => {
+    const { testKey } = await product.createTenant({ plan: 'team' });
+    const client = apiClient(product.process.api, testKey);
+    const name = aName();
+    const ids: string[] = [];
+    for (let n = 0; n < 8; n++) ids.push((await makeWorkflow(client, { steps: echo })).id);
+    await put(ids[0]!, [{ event: name }, { event: 'workflow.run.completed' }], client);
+    for (const [n, id] of ids.entries()) {
+      if (n > 0) {
+        const filter = `event.data.workflowId == "${ids[n - 1]}"`;
+        await put(id, [{ event: 'workflow.run.completed', filter }], client);
+      }
+    }
+    await send({ name }, client);
+    const triggers = async (n: number) =>
+      (await client.get(`/api/v1/workflows/${ids[n]}/triggers`)).body.data.triggers as {
+        event: string;
+        lastSkipped: { reason: string } | null;
+      }[];
+    const reason = await until('the chain ends', async () => (await triggers(6))[0]!.lastSkipped?.reason);
+    expect(reason).toBe('loop');
+    const counts = await Promise.all(
+      ids.map(async (id) => (await client.get(`/api/v1/workflows/${id}/runs`)).body.data.runs.length),
+    );
+    expect(counts).toEqual([1, 1, 1, 1, 1, 1, 0, 0]);
+    // The first workflow hears of its own end, and of all that it caused.
+    expect((await triggers(0))[1]!.lastSkipped?.reason).toBe('loop');
+  });
+});

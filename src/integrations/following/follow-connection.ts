@@ -5,7 +5,7 @@ import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import type { FollowOutcome } from '../../temporal/contracts/followed-integrations.ts';
 import { isDeleted } from '../../tenancy/index.ts';
-import { listens } from '../../webhooks/index.ts';
+import { isAwaited, listens } from '../../webhooks/index.ts';
 import { findIntegration } from '../catalog.ts';
 import { IntegrationFailure } from '../failures.ts';
 import { findConnectionById } from '../find-connection.ts';
@@ -25,12 +25,13 @@ const findSubscribed = statement<{ type: string }>(
   `select k.type from unnest($3::text[]) as k(type)
     where exists (select from webhook_subscription s
                    where s.organization_id = $1 and s.environment = $2 and s.deleted_at is null and ${listens('s', 'k')})
+       or ${isAwaited('k')}
     limit 1`,
 );
 
 /**
  * Polls a provider for the events of a connected account, and renews the subscriptions by which it pushes them. While no webhook
- * subscribes nothing is requested, and those events are not delivered later. Safe to repeat and to interrupt.
+ * subscribes and no workflow awaits one nothing is requested, and those events are not delivered later. Safe to repeat and to interrupt.
  * @returns the outcome; a failure of the provider is one too, because the next run comes anyway
  */
 export async function followConnection(

@@ -3,7 +3,7 @@ import { Batcher, retryIndividually } from '../../platform/batcher.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
-import { listens, newDeliveries, wakeDeliveries } from '../../webhooks/index.ts';
+import { isAwaited, listens, newDeliveries, newWorkflowEvents, wakeDeliveries } from '../../webhooks/index.ts';
 import type { Integration } from '../integration.ts';
 import { type TriggerFacts, triggerType } from '../trigger-events.ts';
 import { storableJson } from './storable-json.ts';
@@ -34,11 +34,12 @@ export const digestOf = (connectionId: string, key: string): string =>
 /** Events in one statement: those of a request, so that they share its thousand deliveries. */
 export const maxEventsOfStatement = 1_000;
 
-/** Those of the types of `given` that a webhook of the tenant listens to: a thousand events have a handful of types. */
+/** Those of the types of `given` that a webhook of the tenant listens to, or a workflow awaits: a thousand events have a handful of types. */
 export const subscribedTypes = `heard as materialized (
      select k.type from (select distinct type from given) k
       where exists (select from webhook_subscription s
-                     where s.organization_id = $1 and s.environment = $2 and s.deleted_at is null and ${listens('s', 'k')}))`;
+                     where s.organization_id = $1 and s.environment = $2 and s.deleted_at is null and ${listens('s', 'k')})
+         or ${isAwaited('k')})`;
 
 /** The events that are given as JSON, with their places. */
 const givenIn = (parameter: string) => `given as (
@@ -56,7 +57,9 @@ const publishFresh = `
             moment.now + (place - ${maxEventsOfStatement}) * interval '1 microsecond'
        from fresh, moment order by digest
      on conflict (subject_id, type) do nothing
-     returning id, type, created_at),
+     returning id, type, created_at, subject_id, facts, correlation_id),
+   awaited as (select o.* from new_event o where ${isAwaited('o')}),
+   ${newWorkflowEvents('awaited')},
    ${newDeliveries}
    select coalesce(array_agg(e.id), '{}') as ids`;
 
