@@ -7,6 +7,7 @@ import { e1, e2, e3, statusOf } from './envelopes.ts';
 const published: Record<string, [status: number, inB: string]> = {
   validation_error: [400, 'VALIDATION_ERROR'],
   workflow_inactive: [400, 'workflow_disabled'],
+  expression_error: [400, 'EXPRESSION_ERROR'],
   unauthorized: [401, 'invalid_api_key'],
   insufficient_credits: [402, 'INSUFFICIENT_CREDITS'],
   forbidden: [403, 'FORBIDDEN'],

@@ -34,6 +34,9 @@ const workflow: AutomationDetail = {
   config: { any: 'thing' },
   steps: [{ id: 'say', type: 'prompt', prompt: '{{input}}' }],
   inputs: [{ name: 'who', type: 'string', required: false }],
+  concurrency: { limit: 2, key: 'input.customer', strategy: 'queue' },
+  maxDurationSeconds: 60,
+  isPaused: false,
 };
 
 const run: RunDetail = {
@@ -57,6 +60,16 @@ const run: RunDetail = {
   createdAt: at,
   startedAt: at,
   finishedAt: at,
+  triggerType: 'batch',
+  triggerFacts: { batchId: id },
+  tags: ['a'],
+  metadata: { a: 1 },
+  parentRunId: id,
+  batchId: id,
+  priority: 1,
+  scheduledFor: at,
+  expiresAt: at,
+  queuedFor: null,
   stepResults: [
     {
       stepId: 'say',
@@ -98,8 +111,9 @@ describe.each(['A', 'B'] as const)('dialect %s', (variant) => {
     runDetailSchema.parse(dialect.runDetail(one));
     runListSchema.parse(dialect.runList(page(one)));
     executedSchema.parse(dialect.executed(one));
-    acceptedSchema.parse(dialect.accepted({ runId: id, automationId: id }));
-    triggeredSchema.parse(dialect.triggered({ runId: id }));
+    acceptedSchema.parse(dialect.accepted({ runId: id, automationId: id, replayed: false }));
+    triggeredSchema.parse(dialect.skipped());
+    triggeredSchema.parse(dialect.triggered({ runId: id, automationId: id, replayed: false, queuedFor: 'delay' }));
   });
 
   test('replaces large outputs by references in its own form of the id', () => {

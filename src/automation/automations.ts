@@ -8,6 +8,7 @@ import { type CheckServices, checkAutomation } from './check-automation.ts';
 import { type AutomationState, automationStates } from './core/automation-state.ts';
 import { workflowIds } from './core/ids.ts';
 import type { InputDefinition } from './core/inputs.ts';
+import type { Concurrency } from './core/starts.ts';
 import type { WorkflowWarning } from './core/step-references.ts';
 import type { Provider, Step } from './core/steps.ts';
 import { Automation, Definition } from './entities.ts';
@@ -21,6 +22,8 @@ export interface DefinitionFields {
   steps: Step[];
   config: Record<string, unknown>;
   inputs: InputDefinition[];
+  concurrency: Concurrency | null;
+  maxDurationSeconds: number | null;
 }
 
 export interface NewAutomation extends DefinitionFields {
@@ -41,7 +44,7 @@ export interface AutomationSummary {
   updatedAt: Date;
 }
 
-export type AutomationDetail = AutomationSummary & DefinitionFields;
+export type AutomationDetail = AutomationSummary & DefinitionFields & { isPaused: boolean };
 
 const detail = (automation: Automation, definition: Definition): AutomationDetail => ({
   id: automation.id,
@@ -56,10 +59,13 @@ const detail = (automation: Automation, definition: Definition): AutomationDetai
   steps: definition.steps,
   config: definition.config,
   inputs: definition.inputs,
+  concurrency: definition.concurrency ?? null,
+  maxDurationSeconds: definition.maxDurationSeconds ?? null,
+  isPaused: automation.isPaused,
 });
 
 function addDefinition({ em, tenant }: Transaction, automationId: string, fields: DefinitionFields): Definition {
-  const { aiProvider, aiModel, steps, config, inputs } = fields;
+  const { aiProvider, aiModel, steps, config, inputs, concurrency, maxDurationSeconds } = fields;
   const definition = em.create(Definition, {
     id: newId(),
     ...tenant,
@@ -69,6 +75,8 @@ function addDefinition({ em, tenant }: Transaction, automationId: string, fields
     steps,
     config,
     inputs,
+    concurrency,
+    maxDurationSeconds,
     createdAt: new Date(),
   });
   em.persist(definition);
@@ -102,6 +110,7 @@ export async function createAutomation(
       createdAt: now,
       updatedAt: now,
       deletedAt: null,
+      isPaused: false,
       triggerSecretHash: null,
     });
     tx.em.persist(automation);
@@ -115,7 +124,8 @@ export async function createAutomation(
 const findDetail = statement<AutomationDetail>(
   'automation.detail',
   `select a.id, a.name, a.description, a.state, a.total_runs as "totalRuns", a.created_at as "createdAt",
-          a.updated_at as "updatedAt", d.ai_provider as "aiProvider", d.ai_model as "aiModel", d.steps, d.config, d.inputs
+          a.updated_at as "updatedAt", d.ai_provider as "aiProvider", d.ai_model as "aiModel", d.steps, d.config, d.inputs,
+          d.concurrency, d.max_duration_seconds as "maxDurationSeconds", a.is_paused as "isPaused"
      from automation a join definition d on d.id = a.definition_id
     where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.deleted_at is null`,
   { sharesConnection: true },
@@ -194,11 +204,30 @@ export async function updateAutomation(
     automation.state = fields.state;
     automation.definitionId = definition.id;
     automation.updatedAt = new Date();
+    // A higher limit holds for the runs that wait, too.
+    if (given.some(([name]) => name === 'concurrency')) await tx.enqueue('workflow.release', automation.id);
     const facts = { given: given.map(([name]) => name), state: automation.state, definitionId: definition.id };
     await tx.audit({ action: 'workflow.update', subjectId: automation.id, facts });
     return detail(automation, definition);
   });
   return { workflow, warnings };
+}
+
+/**
+ * Pauses a workflow, or resumes it. While it is paused its runs are accepted and queue; those that have begun go on.
+ * @throws AppError workflow_not_found
+ */
+export async function setPaused(scope: Scope, id: string, isPaused: boolean): Promise<AutomationDetail> {
+  return scope.transaction(async (tx) => {
+    const automation = await lockAutomation(tx.em, id);
+    const definition = await tx.em.findOneOrFail(Definition, { id: automation.definitionId });
+    if (automation.isPaused === isPaused) return detail(automation, definition);
+    automation.isPaused = isPaused;
+    automation.updatedAt = new Date();
+    if (!isPaused) await tx.enqueue('workflow.release', automation.id);
+    await tx.audit({ action: isPaused ? 'workflow.pause' : 'workflow.resume', subjectId: automation.id });
+    return detail(automation, definition);
+  });
 }
 
 /**

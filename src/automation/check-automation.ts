@@ -1,14 +1,16 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { type FieldError, invalid } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
+import type { TenantKey } from '../platform/tenant-key.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
 import type { Tools } from '../tools/index.ts';
 import type { StepActions } from './action-port.ts';
 import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
 import { isTemplated } from './core/payload.ts';
+import type { Concurrency } from './core/starts.ts';
 import { findReferenceFindings, type WorkflowWarning } from './core/step-references.ts';
 import { type ActionStep, findStepProblems, type Step } from './core/steps.ts';
-import { checkContents } from './step-contents.ts';
+import { checkContents, checkExpression } from './step-contents.ts';
 
 /** Checks workflows when they are saved. */
 export interface CheckServices {
@@ -58,10 +60,19 @@ function actionProblems(
     .map(({ path, message }) => ({ path: `steps.${index}.${path}`, message }));
 }
 
+/** A key sees what a run is started with, and none of its steps. */
+async function keyProblems(work: BoundedWork, tenantKey: TenantKey, source?: string): Promise<FieldError[]> {
+  if (source === undefined) return [];
+  const checked = await checkExpression(work, tenantKey, source, 'transform');
+  const problem = 'problem' in checked ? checked.problem : checked.steps.length > 0 && 'The key sees no steps.';
+  return problem ? [{ path: 'concurrency.key', message: problem }] : [];
+}
+
 interface CheckedFields {
   steps?: Step[] | undefined;
   inputs?: InputDefinition[] | undefined;
   aiModel?: string | undefined;
+  concurrency?: Concurrency | null | undefined;
 }
 
 /**
@@ -71,7 +82,7 @@ interface CheckedFields {
 export async function checkAutomation(
   { boundedWork, providers, tools, stepActions }: CheckServices,
   scope: Scope,
-  { steps = [], inputs = [], aiModel }: CheckedFields,
+  { steps = [], inputs = [], aiModel, concurrency }: CheckedFields,
 ): Promise<WorkflowWarning[]> {
   const contents = await checkContents(boundedWork, scope.tenantKey, steps);
   const references = findReferenceFindings(steps, contents.references);
@@ -80,6 +91,7 @@ export async function checkAutomation(
     ...ofSteps.map(({ path, message }) => ({ path: `steps.${path}`, message })),
     ...steps.flatMap((step, index) => (step.type === 'action' ? actionProblems(stepActions, step, index) : [])),
     ...(await tools.findProblems(scope, steps.flatMap(serversOf))),
+    ...(await keyProblems(boundedWork, scope.tenantKey, concurrency?.key)),
     ...findDefinitionProblems(inputs).map(({ path, message }) => ({ path: `inputs.${path}`, message })),
   ];
   if (problems.length > 0) throw invalid(problems);

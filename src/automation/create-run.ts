@@ -1,16 +1,28 @@
+import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { invalid } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
+import type { Waiters } from '../platform/waiters.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { workflowIds } from './core/ids.ts';
 import { type InputDefinition, resolveInputs } from './core/inputs.ts';
+import type { TerminalStatus } from './core/run-status.ts';
+import type { Concurrency } from './core/starts.ts';
 import { candidatesOf, type ModelChoice, type Step } from './core/steps.ts';
 import { workflowInactive, workflowNotFound } from './errors.ts';
-import { insertNewRun } from './insert-run.ts';
-import type { CreatedRun, StartRunServices } from './start-run-workflow.ts';
+import {
+  type InsertedRun,
+  insertNewRun,
+  type NewRun,
+  type ParentOfRun,
+  type RunOptions,
+  type RunTrigger,
+} from './insert-run.ts';
+import type { CreatedRun, SkippedRun, StartRunServices } from './start-run-workflow.ts';
+import { findGroup } from './starts/concurrency-group.ts';
 
 export interface RunRequest {
   /** The value of `{{input}}`. `whole` means all variables, with defaults. */
@@ -21,9 +33,14 @@ export interface RunRequest {
   waiter: string | null;
   /** Further work in the transaction that creates the run. */
   also?: ((tx: Transaction, runId: string) => Promise<void>) | undefined;
+  options?: RunOptions | undefined;
+  /** The API unless given. */
+  trigger?: RunTrigger | undefined;
+  /** The step that starts it. */
+  parent?: ParentOfRun | undefined;
 }
 
-interface Startable {
+export interface Startable {
   id: string;
   state: string;
   definitionId: string;
@@ -31,11 +48,23 @@ interface Startable {
   steps: Step[];
   inputs: InputDefinition[];
   plan: PlanName;
+  concurrency: Concurrency | null;
+  maxDurationSeconds: number | null;
+  isPaused: boolean;
+}
+
+/** The services that decide whether a run may start. */
+export interface CreateRunServices extends StartRunServices {
+  boundedWork: BoundedWork;
+  /** Notifies requests that wait for a run which is superseded. */
+  waiters: Waiters;
+  countRunEnd(status: TerminalStatus): void;
 }
 
 const findStartable = statement<Startable>(
   'run.startable',
-  `select a.id, a.state, d.id as "definitionId", d.steps, d.inputs, o.plan,
+  `select a.id, a.state, d.id as "definitionId", d.steps, d.inputs, o.plan, d.concurrency,
+          d.max_duration_seconds as "maxDurationSeconds", a.is_paused as "isPaused",
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault"
      from automation a
      join definition d on d.id = a.definition_id
@@ -66,31 +95,80 @@ export function checkProviders(
   }
 }
 
-/**
- * Creates a run: its row, the claim of its Idempotency-Key and the outbox entry that starts its workflow commit together.
- * @throws AppError workflow_not_found, workflow_inactive, validation_error, provider_not_configured, idempotency_key_reused
- */
-export async function createRun(
+/** A run of a workflow as it is now, before it starts. @throws AppError validation_error, provider_not_configured */
+export function prepareRun(
   services: StartRunServices,
-  scope: Scope,
-  id: string,
-  request: RunRequest,
-): Promise<CreatedRun> {
+  environment: Environment,
+  startable: Startable,
+  { input: given, variables: named }: Pick<RunRequest, 'input' | 'variables'>,
+): Pick<NewRun, 'input' | 'variables'> {
+  const { variables, problems } = resolveInputs(startable.inputs, named);
+  if (problems.length > 0) throw invalid(problems);
+  checkProviders(services.providers, environment, startable.steps, startable.byDefault);
+  return { input: given === 'whole' ? variables : given.value, variables };
+}
+
+/** @throws AppError workflow_not_found */
+export async function findStartableWorkflow(scope: Scope, id: string): Promise<Startable> {
   const uuid = workflowIds.parse(id);
   const startable = uuid && (await scope.one(findStartable, uuid));
   if (!startable) throw workflowNotFound(id);
-  const { id: automationId, definitionId, steps, plan } = startable;
+  return startable;
+}
+
+/**
+ * Creates a run: its row, the claim of its Idempotency-Key and the outbox entry that starts its workflow commit together.
+ * @returns without a run when the workflow skips runs over its limit
+ * @throws AppError workflow_not_found, workflow_inactive, validation_error, provider_not_configured, idempotency_key_reused,
+ *   expression_error, forbidden
+ */
+export async function createRun(
+  services: CreateRunServices,
+  scope: Scope,
+  id: string,
+  request: RunRequest,
+): Promise<CreatedRun | SkippedRun> {
+  const startable = await findStartableWorkflow(scope, id);
+  const { id: automationId, definitionId, steps, plan, concurrency, maxDurationSeconds, isPaused } = startable;
   const claim = request.idempotency;
   const earlier = claim && (await findClaim(scope, claim));
   if (earlier) return { runId: earlier.resourceId, automationId, replayed: true };
 
   if (startable.state !== 'active') throw workflowInactive(id);
-  const { variables, problems } = resolveInputs(startable.inputs, request.variables);
-  if (problems.length > 0) throw invalid(problems);
-  checkProviders(services.providers, scope.tenant.environment, steps, startable.byDefault);
-
-  const input = request.input === 'whole' ? variables : request.input.value;
-  const run = { automationId, definitionId, namedAs: id, input, variables, totalSteps: steps.length };
+  const values = prepareRun(services, scope.tenant.environment, startable, request);
+  const group = concurrency && {
+    id: await findGroup(services.boundedWork, scope.tenantKey, automationId, concurrency, values),
+    concurrency,
+  };
+  const { options, trigger, parent } = request;
+  const run: NewRun = {
+    automationId,
+    definitionId,
+    namedAs: id,
+    ...values,
+    totalSteps: steps.length,
+    options,
+    trigger,
+    parent,
+    group: group ?? undefined,
+    maxDurationSeconds,
+    isPaused,
+  };
   const start = { plan, steps, position: 0, waiter: request.waiter };
-  return { automationId, ...(await insertNewRun(scope, claim, run, start, request.also)) };
+  return finishInsert(services, automationId, await insertNewRun(scope, claim, run, start, request.also));
+}
+
+/** Tells those who wait for superseded runs. */
+export function finishInsert(
+  { waiters, countRunEnd }: Pick<CreateRunServices, 'waiters' | 'countRunEnd'>,
+  automationId: string,
+  inserted: InsertedRun,
+): CreatedRun | SkippedRun {
+  if (inserted.kind === 'skipped') return { runId: null, automationId, replayed: false };
+  const { runId, replayed, queuedFor, superseded } = inserted;
+  for (const id of superseded) {
+    waiters.notifyLocal(id);
+    countRunEnd('cancelled');
+  }
+  return { runId, automationId, replayed, queuedFor };
 }

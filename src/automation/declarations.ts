@@ -17,6 +17,8 @@ export const automationDeclarations: OperatorDeclarations = {
   auditActions: {
     'workflow.create': workflowIds,
     'workflow.update': workflowIds,
+    'workflow.pause': workflowIds,
+    'workflow.resume': workflowIds,
     'workflow.delete': workflowIds,
     'workflow.rotate_secret': workflowIds,
     'workflow.put_triggers': workflowIds,

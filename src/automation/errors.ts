@@ -4,6 +4,7 @@ export const automationErrors = {
   workflow_not_found: 'not_found',
   run_not_found: 'not_found',
   workflow_inactive: 'validation_error',
+  expression_error: 'validation_error',
 } as const satisfies ErrorCodes;
 
 /** @param workflowId as the caller wrote it */

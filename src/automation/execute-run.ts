@@ -10,6 +10,7 @@ import { failPoint } from './fail-points.ts';
 import { failFlow } from './flows/execute-flow.ts';
 import { RunExecution, type RunProgress, type RunRef, type RunServices } from './run-execution.ts';
 import { beginStep, type StepFacts } from './run-records.ts';
+import { stopClock } from './starts/run-clock.ts';
 import type { StepEnd } from './step-end.ts';
 
 /**
@@ -102,6 +103,7 @@ async function executeSteps(
     let progress: RunProgress;
     if (calls && step && isCalling(step)) {
       if (!hasCalled && !(await services.activeRuns.claim(scope, runId))) {
+        if (run.work.maxDurationSeconds !== null) await stopClock(scope, runId);
         await run.notifyWaiters();
         return { kind: 'wait', position: run.position, stepId: step.id };
       }

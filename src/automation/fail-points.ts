@@ -5,6 +5,8 @@ export const failPoint = defineFailPoints(
   'run.committed',
   'run.started',
   'run.cancelled',
+  'concurrency.before-commit',
+  'run.released',
   'step.sending',
   'step.called',
   'step.recorded',

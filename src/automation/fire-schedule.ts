@@ -7,11 +7,11 @@ import { statement } from '../platform/sql.ts';
 import type { ScheduledRunArgs, ScheduledRunOutcome } from '../temporal/contracts/automation.ts';
 import { findRateLimits, type RateLimiter, subjectOf } from '../tenancy/index.ts';
 import { includesTime } from './core/cron.ts';
-import { createRun } from './create-run.ts';
+import { type CreateRunServices, createRun } from './create-run.ts';
 import { findSchedule, syncSchedule } from './schedule-sync.ts';
-import type { StartRunServices } from './start-run-workflow.ts';
+import { QueueLimitReached } from './starts/queue-limit.ts';
 
-export interface FireServices extends StartRunServices {
+export interface FireServices extends CreateRunServices {
   log: Log;
   database: Database;
   limiter: RateLimiter;
@@ -23,6 +23,7 @@ const reasonsToSkip: readonly string[] = [
   'workflow_not_found',
   'validation_error',
   'provider_not_configured',
+  'expression_error',
 ];
 
 const dayUsedUp = 'rate_limit_exceeded';
@@ -82,7 +83,7 @@ export async function fireSchedule(
   const isDue = schedule && (isCurrent || (!schedule.paused && includesTime(schedule.cron, schedule.timezone, dueAt)));
   if (!isDue) return { outdated: true };
 
-  const { input, variables } = schedule;
+  const { input, variables, tags, metadata, expiresInMs, priority } = schedule;
   const idempotency = claimOf(automationId, dueAt.toISOString());
   const skip = async (reason: string): Promise<ScheduledRunOutcome> => {
     await scope.rows(noteSkip, automationId, dueAt, reason);
@@ -97,10 +98,19 @@ export async function fireSchedule(
       variables,
       idempotency,
       waiter: null,
+      options: {
+        tags: tags ?? [],
+        metadata: metadata ?? undefined,
+        expiresInMs: expiresInMs ?? undefined,
+        priority: priority ?? undefined,
+      },
+      trigger: { type: 'schedule', facts: { dueAt: dueAt.toISOString() } },
     });
+    if (run.runId === null) return skip('concurrency');
     await scope.rows(noteRun, automationId, run.runId);
     return { started: run.runId };
   } catch (error) {
+    if (error instanceof QueueLimitReached) return skip('queue_limit');
     if (!(error instanceof AppError) || !reasonsToSkip.includes(error.code)) throw error;
     return skip(error.code);
   }

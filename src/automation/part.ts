@@ -9,7 +9,7 @@ import type { WebhookServices } from '../webhooks/index.ts';
 import { ActiveRunLimiter } from './active-run-limiter.ts';
 import { automationTasks } from './bounded-tasks.ts';
 import { automationStateTable } from './core/automation-state.ts';
-import { runIds, secretIds, workflowIds } from './core/ids.ts';
+import { batchIds, bulkActionIds, runIds, secretIds, workflowIds } from './core/ids.ts';
 import type { TerminalStatus } from './core/run-status.ts';
 import { runStates, stepStates } from './core/run-status.ts';
 import { waitStates } from './core/waits.ts';
@@ -52,6 +52,8 @@ import { cancelRunWorkflow, proceedRunWorkflow } from './run-workflows.ts';
 import { syncSchedule } from './schedule-sync.ts';
 import { Secret } from './secrets/entities.ts';
 import { type RunStart, startPendingRun } from './start-run-workflow.ts';
+import { admitNext } from './starts/admission.ts';
+import { releaseWorkflow, workOffDueRuns } from './starts/release.ts';
 import { removeUnusedDefinitions } from './unused-definitions.ts';
 
 export interface AutomationServices {
@@ -98,10 +100,10 @@ export const automation: Part<
     EventStart,
   ],
   rowBounds: automationRowBounds,
-  ids: [workflowIds, runIds, secretIds],
+  ids: [workflowIds, runIds, secretIds, batchIds, bulkActionIds],
   errors: automationErrors,
   failPoints: failPoint.names,
-  promptKinds: ['run.start', 'run.proceed', 'run.cancel'],
+  promptKinds: ['run.start', 'run.proceed', 'run.cancel', 'concurrency.admit', 'workflow.release'],
   boundedTasks: automationTasks,
   open({ database, deliveryPolicy, egress, metrics, notifications, tenantEnds }) {
     tenantEnds.on(endAutomations);
@@ -126,6 +128,8 @@ export const automation: Part<
   outbox: (services) => ({
     'run.start': (scope, runId, start?: RunStart) => startPendingRun(services, scope, runId, start),
     'run.proceed': (_, runId) => proceedRunWorkflow(services.temporal, runId),
+    'concurrency.admit': (scope, group) => admitNext(scope, group),
+    'workflow.release': (scope, automationId) => releaseWorkflow(scope, automationId),
     'run.cancel': (_, runId) => cancelRunWorkflow(services.temporal, runId),
     'event.look_back': (scope, waitId) => lookBack(services, scope, waitId),
     'automation.purge': (scope, automationId) => startPurge(services.temporal, scope, automationId),
@@ -151,6 +155,11 @@ export const automation: Part<
         name: 'end runs that were terminated in Temporal',
         everyMs: 5_000,
         run: async () => notifyLocal(await endStoppedRuns()),
+      },
+      {
+        name: 'begin delayed runs and end those that expired',
+        everyMs: 500,
+        run: () => workOffDueRuns({ database, waiters, countRunEnd }),
       },
       {
         name: 'restore schedules that were deleted in Temporal',

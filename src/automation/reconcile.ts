@@ -35,7 +35,7 @@ const leaseOpenRuns = statement<OpenRun>(
   `update run set checked_at = clock_timestamp()
     where id in (
       select id from run r
-       where status in (${openRun})
+       where status in (${openRun}) and queued_for is null
          and coalesce(checked_at, created_at) <= clock_timestamp() - make_interval(secs => $1::float8 / 1000)
          and not exists (select from outbox where kind = 'run.start' and subject_id = r.id)
        order by coalesce(checked_at, created_at) limit $2 for update skip locked)
@@ -77,7 +77,7 @@ const endRun = statement<{ id: string }>(
    moved as (
      update run set status = $4::text, waiting_since = null, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
             duration_ms = round(extract(epoch from clock_timestamp() - started_at) * 1000),
-            error = case when $5::text is not null then
+            error_code = $5::text, error = case when $5::text is not null then
               json_strip_nulls(json_build_object('stepId', cut.step_id, 'message', $6::text, 'code', $5::text)) end
        from cut where run.id = cut.id and run.status in (${openRun})
      returning ${changedRun('false')}, run.error),

@@ -7,12 +7,13 @@ import type { AutomationState } from './core/automation-state.ts';
 import { runIds } from './core/ids.ts';
 import { type InputDefinition, resolveInputs } from './core/inputs.ts';
 import { doneStep, isStepDone, isTerminal, type RunStatus, type StepStatus } from './core/run-status.ts';
-
+import type { Concurrency } from './core/starts.ts';
 import type { ModelChoice, Step } from './core/steps.ts';
-import { checkProviders } from './create-run.ts';
+import { type CreateRunServices, checkProviders, finishInsert } from './create-run.ts';
 import { runNotFound, workflowInactive } from './errors.ts';
-import { insertNewRun } from './insert-run.ts';
-import type { CreatedRun, StartRunServices } from './start-run-workflow.ts';
+import { insertNewRun, type NewRun } from './insert-run.ts';
+import type { CreatedRun } from './start-run-workflow.ts';
+import { findGroup } from './starts/concurrency-group.ts';
 
 interface Retryable {
   automationId: string;
@@ -25,6 +26,12 @@ interface Retryable {
   steps: Step[];
   inputs: InputDefinition[];
   plan: PlanName;
+  concurrency: Concurrency | null;
+  maxDurationSeconds: number | null;
+  isPaused: boolean;
+  tags: string[] | null;
+  metadata: Record<string, unknown> | null;
+  priority: number;
   recorded: { stepId: string; status: StepStatus }[];
 }
 
@@ -32,6 +39,7 @@ const findRetryable = statement<Retryable>(
   'run.retryable',
   `select r.automation_id as "automationId", a.state, r.status, d.id as "definitionId", r.input, r.variables,
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault", d.steps, d.inputs, o.plan,
+          d.concurrency, d.max_duration_seconds as "maxDurationSeconds", a.is_paused as "isPaused", r.tags, r.metadata, r.priority,
           coalesce((select json_agg(json_build_object('stepId', s.step_id, 'status', s.status))
                      from run_step s where s.run_id = r.id), '[]') as recorded
      from run r
@@ -102,7 +110,7 @@ export interface RetryRequest {
  *   provider_not_configured, idempotency_key_reused
  */
 export async function retryRun(
-  services: StartRunServices,
+  services: CreateRunServices,
   scope: Scope,
   id: string,
   { fromStep, definition = 'pinned', idempotency }: RetryRequest,
@@ -122,7 +130,12 @@ export async function retryRun(
   if (problems.length > 0) throw invalid(problems);
   checkProviders(services.providers, scope.tenant.environment, steps.slice(position), retried.byDefault);
 
-  const run = {
+  const { concurrency, maxDurationSeconds, isPaused, tags, metadata, priority } = retried;
+  const group = concurrency && {
+    id: await findGroup(services.boundedWork, scope.tenantKey, automationId, concurrency, { input, variables }),
+    concurrency,
+  };
+  const run: NewRun = {
     automationId,
     definitionId,
     namedAs: automationId,
@@ -130,12 +143,18 @@ export async function retryRun(
     variables,
     totalSteps: steps.length,
     retry: { of: retriedId, firstPosition: position },
+    options: { tags: tags ?? [], metadata: metadata ?? undefined, priority },
+    group: group ?? undefined,
+    maxDurationSeconds,
+    isPaused,
   };
   const start = { plan, steps, position, waiter: null };
-  const created = await insertNewRun(scope, idempotency, run, start, async (tx, newRunId) => {
+  const inserted = await insertNewRun(scope, idempotency, run, start, async (tx, newRunId) => {
     if (!(await tx.one(holdRun, retriedId))) throw runNotFound(id);
     const kept = steps.slice(0, position).map((step) => step.id);
     if (kept.length > 0) await tx.rows(takeOver, retriedId, newRunId, kept);
   });
-  return { automationId, ...created };
+  const created = finishInsert(services, automationId, inserted);
+  if (created.runId === null) throw new AppError('conflict', 'As many runs of the workflow run as it allows.');
+  return created;
 }

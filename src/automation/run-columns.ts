@@ -1,4 +1,5 @@
 import { progressOf, type RunError, type RunStatus } from './core/run-status.ts';
+import type { QueueReason, TriggerFacts, TriggerType } from './core/starts.ts';
 
 export interface RunOutput {
   /** The output of the last executed step that is not a condition. */
@@ -37,6 +38,17 @@ export interface RunSummary extends ValuesApart {
   createdAt: Date;
   startedAt: Date | null;
   finishedAt: Date | null;
+  triggerType: TriggerType;
+  triggerFacts: TriggerFacts | null;
+  tags: string[] | null;
+  metadata: Record<string, unknown> | null;
+  parentRunId: string | null;
+  batchId: string | null;
+  priority: number;
+  scheduledFor: Date | null;
+  expiresAt: Date | null;
+  /** Why a queued run has not begun; null where it has, or is about to. `plan`: all places of its plan are taken. */
+  queuedFor: QueueReason | 'plan' | null;
 }
 
 export type RunRow = Omit<RunSummary, 'progress'> & { finishedSteps: number; totalSteps: number };
@@ -79,7 +91,11 @@ function runColumns(maxBytes: number, outputs: 'together' | 'each'): string {
   r.total_steps = 0 as "returnsInput",
   r.error, r.tokens_used as "tokensUsed", r.duration_ms as "durationMs", r.current_step as "currentStep",
   r.finished_steps as "finishedSteps", r.total_steps as "totalSteps", r.created_at as "createdAt",
-  r.started_at as "startedAt", r.finished_at as "finishedAt"`;
+  r.started_at as "startedAt", r.finished_at as "finishedAt", r.trigger_type as "triggerType", r.triggered_by as "triggerFacts",
+  r.tags, r.metadata, r.parent_run_id as "parentRunId", r.batch_id as "batchId", r.priority,
+  r.scheduled_for as "scheduledFor", r.expires_at as "expiresAt",
+  case when r.status = 'queued' then coalesce(r.queued_for,
+    (select 'plan' from calling_run c where c.run_id = r.id and c.leased_until is null)) end as "queuedFor"`;
 }
 
 export const detailColumns = runColumns(shownBytes, 'each');

@@ -23,6 +23,7 @@ import {
   type StepRecord,
   sizesOf,
 } from './run-records.ts';
+import { admitNext } from './starts/admission.ts';
 import type { StepContext } from './step-context.ts';
 import type { StepEnd, StepFault } from './step-end.ts';
 import { StepOutputs } from './step-outputs.ts';
@@ -163,6 +164,15 @@ export class RunExecution {
     return 'completed';
   }
 
+  /** A slot that is not given on now is given on by the entry that the end of the run wrote. */
+  async #giveSlotOn(): Promise<void> {
+    const { concurrencyGroup } = this.work;
+    if (!concurrencyGroup) return;
+    await admitNext(this.#scope, concurrencyGroup).catch((error) => {
+      this.#services.log.warn({ err: error, concurrencyGroup }, 'the slot of a run was not given to the next one');
+    });
+  }
+
   /** Places that are not given now are given when the totals are looked at. */
   async #letInNext(waiting: number | null): Promise<void> {
     if (waiting === null) return;
@@ -216,6 +226,7 @@ export class RunExecution {
     waiters.notifyLocal(runId);
     if (!recorded || !end) return { kind: 'walk' };
     await this.#letInNext(recorded.waiting);
+    await this.#giveSlotOn();
     this.#services.countRunEnd(end.status);
     if (end.status === 'completed') return { kind: 'ended', status: 'completed' };
     const { stepId, code } = end.error;

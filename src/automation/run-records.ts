@@ -32,6 +32,8 @@ export interface Recorded {
 /** What continuing a run needs, without the outputs of its steps. */
 export interface RunWork extends Stored {
   status: RunStatus;
+  concurrencyGroup: string | null;
+  maxDurationSeconds: number | null;
   input: unknown;
   variables: Record<string, unknown>;
   steps: LinearStep[];
@@ -47,7 +49,7 @@ const withWorkBytes = 5;
 
 const findWork = statement<RunWork>(
   'run.work',
-  `select r.status, r.input, r.variables, r.first_position as "firstPosition", d.steps,
+  `select r.status, r.concurrency_group as "concurrencyGroup", r.max_duration_seconds as "maxDurationSeconds", r.input, r.variables, r.first_position as "firstPosition", d.steps,
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault",
           o.plan, ${storedBytesSql} as "storedBytes",
           coalesce((select json_agg(json_build_object('position', s.position, 'stepId', s.step_id, 'status', s.status,
@@ -211,7 +213,7 @@ const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
               else coalesce((select sum(output_bytes) from held where not apart), 0) end,
             outputs_apart = (select jsonb_object_agg(step_id, output_bytes) from held where apart),
             result_step = (select step_id from result),
-            error = $6::json,
+            error = $6::json, error_code = $6::json ->> 'code',
             finished_at = case when $5 <> 'running' then $10::timestamptz end,
             duration_ms = case when $5 <> 'running'
               then round(extract(epoch from $10::timestamptz - coalesce(started_at, $7::timestamptz)) * 1000) end

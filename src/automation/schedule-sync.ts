@@ -18,13 +18,20 @@ export interface Schedule {
   paused: boolean;
   input: unknown;
   variables: Record<string, unknown>;
+  tags: string[] | null;
+  metadata: Record<string, unknown> | null;
+  expiresInMs: number | null;
+  /** 3 where it is null. */
+  priority: number | null;
+  version: number | null;
   revision: string;
   lastRunAt: Date | null;
   lastSkippedAt: Date | null;
   lastSkippedReason: string | null;
 }
 
-export const scheduleColumns = `automation_id as "automationId", cron, timezone, paused, input, variables, revision,
+export const scheduleColumns = `automation_id as "automationId", cron, timezone, paused, input, variables, tags, metadata,
+  expires_in_ms::float8 as "expiresInMs", priority, version, revision,
   last_run_at as "lastRunAt", last_skipped_at as "lastSkippedAt", last_skipped_reason as "lastSkippedReason"`;
 
 /** The schedule of a workflow that exists, of an organization that is not deleted: restored, it gets its schedules again. */

@@ -21,7 +21,10 @@ export interface ScheduleServices {
   log: Log;
 }
 
-export type NewSchedule = Pick<Schedule, 'cron' | 'timezone' | 'paused' | 'input' | 'variables'>;
+export type NewSchedule = Pick<
+  Schedule,
+  'cron' | 'timezone' | 'paused' | 'input' | 'variables' | 'tags' | 'metadata' | 'expiresInMs' | 'priority' | 'version'
+>;
 
 export interface ScheduleDetail extends NewSchedule {
   /** The next times. While the schedule is paused, nothing starts at them. */
@@ -47,13 +50,14 @@ const put = statement<Schedule>(
         for share),
    written as (
      insert into automation_schedule (automation_id, organization_id, environment, revision, cron, timezone, paused, input,
-                                      variables, created_at, updated_at)
-     select id, $1::uuid, $2::text, $5::uuid, $6::text, $7::text, $8::boolean, $9::json, $10::json, clock_timestamp(),
-            clock_timestamp()
+                                      variables, tags, metadata, expires_in_ms, priority, version, created_at, updated_at)
+     select id, $1::uuid, $2::text, $5::uuid, $6::text, $7::text, $8::boolean, $9::json, $10::json, $11::jsonb, $12::json,
+            $13::bigint, $14::smallint, $15::int, clock_timestamp(), clock_timestamp()
        from live
      on conflict (automation_id) do update
         set revision = excluded.revision, cron = excluded.cron, timezone = excluded.timezone, paused = excluded.paused,
-            input = excluded.input, variables = excluded.variables, updated_at = excluded.updated_at
+            input = excluded.input, variables = excluded.variables, tags = excluded.tags, metadata = excluded.metadata,
+            expires_in_ms = excluded.expires_in_ms, priority = excluded.priority, version = excluded.version, updated_at = excluded.updated_at
      returning ${scheduleColumns}),
    enqueued as (${enqueueSync('written')})
    select * from written`,
@@ -124,8 +128,19 @@ export async function putSchedule(
   const automation = await getAutomation(scope, id);
   const { problems } = resolveInputs(automation.inputs, schedule.variables);
   if (problems.length > 0) throw invalid(problems);
-  const { cron, timezone, paused, input, variables } = schedule;
-  const values = [cron, timezone, paused, JSON.stringify(input ?? null), JSON.stringify(variables)];
+  const { cron, timezone, paused, input, variables, tags, metadata, expiresInMs, priority, version } = schedule;
+  const values = [
+    cron,
+    timezone,
+    paused,
+    JSON.stringify(input ?? null),
+    JSON.stringify(variables),
+    tags && JSON.stringify(tags),
+    metadata && JSON.stringify(metadata),
+    expiresInMs,
+    priority,
+    version,
+  ];
   const written = await scope.transaction(async (tx) => {
     await enforceScheduleLimit(tx, automation.id);
     return tx.one(put, automation.id, scope.correlationId, newId(), ...values);

@@ -7,6 +7,7 @@ import type { TemporalClient } from '../temporal/client.ts';
 import { automationWorkflows, type RunPolicy } from '../temporal/contracts/automation.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/index.ts';
+import type { QueueReason } from './core/starts.ts';
 import { isFlow } from './core/step-types.ts';
 import { callsOut, type Step } from './core/steps.ts';
 import { failPoint } from './fail-points.ts';
@@ -31,9 +32,18 @@ const burstMs = 2_000;
 
 export interface CreatedRun {
   runId: string;
+  /** Why it may not begin yet. */
+  queuedFor?: QueueReason | null | undefined;
   automationId: string;
   /** True when an earlier request with the same Idempotency-Key made the run. */
   replayed: boolean;
+}
+
+/** No run, because the workflow skips runs over its limit. */
+export interface SkippedRun {
+  runId: null;
+  automationId: string;
+  replayed: false;
 }
 
 /** The arguments for starting a run's workflow. */
@@ -61,9 +71,9 @@ function beginOf({ providers }: StartRunServices, { tenant }: Scope, run: Pick<R
  * waits for it: the organization's next run may start then.
  * @returns whether it was started now
  */
-async function startWorkflowOf(services: PendingRunServices, scope: Scope, run: RunStart): Promise<boolean> {
-  const { tenant, correlationId } = scope;
-  const { runId, automationId, plan } = run;
+async function startWorkflowOf(services: PendingRunServices, scope: Scope, run: PendingRun): Promise<boolean> {
+  const { tenant } = scope;
+  const { runId, automationId, plan, correlationId = scope.correlationId } = run;
   const waiter = run.waiter ?? services.waiters.channel;
   const args = { ...tenant, correlationId, runId, waiter, policy: services.runPolicy };
   const workflow: RunWorkflow = isFlow(run.steps)
@@ -74,14 +84,17 @@ async function startWorkflowOf(services: PendingRunServices, scope: Scope, run: 
   return isNew;
 }
 
-const findPending = statement<Omit<RunStart, 'waiter'>>(
+/** A run that was queued before is started by another request than the one that created it. */
+type PendingRun = RunStart & { correlationId?: string };
+
+const findPending = statement<Omit<RunStart, 'waiter'> & { correlationId: string }>(
   'run.pending_start',
-  `select r.id as "runId", r.automation_id as "automationId", r.first_position as position, d.steps, o.plan
+  `select r.id as "runId", r.automation_id as "automationId", r.correlation_id as "correlationId", r.first_position as position, d.steps, o.plan
      from run r
      join automation a on a.id = r.automation_id and a.deleted_at is null
      join definition d on d.id = r.definition_id
      join organization o on o.id = r.organization_id
-    where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status = 'queued'`,
+    where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status = 'queued' and r.queued_for is null`,
 );
 
 /**

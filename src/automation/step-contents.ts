@@ -4,27 +4,26 @@ import { unavailable } from '../platform/errors.ts';
 import type { TenantKey } from '../platform/tenant-key.ts';
 import type { CheckedExpression } from './bounded/check-expression.ts';
 import * as tasks from './bounded-tasks.ts';
-import { findLengthProblem } from './core/expression.ts';
+import { type ExpressionKind, findLengthProblem } from './core/expression.ts';
 import type { ExpressionReferences } from './core/step-references.ts';
-import { type ConditionStep, expressionOf, type Step, type StepProblem, type TransformStep } from './core/steps.ts';
+import { expressionOf, type Step, type StepProblem } from './core/steps.ts';
 import { findSchemaProblem } from './output-schema.ts';
-
-type EvaluatedStep = ConditionStep | TransformStep;
 
 /** For all steps of one workflow together. */
 const maxCheckMs = 10_000;
 
-async function checkExpression(
+/** Checks an expression as a step of this kind has it. @throws WorkQueueFull */
+export async function checkExpression(
   work: BoundedWork,
   tenantKey: TenantKey,
-  step: EvaluatedStep,
+  source: string | undefined,
+  kind: ExpressionKind,
 ): Promise<CheckedExpression> {
-  const source = expressionOf(step);
   if (source === undefined || source.trim() === '') return { problem: 'Expected an expression.' };
   const tooLong = findLengthProblem(source);
   if (tooLong) return { problem: tooLong };
   try {
-    return await work.run(tasks.checkExpression, tenantKey, { source, kind: step.type });
+    return await work.run(tasks.checkExpression, tenantKey, { source, kind });
   } catch (error) {
     if (error instanceof WorkTooCostly) return { problem: `The expression is too costly: ${error.message}` };
     throw error;
@@ -41,7 +40,7 @@ async function checkStep(work: BoundedWork, tenantKey: TenantKey, step: Step): P
   }
   if (step.type !== 'condition' && step.type !== 'transform') return undefined;
   const path = step.expression === undefined && step.prompt !== undefined ? 'prompt' : 'expression';
-  return { path, ...(await checkExpression(work, tenantKey, step)) };
+  return { path, ...(await checkExpression(work, tenantKey, expressionOf(step), step.type)) };
 }
 
 export interface ContentFindings {

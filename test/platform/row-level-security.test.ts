@@ -34,6 +34,8 @@ beforeAll(async () => {
     steps: [],
     config: {},
     inputs: [],
+    concurrency: null,
+    maxDurationSeconds: null,
     aiProvider: 'ANTHROPIC',
     aiModel: 'm',
   } as const;

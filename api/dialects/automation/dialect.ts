@@ -1,8 +1,12 @@
 import type { AutomationDetail, AutomationSummary } from '../../../src/automation/automations.ts';
+import { batchIds } from '../../../src/automation/core/ids.ts';
 import { type RunStatus, runStatuses } from '../../../src/automation/core/run-status.ts';
+import { defaultPriority } from '../../../src/automation/core/starts.ts';
 import type { SeenEvent } from '../../../src/automation/follow-run.ts';
+import type { RunOptions } from '../../../src/automation/insert-run.ts';
 import type { RunSummary, ValuesApart } from '../../../src/automation/run-columns.ts';
 import type { RunDetail } from '../../../src/automation/runs.ts';
+import type { CreatedRun } from '../../../src/automation/start-run-workflow.ts';
 import type { Page } from '../../../src/platform/page.ts';
 import type {
   AcceptedAnswer,
@@ -10,8 +14,10 @@ import type {
   ExecutedAnswer,
   RunDetailAnswer,
   RunListAnswer,
+  SkippedAnswer,
   TriggeredAnswer,
 } from '../../schemas/automation/run.ts';
+import { readRunOptions } from '../../schemas/automation/run-options.ts';
 import type {
   ChangedWorkflowAnswer,
   WorkflowDetailAnswer,
@@ -25,6 +31,7 @@ export interface Execution {
   variables: Record<string, unknown>;
   /** Whether the caller waits until the run has ended. */
   wait: boolean;
+  options?: RunOptions | undefined;
 }
 
 /** The run when `execute` stops waiting for it. */
@@ -48,9 +55,11 @@ export interface AutomationDialect {
   /** The data of an event in a run's stream. */
   runEvent(event: SeenEvent): object;
   /** The answer when the run goes on after it. */
-  accepted(run: { runId: string; automationId: string }): AcceptedAnswer;
+  accepted(run: CreatedRun): AcceptedAnswer;
   /** The answer to a trigger: the run's id and status, and nothing else. */
-  triggered(run: { runId: string }): TriggeredAnswer;
+  triggered(run: CreatedRun): TriggeredAnswer;
+  /** The answer when the workflow skips the run. A trigger is told no reason. */
+  skipped(): SkippedAnswer;
 }
 
 /** The status words of runs in both dialects, in lower case. */
@@ -62,6 +71,45 @@ export const runStatusWords: ReadonlyMap<string, RunStatus> = new Map([
 /** Reads `execute`. The dialects differ in whether a caller waits by default. */
 export function readExecution(body: ExecuteBody, waitByDefault: boolean): Execution {
   const wait = body.async === undefined ? waitByDefault : !body.async;
-  if (body.inputs !== undefined) return { input: 'whole', variables: body.inputs, wait };
-  return { input: { value: body.input }, variables: body.variables ?? {}, wait };
+  const options = readRunOptions(body);
+  if (body.inputs !== undefined) return { input: 'whole', variables: body.inputs, wait, options };
+  return { input: { value: body.input }, variables: body.variables ?? {}, wait, options };
 }
+
+/** What a run was started with, for both dialects. Ids are written by the given functions. */
+export function startedWith(
+  run: RunSummary,
+  runId: (uuid: string) => string,
+): {
+  triggeredBy: { type: RunSummary['triggerType'] } & Record<string, string>;
+  tags?: string[];
+  metadata?: Record<string, unknown>;
+  parentRunId?: string;
+  batchId?: string;
+  priority?: number;
+  scheduledFor?: string;
+  expiresAt?: string;
+  queuedFor?: NonNullable<RunSummary['queuedFor']>;
+} {
+  const { chain: _, ...facts } = run.triggerFacts ?? {};
+  if (facts.runId) facts.runId = runId(facts.runId);
+  if (facts.batchId) facts.batchId = batchIds.format(facts.batchId);
+  return {
+    triggeredBy: { type: run.triggerType, ...facts },
+    ...(run.tags && { tags: run.tags }),
+    ...(run.metadata && { metadata: run.metadata }),
+    ...(run.parentRunId && { parentRunId: runId(run.parentRunId) }),
+    ...(run.batchId && { batchId: batchIds.format(run.batchId) }),
+    ...(run.priority !== defaultPriority && { priority: run.priority }),
+    ...(run.scheduledFor && { scheduledFor: run.scheduledFor.toISOString() }),
+    ...(run.expiresAt && { expiresAt: run.expiresAt.toISOString() }),
+    ...(run.queuedFor && { queuedFor: run.queuedFor }),
+  };
+}
+
+/** How the runs of a workflow are started. */
+export const startingOf = ({ concurrency, maxDurationSeconds, isPaused }: AutomationDetail) => ({
+  ...(concurrency && { concurrency }),
+  ...(maxDurationSeconds !== null && { maxDurationSeconds }),
+  isPaused,
+});

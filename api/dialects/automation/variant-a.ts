@@ -5,7 +5,7 @@ import type { RunSummary } from '../../../src/automation/run-columns.ts';
 import type { RunDetail } from '../../../src/automation/runs.ts';
 import { statusInA } from '../../schemas/automation/run.ts';
 import { paginationOf } from '../../schemas/pagination.ts';
-import { type AutomationDialect, readExecution } from './dialect.ts';
+import { type AutomationDialect, readExecution, startedWith, startingOf } from './dialect.ts';
 import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownInput, shownOutput } from './outputs.ts';
 import { publishedError } from './published-error.ts';
@@ -30,6 +30,7 @@ const runSummary = (run: RunSummary) => ({
   tokensUsed: run.tokensUsed,
   durationMs: run.durationMs,
   createdAt: run.createdAt.toISOString(),
+  ...startedWith(run, (uuid) => uuid),
 });
 
 const step = (runId: string) => (result: RunDetail['stepResults'][number]) => ({
@@ -56,6 +57,7 @@ export const variantA: AutomationDialect = {
   workflowSummary: summary,
   workflowDetail: (workflow) => ({
     ...summary(workflow),
+    ...startingOf(workflow),
     aiModel: workflow.aiModel,
     aiProvider: workflow.aiProvider,
     steps: workflow.steps.filter(isLinearStep),
@@ -102,6 +104,7 @@ export const variantA: AutomationDialect = {
       showsTokens: true,
       error: ({ message }) => message,
     }),
-  accepted: ({ runId }) => ({ runId, status: 'RUNNING' }),
-  triggered: ({ runId }) => ({ runId, status: 'RUNNING' }),
+  accepted: ({ runId, queuedFor }) => ({ runId, status: queuedFor ? 'PENDING' : 'RUNNING' }),
+  triggered: ({ runId, queuedFor }) => ({ runId, status: queuedFor ? 'PENDING' : 'RUNNING' }),
+  skipped: () => ({ runId: null, status: 'SKIPPED' }),
 };

@@ -5,7 +5,7 @@ import type { RunSummary } from '../../../src/automation/run-columns.ts';
 import type { RunDetail } from '../../../src/automation/runs.ts';
 import { invalid } from '../../../src/platform/errors.ts';
 import type { Page } from '../../../src/platform/page.ts';
-import { type AutomationDialect, readExecution } from './dialect.ts';
+import { type AutomationDialect, readExecution, startedWith, startingOf } from './dialect.ts';
 import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownOutput } from './outputs.ts';
 import { publishedError } from './published-error.ts';
@@ -47,6 +47,7 @@ const runSummary = (run: RunSummary) => ({
     output: shownOutput(run, runIds.format(run.id)),
     error: publishedError(run.error),
   }),
+  ...startedWith(run, runIds.format),
 });
 
 const stepResult = (runId: string) => (result: RunDetail['stepResults'][number]) => ({
@@ -79,6 +80,7 @@ export const variantB: AutomationDialect = {
   workflowSummary: summary,
   workflowDetail: (workflow, webhookUrl) => ({
     ...summary(workflow),
+    ...startingOf(workflow),
     aiModel: workflow.aiModel,
     aiProvider: workflow.aiProvider,
     steps: workflow.steps.filter(isLinearStep).map((step) => {
@@ -126,11 +128,12 @@ export const variantB: AutomationDialect = {
       showsTokens: false,
       error: (error) => publishedError(error),
     }),
-  accepted: ({ runId, automationId }) => ({
+  accepted: ({ runId, automationId, queuedFor }) => ({
     runId: runIds.format(runId),
     workflowId: workflowIds.format(automationId),
-    status: 'running',
-    message: 'Workflow execution started',
+    status: queuedFor ? 'queued' : 'running',
+    message: queuedFor ? 'Workflow execution queued' : 'Workflow execution started',
   }),
-  triggered: ({ runId }) => ({ runId: runIds.format(runId), status: 'running' }),
+  triggered: ({ runId, queuedFor }) => ({ runId: runIds.format(runId), status: queuedFor ? 'queued' : 'running' }),
+  skipped: () => ({ runId: null, status: 'skipped' }),
 };

@@ -20,6 +20,8 @@ export function readNewWorkflow(body: NewWorkflowBody): NewAutomation {
     steps: [],
     config: {},
     inputs: [],
+    concurrency: null,
+    maxDurationSeconds: null,
     aiProvider: 'ANTHROPIC',
     aiModel: defaultModel,
     state: 'active',

@@ -44,6 +44,8 @@ export const triggeredExamples = {
   B: { runId: exampleRunIds.B, status: 'running' as const },
 };
 
+const triggeredBy = { type: 'api' as const };
+
 const summary = {
   A: {
     id: exampleRunIds.A,
@@ -54,6 +56,8 @@ const summary = {
     tokensUsed: 41,
     durationMs: 1_204,
     createdAt: startedAt,
+    triggeredBy,
+    tags: ['customer:7'],
   },
   B: {
     runId: exampleRunIds.B,
@@ -64,6 +68,7 @@ const summary = {
     completedAt,
     duration: 1_204,
     output,
+    triggeredBy,
   },
 };
 
@@ -74,6 +79,7 @@ const failed = {
   progress: 0,
   startedAt,
   failedAt: completedAt,
+  triggeredBy,
   duration: 1_204,
   error: { stepId: 'summarize', message: 'The provider refused the request.', code: 'service_unavailable' as const },
 };
@@ -106,6 +112,11 @@ export const runDetailExamples = {
 export const runListExamples = {
   A: { runs: [summary.A], pagination: { total: 1, limit: 50, offset: 0, hasMore: false } },
   B: { runs: [summary.B, failed], total: 2, limit: 20, offset: 0 },
+};
+
+export const runChangeExamples = {
+  A: { tags: ['customer:7', 'night'], metadata: { ticket: 'T-1207' } },
+  B: { metadata: { ticket: 'T-1207' } },
 };
 
 export const retryExamples = {

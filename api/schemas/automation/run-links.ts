@@ -6,6 +6,7 @@ export const runLinks = {
   Read: { operationId: 'getRun', parameters: withThisRun },
   Input: { operationId: 'getRunInput', parameters: withThisRun },
   Output: { operationId: 'getStepOutput', parameters: { ...withThisRun, stepId: 'summarize' } },
+  Change: { operationId: 'updateRun', parameters: withThisRun },
   Retry: { operationId: 'retryRun', parameters: withThisRun },
   Cancel: { operationId: 'cancelRun', parameters: withThisRun },
   Delete: { operationId: 'deleteRun', parameters: withThisRun },

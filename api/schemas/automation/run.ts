@@ -13,6 +13,7 @@ import { describeStates } from '../../../src/platform/core/states.ts';
 import { freeForm } from '../free-form.ts';
 import { inDialect, orNull } from '../in-dialect.ts';
 import { flatPage, paginationSchema } from '../pagination.ts';
+import { metadata, runOptionShape, startAt, startedShape, tags } from './run-options.ts';
 
 export const executeSchema = z
   .object({
@@ -25,6 +26,7 @@ export const executeSchema = z
     async: z.boolean().optional().openapi({
       description: 'Whether to return before the run has ended. Default false in dialect A, true in dialect B.',
     }),
+    ...runOptionShape,
   })
   .openapi('WorkflowExecution');
 export type ExecuteBody = z.output<typeof executeSchema>;
@@ -66,6 +68,7 @@ const runA = {
   tokensUsed: z.int().nullable(),
   durationMs: z.int().nullable(),
   createdAt: z.iso.datetime(),
+  ...startedShape,
 };
 
 const time = z.iso.datetime().optional();
@@ -82,6 +85,7 @@ const runB = {
   duration: z.int().optional(),
   output: output.optional(),
   error: runError.optional(),
+  ...startedShape,
 };
 
 const stepStatus = z.enum(stepStates.all).openapi({ description: describeStates(stepStates) });
@@ -183,14 +187,32 @@ const executedB = inDialect('ExecutedRunB', 'duration', {
   duration: z.int().nullable(),
   output: orNull(output),
 });
-const acceptedA = inDialect('AcceptedRunA', 'status', { runId: z.uuid(), status: z.literal('RUNNING') });
+const acceptedA = inDialect('AcceptedRunA', 'status', { runId: z.uuid(), status: z.enum(['RUNNING', 'PENDING']) });
 const acceptedB = inDialect('AcceptedRunB', 'status', {
   runId: z.string(),
   workflowId: z.string(),
-  status: z.literal('running'),
+  status: z.enum(['running', 'queued']),
   message: z.string(),
 });
-const triggeredB = inDialect('TriggeredRunB', 'status', { runId: z.string(), status: z.literal('running') });
+const triggeredB = inDialect('TriggeredRunB', 'status', { runId: z.string(), status: z.enum(['running', 'queued']) });
+
+const noRun = 'No run was started: as many runs of the workflow run as its `concurrency` allows, and it skips others.';
+const reason = z.literal('concurrency');
+const skippedA = z
+  .object({ runId: z.null(), status: z.literal('SKIPPED'), reason: reason.optional() })
+  .openapi('SkippedRunA', { description: noRun });
+const skippedB = z
+  .object({ runId: z.null(), status: z.literal('skipped'), reason: reason.optional() })
+  .openapi('SkippedRunB', { description: noRun });
+
+/** A change of a run that was started. */
+export const runChangeSchema = z
+  .object({
+    startAt: startAt.optional(),
+    tags: tags.optional(),
+    metadata: orNull(metadata).optional(),
+  })
+  .openapi('RunChange');
 
 export const retrySchema = z
   .object({
@@ -210,11 +232,12 @@ export const runInputSchema = input.openapi('RunInput');
 export const stepOutputSchema = z.object({ stepId: z.string(), output: z.unknown() }).openapi('StepOutput');
 
 export const acceptedSchema = z.union([acceptedA, acceptedB]);
-export const triggeredSchema = z.union([acceptedA, triggeredB]);
-export const executedSchema = z.union([executedA, executedB, acceptedA, acceptedB]);
+export const triggeredSchema = z.union([acceptedA, triggeredB, skippedA, skippedB]);
+export const executedSchema = z.union([executedA, executedB, acceptedA, acceptedB, skippedA, skippedB]);
 
 export type RunDetailAnswer = z.input<typeof runDetailSchema>;
 export type RunListAnswer = z.input<typeof runListSchema>;
 export type ExecutedAnswer = z.input<typeof executedA> | z.input<typeof executedB>;
 export type AcceptedAnswer = z.input<typeof acceptedSchema>;
 export type TriggeredAnswer = z.input<typeof triggeredSchema>;
+export type SkippedAnswer = z.input<typeof skippedA> | z.input<typeof skippedB>;

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { cronPattern, maxCronLength } from '../../../src/automation/core/cron.ts';
 import { freeForm } from '../free-form.ts';
+import { scheduleOptionShape } from './run-options.ts';
 
 const cron = z.string().openapi({
   description: [
@@ -29,6 +30,7 @@ export const newScheduleSchema = z
     inputs: freeForm.optional().openapi({
       description: 'The variables, and the whole object as {{input}} unless `input` is given. Overrides `variables`.',
     }),
+    ...scheduleOptionShape,
   })
   .openapi('NewSchedule');
 
@@ -41,6 +43,10 @@ export const scheduleSchema = z
     }),
     input,
     variables: freeForm,
+    tags: z.array(z.string()).optional().openapi({ description: 'Of its runs.' }),
+    metadata: freeForm.optional(),
+    expiresIn: z.number().optional().openapi({ description: 'Seconds.' }),
+    priority: z.int().optional(),
     nextRunTimes: z.array(z.iso.datetime()).max(5).openapi({
       description:
         'The next five times, in UTC. A paused schedule starts no runs at them. If an operator changed the times in Temporal, these are the changed ones, while `cron` and `timezone` are as they were written.',

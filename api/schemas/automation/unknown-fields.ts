@@ -1,5 +1,5 @@
 import type { WorkflowWarning } from '../../../src/automation/core/step-references.ts';
-import { inputDefinition, modelChoice, newWorkflowSchema, retry, stepShape } from './workflow.ts';
+import { concurrency, inputDefinition, modelChoice, newWorkflowSchema, retry, stepShape } from './workflow.ts';
 
 /** So many warnings are told; the rest is alike. */
 const maxWarnings = 50;
@@ -57,5 +57,6 @@ export function findIgnoredFields(body: unknown): WorkflowWarning[] {
   }
   for (const [index, input] of recordsOf(body.inputs))
     warnings.push(...unknownIn(input, inputDefinition.shape, `inputs.${index}.`));
+  warnings.push(...unknownIn(body.concurrency, concurrency.shape, 'concurrency.'));
   return warnings.slice(0, maxWarnings);
 }

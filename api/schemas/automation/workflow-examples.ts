@@ -101,10 +101,11 @@ const [stepOfA] = newWorkflowExamples.A.steps;
 const [stepOfB] = newWorkflowExamples.B.steps;
 
 export const workflowDetailExamples = {
-  A: { ...summary.A, ...definition, steps: [{ ...stepOfA!, type: 'prompt' as const }] },
+  A: { ...summary.A, ...definition, isPaused: false, steps: [{ ...stepOfA!, type: 'prompt' as const }] },
   B: {
     ...summary.B,
     ...definition,
+    isPaused: false,
     steps: [{ ...stepOfB!, type: 'ai_chat' as const }],
     inputs: [...inputs],
     webhookUrl: `https://api.example.com/api/v1/webhooks/${exampleWorkflowIds.B}`,

@@ -2,12 +2,13 @@ import { z } from '@hono/zod-openapi';
 import { automationStates, automationStateTable } from '../../../src/automation/core/automation-state.ts';
 import { maxSourceLength } from '../../../src/automation/core/expression.ts';
 import { inputTypes } from '../../../src/automation/core/inputs.ts';
+import { concurrencyStrategies, maxRunSeconds } from '../../../src/automation/core/starts.ts';
 import { workflowWarningCodes } from '../../../src/automation/core/step-references.ts';
 import { endOfRun, maxSteps, providers, stepIdPattern } from '../../../src/automation/core/steps.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
 import { maxServers } from '../../../src/tools/core/server-ids.ts';
 import { freeForm } from '../free-form.ts';
-import { inDialect } from '../in-dialect.ts';
+import { inDialect, orNull } from '../in-dialect.ts';
 import { flatPage, paginationSchema } from '../pagination.ts';
 import { filledText, nameText, text } from '../text.ts';
 import { readStep } from './read-step.ts';
@@ -110,6 +111,26 @@ export const inputDefinition = z
   })
   .openapi('InputDefinition');
 
+export const concurrency = z
+  .object({
+    limit: z.int().min(1).max(1_000).openapi({ description: 'How many runs may run at the same time.' }),
+    key: z.string().min(1).optional().openapi({
+      maxLength: maxSourceLength,
+      description:
+        'A valid CEL expression over input and variables, whose value is a text of 1 to 200 characters: the limit holds for each value. Where it fails the run is refused.',
+    }),
+    strategy: z.enum(concurrencyStrategies).openapi({
+      description:
+        'What happens to one more run: it waits (`queue`), by priority and then in the order of creation; it is not started (`skip`); or the oldest run is cancelled with the code `superseded` (`cancel_running`).',
+    }),
+  })
+  .openapi('Concurrency');
+
+const maxDurationSeconds = z.int().min(1).max(maxRunSeconds).openapi({
+  description:
+    'A run that executes for longer fails with the code `timeout`. The time in which it waits or is queued does not count.',
+});
+
 const writable = {
   name: nameText,
   description: text(500)
@@ -121,6 +142,8 @@ const writable = {
     .openapi({ description: 'Executed in this order. Each has an id of its own.' }),
   config: freeForm,
   inputs: z.array(inputDefinition).max(100).openapi({ description: 'Each has a name of its own.' }),
+  concurrency: orNull(concurrency),
+  maxDurationSeconds: orNull(maxDurationSeconds),
   aiModel: modelName,
   aiProvider: z.enum(providers),
   isActive: z.boolean(),
@@ -167,15 +190,22 @@ const stepInB = stepView('ai_chat').extend({
 });
 
 const definition = { aiModel: z.string(), aiProvider: z.enum(providers), config: freeForm };
+const starting = {
+  concurrency: concurrency.optional(),
+  maxDurationSeconds: maxDurationSeconds.optional(),
+  isPaused: z.boolean().openapi({ description: 'While a workflow is paused its runs are accepted and queue.' }),
+};
 const detailA = inDialect('WorkflowDetailA', 'isActive', {
   ...common,
   ...stateA,
+  ...starting,
   ...definition,
   steps: z.array(stepView('prompt')),
 });
 const detailB = inDialect('WorkflowDetailB', 'status', {
   ...common,
   ...stateB,
+  ...starting,
   ...definition,
   steps: z.array(stepInB),
   inputs: z.array(inputDefinition),

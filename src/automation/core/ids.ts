@@ -5,3 +5,5 @@ export const workflowIds = defineId('wf');
 export const runIds = defineId('run');
 /** Secrets. The audit log names them by it; the API by their names. */
 export const secretIds = defineId('sec');
+export const batchIds = defineId('batch');
+export const bulkActionIds = defineId('bulk');

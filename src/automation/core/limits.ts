@@ -29,4 +29,16 @@ export const automationLimits = planLimits({
     position: 155,
     plans: { free: 100, pro: 5_000, team: 50_000, enterprise: 500_000 },
   },
+  /** Runs that may not begin yet: delayed, over the concurrency of their workflow, or of a workflow that is paused. */
+  queuedRuns: {
+    label: 'runs that wait to begin',
+    position: 152,
+    plans: { free: 1_000, pro: 20_000, team: 200_000, enterprise: 2_000_000 },
+  },
+  /** Batches with runs that have not ended. */
+  openBatches: {
+    label: 'open batches',
+    position: 154,
+    plans: { free: 1, pro: 5, team: 20, enterprise: 100 },
+  },
 });

@@ -28,7 +28,7 @@ export const concurrencyStrategies = ['queue', 'skip', 'cancel_running'] as cons
 export interface Concurrency {
   limit: number;
   /** CEL over `input` and `variables`: the limit holds for each of its values. */
-  key?: string;
+  key?: string | undefined;
   strategy: (typeof concurrencyStrategies)[number];
 }
 
@@ -36,3 +36,7 @@ export const defaultPriority = 3;
 export const maxTags = 10;
 export const tagPattern = /^[A-Za-z0-9._:/-]{1,64}$/;
 export const maxMetadataBytes = 16 * 1024;
+export const maxKeyLength = 200;
+/** 366 days. */
+export const maxDelayMs = 31_622_400_000;
+export const maxRunSeconds = 31_622_400;

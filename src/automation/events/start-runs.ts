@@ -1,19 +1,19 @@
 import { AppError } from '../../platform/errors.ts';
 import { fingerprintOf, type IdempotencyClaim } from '../../platform/idempotency.ts';
 import type { Log } from '../../platform/log.ts';
-import { Scope, type Transaction } from '../../platform/scope.ts';
+import { Scope } from '../../platform/scope.ts';
 import { type RowOf, statement } from '../../platform/sql.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { workflowIds } from '../core/ids.ts';
 import type { TriggerFacts } from '../core/starts.ts';
-import { createRun } from '../create-run.ts';
+import { type CreateRunServices, createRun } from '../create-run.ts';
 import { failPoint } from '../fail-points.ts';
-import type { StartRunServices } from '../start-run-workflow.ts';
+import { QueueLimitReached } from '../starts/queue-limit.ts';
 import { chainOf } from './chains.ts';
 import { type DecideServices, noteSkips } from './decide.ts';
 import { eventValueOf } from './event-value.ts';
 
-export interface EventStartServices extends StartRunServices, DecideServices {
+export interface EventStartServices extends CreateRunServices, DecideServices {
   log: Log;
 }
 
@@ -66,14 +66,6 @@ const noteFired = statement({
      where organization_id = :organizationId and environment = :environment and id = :id`,
 });
 
-const noteTrigger = statement({
-  name: 'run.note_event',
-  parameters: { runId: 'uuid', facts: 'text' },
-  text: `
-    update run set trigger_type = 'event', triggered_by = :facts::json
-     where organization_id = :organizationId and environment = :environment and id = :runId`,
-});
-
 type Pending = RowOf<typeof findStarts>;
 
 /** An event starts at most one run of a workflow. */
@@ -89,20 +81,24 @@ async function startOne(services: EventStartServices, scope: Scope, pending: Pen
   const value = eventValueOf(services.events, pending);
   const facts: TriggerFacts = { eventId: value.id, event, chain: await chainOf(scope, pending) };
   try {
-    await createRun(services, scope, workflowIds.format(automationId), {
+    const run = await createRun(services, scope, workflowIds.format(automationId), {
       input: { value },
       variables: JSON.parse(pending.variables) as Record<string, unknown>,
       idempotency: claimOf(pending),
       waiter: null,
-      also: (tx: Transaction, runId) => tx.rows(noteTrigger, { runId, facts: JSON.stringify(facts) }).then(() => {}),
+      trigger: { type: 'event', facts },
     });
     failPoint('event.started');
-    await scope.rows(noteFired, { id: triggerId });
+    if (run.runId === null) await scope.rows(noteSkips, { ids: [triggerId], reasons: ['concurrency'] });
+    else await scope.rows(noteFired, { id: triggerId });
   } catch (error) {
     // Failures of the workflow itself: a retry would fail again.
     if (!(error instanceof AppError) || error.kind === 'internal_error' || error.kind === 'service_unavailable')
       throw error;
-    await scope.rows(noteSkips, { ids: [triggerId], reasons: [error.code] });
+    await scope.rows(noteSkips, {
+      ids: [triggerId],
+      reasons: [error instanceof QueueLimitReached ? 'queue_limit' : error.code],
+    });
     services.log.warn({ ...scope.tenant, automationId, event, reason: error.code }, 'an event started no run');
   }
   await scope.rows(removeStart, { eventId, automationId });

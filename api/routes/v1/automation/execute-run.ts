@@ -12,10 +12,10 @@ import type { Caller } from '../../../../src/tenancy/caller.ts';
 import type { OpenRequest } from '../../../../src/tenancy/open-requests.ts';
 import type { AutomationDialect, Execution } from '../../../dialects/automation/dialect.ts';
 import { publishedError } from '../../../dialects/automation/published-error.ts';
-import type { AcceptedAnswer, ExecuteBody, ExecutedAnswer } from '../../../schemas/automation/run.ts';
+import type { AcceptedAnswer, ExecuteBody, ExecutedAnswer, SkippedAnswer } from '../../../schemas/automation/run.ts';
 
 export type ExecuteAnswer = { replayed: boolean } & (
-  | { kind: 'finished'; data: ExecutedAnswer | AcceptedAnswer }
+  | { kind: 'finished'; data: ExecutedAnswer | AcceptedAnswer | SkippedAnswer }
   | { kind: 'unfinished'; data: AcceptedAnswer }
   | { kind: 'failed'; failure: AppError; code: RunErrorCode | undefined }
 );
@@ -41,6 +41,12 @@ async function findEnded(scope: Scope, runId: string): Promise<RunDetail | 'dele
   }
 }
 
+const skipped = (dialect: AutomationDialect): ExecuteAnswer => ({
+  kind: 'finished',
+  replayed: false,
+  data: { ...dialect.skipped(), reason: 'concurrency' },
+});
+
 export interface ExecuteCall {
   caller: Caller;
   /** The id of the workflow as the caller wrote it. */
@@ -65,6 +71,7 @@ export async function executeRun(
   if (!wait) {
     const { id, idempotency } = call;
     const run = await createRun(services, scope, id, { ...request, idempotency, waiter: null });
+    if (run.runId === null) return skipped(dialect);
     return { kind: 'finished', replayed: run.replayed, data: dialect.accepted(run) };
   }
   const open = await services.openRequests.open(call.caller, 'waitingRequests');
@@ -88,13 +95,22 @@ async function executeAndWait(
 ): Promise<ExecuteAnswer> {
   const { waiters, env } = services;
   const run = await createRun(services, scope, id, { ...request, idempotency, waiter: waiters.channel });
-  const { runId, replayed } = run;
+  if (run.runId === null) return skipped(dialect);
+  const { runId, automationId, replayed } = run;
+  // Nobody knows when it begins.
+  if (run.queuedFor === 'delay' || run.queuedFor === 'paused') {
+    return { kind: 'unfinished', replayed, data: dialect.accepted(run) };
+  }
   const look = () => findEnded(scope, runId);
   const timeoutMs = env.SYNC_WAIT_SECONDS * 1000;
   const ending = waiters.wait(runId, look, timeoutMs, signal);
   // The run of an earlier request may have ended before this process listened for it.
   const ended = (replayed && (await look())) || (await ending);
-  if (ended === undefined) return { kind: 'unfinished', replayed, data: dialect.accepted(run) };
+  if (ended === undefined) {
+    const now = await readPatiently(() => getRun(scope, runId), undefined);
+    const queuedFor = now?.queuedFor === 'plan' ? null : now?.queuedFor;
+    return { kind: 'unfinished', replayed, data: dialect.accepted({ runId, automationId, replayed, queuedFor }) };
+  }
   if (ended === 'deleted') throw replayed ? resourceDeleted() : workflowNotFound(id);
   if (ended.status === 'failed')
     return { kind: 'failed', replayed, failure: failureOf(ended), code: ended.error?.code };

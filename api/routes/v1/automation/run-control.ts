@@ -1,5 +1,6 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { cancelRun } from '../../../../src/automation/cancel-run.ts';
+import { changeRun } from '../../../../src/automation/change-run.ts';
 import { deleteRun } from '../../../../src/automation/remove-runs.ts';
 import { retryRun } from '../../../../src/automation/retry-run.ts';
 import { getOutput } from '../../../../src/automation/runs.ts';
@@ -12,11 +13,18 @@ import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
-import { acceptedSchema, retrySchema, runDetailSchema, stepOutputSchema } from '../../../schemas/automation/run.ts';
+import {
+  acceptedSchema,
+  retrySchema,
+  runChangeSchema,
+  runDetailSchema,
+  stepOutputSchema,
+} from '../../../schemas/automation/run.ts';
 import {
   acceptedExamples,
   exampleRunIds,
   retryExamples,
+  runChangeExamples,
   runDetailExamples,
   stepOutputExamples,
 } from '../../../schemas/automation/run-examples.ts';
@@ -73,6 +81,18 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     answers: { 200: deletedAnswer('The run was deleted.') },
     failures: [409],
   });
+  const change = operation({
+    method: 'patch',
+    path: '/runs/{id}',
+    operationId: 'updateRun',
+    summary: 'Update a run',
+    description:
+      'Changes the tags and the metadata of a run at any time, and when it begins while its delay lasts; afterwards `startAt` is answered with 409 `conflict`.',
+    params,
+    body: jsonContent(runChangeSchema, runChangeExamples),
+    answers: { 200: answer('Returns the run.', runDetailSchema, { examples: runDetailExamples }) },
+    failures: [409],
+  });
   const output = operation({
     method: 'get',
     path: '/runs/{id}/outputs/{stepId}',
@@ -88,6 +108,14 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   routes.openapi(cancel, async (c) => {
     const run = await cancelRun(services, c.get('scope'), c.req.valid('param').id);
+    return c.json(success(automationDialect(c).runDetail(run)), 200);
+  });
+  routes.openapi(change, async (c) => {
+    const { tags, ...fields } = c.req.valid('json');
+    const run = await changeRun(c.get('scope'), c.req.valid('param').id, {
+      ...fields,
+      tags: tags && [...new Set(tags)],
+    });
     return c.json(success(automationDialect(c).runDetail(run)), 200);
   });
   routes.openapi(remove, async (c) => {

@@ -31,12 +31,19 @@ const description = [
 ].join('\n');
 
 /** Schedules have no ids and no statuses, so both dialects show them alike. */
-const toAnswer = ({ nextRunTimes, lastRunAt, lastSkipped, ...schedule }: ScheduleDetail): ScheduleAnswer => ({
-  ...schedule,
-  nextRunTimes: nextRunTimes.map((time) => time.toISOString()),
-  lastRunAt: lastRunAt?.toISOString() ?? null,
-  lastSkipped: lastSkipped && { ...lastSkipped, at: lastSkipped.at.toISOString() },
-});
+const toAnswer = ({ nextRunTimes, lastRunAt, lastSkipped, ...kept }: ScheduleDetail): ScheduleAnswer => {
+  const { tags, metadata, expiresInMs, priority, version: _, ...schedule } = kept;
+  return {
+    ...schedule,
+    ...(tags && { tags }),
+    ...(metadata && { metadata }),
+    ...(expiresInMs !== null && { expiresIn: expiresInMs / 1_000 }),
+    ...(priority !== null && { priority }),
+    nextRunTimes: nextRunTimes.map((time) => time.toISOString()),
+    lastRunAt: lastRunAt?.toISOString() ?? null,
+    lastSkipped: lastSkipped && { ...lastSkipped, at: lastSkipped.at.toISOString() },
+  };
+};
 
 export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Workflows', key: requireKey(services, 'workflows:write', 'runs:execute') });
@@ -75,8 +82,19 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const routes = newRoutes();
   routes.openapi(put, async (c) => {
-    const { inputs, input = inputs ?? null, variables, paused = false, ...times } = c.req.valid('json');
-    const schedule = { ...times, paused, input, variables: inputs ?? variables ?? {} };
+    const { inputs, input = inputs ?? null, variables, paused = false, ...given } = c.req.valid('json');
+    const { tags, metadata, expiresIn, priority, ...times } = given;
+    const schedule = {
+      ...times,
+      paused,
+      input,
+      variables: inputs ?? variables ?? {},
+      tags: tags ?? null,
+      metadata: metadata ?? null,
+      expiresInMs: expiresIn ?? null,
+      priority: priority ?? null,
+      version: null,
+    };
     return c.json(
       success(toAnswer(await putSchedule(services, c.get('scope'), c.req.valid('param').id, schedule))),
       200,

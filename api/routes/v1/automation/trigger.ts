@@ -1,8 +1,10 @@
 import { createRoute, type OpenAPIHono, type RouteConfig, type RouteHandler, z } from '@hono/zod-openapi';
 import { createRun } from '../../../../src/automation/create-run.ts';
+import type { RunOptions } from '../../../../src/automation/insert-run.ts';
 import { rotateTriggerSecret } from '../../../../src/automation/trigger.ts';
+import { invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
-import type { ApiEnv } from '../../../context.ts';
+import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
@@ -14,6 +16,7 @@ import { answer, failures, jsonContent, keySecurity } from '../../../schemas/ans
 import { triggeredSchema } from '../../../schemas/automation/run.ts';
 import { triggeredExamples } from '../../../schemas/automation/run-examples.ts';
 import { runLinks } from '../../../schemas/automation/run-links.ts';
+import { readRunOptions, triggerOptionQuery } from '../../../schemas/automation/run-options.ts';
 import { exampleWorkflowIds } from '../../../schemas/automation/workflow-examples.ts';
 import { freeForm } from '../../../schemas/free-form.ts';
 import { idInPath } from '../../../schemas/ids.ts';
@@ -42,6 +45,15 @@ const secretInPath = z.object({
       description: "The workflow's webhook secret.",
     }),
 });
+
+/** Whoever has the secret alone decides nothing about a run but its variables. @throws AppError validation_error */
+function optionsOf(c: ApiContext, query: z.output<typeof triggerOptionQuery>): RunOptions | undefined {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  if (given.length > 0 && !c.get('caller')) {
+    throw invalid(given.map(([path]) => ({ path, message: 'Needs an API key.' })));
+  }
+  return readRunOptions(query);
+}
 
 const event = { name: 'Ann', text: 'An order was placed.' };
 
@@ -84,6 +96,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [requireTrigger(services), jsonBody({ optional: true })] as const,
     request: {
       params: idInPath(exampleWorkflowIds),
+      query: triggerOptionQuery,
       headers: idempotencyHeader.extend(secretHeader.shape),
       body: { content: jsonContent(freeForm, { A: event, B: event }) },
     },
@@ -107,6 +120,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Trigger a workflow by a URL with its secret',
     request: {
       ...trigger.request,
+      query: z.object({}),
       params: idInPath(exampleWorkflowIds).extend(secretInPath.shape),
       headers: idempotencyHeader,
     },
@@ -116,8 +130,15 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const start: RouteHandler<typeof trigger, ApiEnv> = async (c) => {
     const { id } = c.req.valid('param');
     const variables = c.req.valid('json') ?? {};
-    const request = { input: 'whole' as const, variables, idempotency: readIdempotency(c), waiter: null };
-    const run = await createRun(services, c.get('scope'), id, request);
+    const run = await createRun(services, c.get('scope'), id, {
+      input: 'whole',
+      variables,
+      idempotency: readIdempotency(c),
+      waiter: null,
+      options: optionsOf(c, c.req.valid('query')),
+      trigger: { type: 'webhook' },
+    });
+    if (run.runId === null) return c.json(success(automationDialect(c).skipped()), 200);
     markReplayed(c, run.replayed);
     return c.json(success(automationDialect(c).triggered(run)), 200);
   };

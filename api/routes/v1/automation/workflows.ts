@@ -4,6 +4,7 @@ import {
   deleteAutomation,
   getAutomation,
   listAutomations,
+  setPaused,
   updateAutomation,
 } from '../../../../src/automation/automations.ts';
 import { type AutomationState, automationStates } from '../../../../src/automation/core/automation-state.ts';
@@ -58,6 +59,8 @@ const links = {
   Unschedule: { operationId: 'deleteSchedule', parameters: withThisId },
   Secret: { operationId: 'rotateTriggerSecret', parameters: withThisId },
   Trigger: { operationId: 'triggerWorkflow', parameters: withThisId },
+  Pause: { operationId: 'pauseWorkflow', parameters: withThisId },
+  Resume: { operationId: 'resumeWorkflow', parameters: withThisId },
   Delete: { operationId: 'deleteWorkflow', parameters: withThisId },
 };
 
@@ -168,7 +171,35 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     answers: { 200: deletedAnswer('The workflow was deleted.') },
   });
 
+  const pauses = (action: 'pause' | 'resume', summary: string, description: string) =>
+    operation({
+      method: 'post',
+      path: `/workflows/{id}/${action}`,
+      operationId: `${action}Workflow`,
+      summary,
+      description,
+      params,
+      answers: {
+        200: answer('Returns the workflow.', workflowDetailSchema, { examples: workflowDetailExamples, links }),
+      },
+    });
+  const pause = pauses(
+    'pause',
+    'Pause a workflow',
+    'Runs are accepted and queue until the workflow is resumed. Runs that have begun go on.',
+  );
+  const resume = pauses('resume', 'Resume a workflow', 'Runs that were queued begin.');
+
   const routes = newRoutes();
+  for (const [route, isPaused] of [
+    [pause, true],
+    [resume, false],
+  ] as const) {
+    routes.openapi(route, async (c) => {
+      const workflow = await setPaused(c.get('scope'), c.req.valid('param').id, isPaused);
+      return c.json(success(automationDialect(c).workflowDetail(workflow, webhookUrl(workflow.id))), 200);
+    });
+  }
   routes.openapi(list, async (c) => {
     const { limit, offset, ...filters } = withPageDefaults(c, c.req.valid('query'));
     const states = statesOf(filters);

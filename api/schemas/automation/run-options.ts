@@ -1,0 +1,139 @@
+import { z } from '@hono/zod-openapi';
+import { durationForms, readDuration } from '../../../src/automation/core/duration.ts';
+import { maxDelayMs, maxMetadataBytes, maxTags, tagPattern } from '../../../src/automation/core/starts.ts';
+import type { RunOptions } from '../../../src/automation/insert-run.ts';
+import { type FieldError, invalid } from '../../../src/platform/errors.ts';
+import { freeForm } from '../free-form.ts';
+
+const days = maxDelayMs / 86_400_000;
+
+/** Reads a duration into milliseconds. */
+const duration = (description: string) =>
+  z
+    .union([z.number(), z.string()])
+    .transform((value, context) => {
+      const ms = readDuration(value);
+      if (ms !== undefined && ms <= maxDelayMs) return ms;
+      context.addIssue({ code: 'custom', message: `Expected ${durationForms}, of at most ${days} days.` });
+      return z.NEVER;
+    })
+    .openapi({
+      anyOf: [{ type: 'number', minimum: 0, maximum: maxDelayMs / 1_000, multipleOf: 0.001 }, { type: 'string' }],
+      description: `${description} A duration: ${durationForms}; at most ${days} days.`,
+    });
+
+const instant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+
+const inTime = (at: Date) => at.getTime() - Date.now() <= maxDelayMs;
+
+const tag = z.string().regex(tagPattern, 'Expected up to 64 letters, digits and . _ : / -');
+
+export const tags = z.array(tag).max(maxTags).openapi({ description: 'What the run is found by in `GET /runs`.' });
+
+export const metadata = freeForm
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes, 'Expected at most 16 KiB as JSON.')
+  .openapi({ description: 'What the run shows again, of at most 16 KiB as JSON. Steps do not see it.' });
+
+export const startAt = instant.refine(inTime, `Expected a time within ${days} days.`).openapi({
+  type: 'string',
+  format: 'date-time',
+  description: `When the run begins, within ${days} days. A time in the past is now.`,
+});
+
+const expiresIn = duration(
+  'The run is cancelled with the code `expired` when it has not begun by then, counted from its creation or from `scheduledFor`.',
+);
+const priority = z.int().min(1).max(5).openapi({
+  description: 'Runs of the organization that wait to begin do so by priority: 1 is first, 3 the default.',
+});
+
+/** What `execute` takes, and what starts runs in the same way. */
+export const runOptionShape = {
+  tags: tags.optional(),
+  metadata: metadata.optional(),
+  delay: duration('How long the run waits before it begins. Not with `startAt`.').optional(),
+  startAt: startAt.optional(),
+  expiresIn: expiresIn.optional(),
+  priority: priority.optional(),
+};
+
+/** What a schedule sets for its runs. */
+export const scheduleOptionShape = {
+  tags: runOptionShape.tags,
+  metadata: runOptionShape.metadata,
+  expiresIn: runOptionShape.expiresIn,
+  priority: runOptionShape.priority,
+};
+
+export interface RunOptionFields {
+  tags?: string[] | undefined;
+  metadata?: Record<string, unknown> | undefined;
+  delay?: number | undefined;
+  startAt?: Date | undefined;
+  expiresIn?: number | undefined;
+  priority?: number | undefined;
+}
+
+/** @returns undefined where none is given @throws AppError validation_error with both `delay` and `startAt` */
+export function readRunOptions({ delay, expiresIn, tags: given, ...fields }: RunOptionFields): RunOptions | undefined {
+  const options: RunOptions = {
+    tags: given && [...new Set(given)],
+    metadata: fields.metadata,
+    delayMs: delay,
+    startAt: fields.startAt,
+    expiresInMs: expiresIn,
+    priority: fields.priority,
+  };
+  if (delay !== undefined && fields.startAt !== undefined) {
+    throw invalid([{ path: 'delay', message: 'Give delay or startAt.' } satisfies FieldError]);
+  }
+  return Object.values(options).some((value) => value !== undefined) ? options : undefined;
+}
+
+const parts = (text: string) => text.split(',').filter((part) => part !== '');
+
+/** What a trigger takes in its query, because its body is the variables alone. */
+export const triggerOptionQuery = z.object({
+  tags: z
+    .string()
+    .transform(parts)
+    .pipe(tags)
+    .optional()
+    .openapi({ type: 'string', description: 'Tags of the run, separated by commas. Needs an API key.' }),
+  delay: runOptionShape.delay.openapi({ description: 'As in `execute`. Needs an API key.' }),
+  startAt: runOptionShape.startAt,
+  expiresIn: runOptionShape.expiresIn,
+  priority: z
+    .enum(['1', '2', '3', '4', '5'])
+    .transform(Number)
+    .optional()
+    .openapi({ type: 'string', description: 'As in `execute`. Needs an API key.' }),
+});
+
+const waitsToBegin = ['delay', 'concurrency', 'paused', 'plan'] as const;
+
+/** What a run was started with, in lists and details. Members are absent where they have no value. */
+export const startedShape = {
+  triggeredBy: z
+    .object({
+      type: z.enum(['api', 'schedule', 'webhook', 'event', 'workflow', 'batch']),
+      dueAt: z.iso.datetime().optional(),
+      eventId: z.string().optional(),
+      event: z.string().optional(),
+      runId: z.string().optional(),
+      stepId: z.string().optional(),
+      batchId: z.string().optional(),
+    })
+    .openapi('TriggeredBy', { description: 'What started the run.' }),
+  tags: z.array(z.string()).optional(),
+  metadata: freeForm.optional(),
+  parentRunId: z.string().optional(),
+  batchId: z.string().optional(),
+  priority: z.int().optional(),
+  scheduledFor: z.iso.datetime().optional().openapi({ description: 'When its delay ends, or ended.' }),
+  expiresAt: z.iso.datetime().optional(),
+  queuedFor: z.enum(waitsToBegin).optional().openapi({
+    description:
+      'Why a queued run has not begun: its delay, the concurrency or the pause of its workflow, or the plan, which allows no more runs to call out at the same time.',
+  }),
+};

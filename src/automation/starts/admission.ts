@@ -1,0 +1,138 @@
+import { directGraceMs, enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
+import type { Scope, Transaction } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
+import { lockForTransaction } from '../../platform/tenant-locks.ts';
+import { openRun } from '../core/run-status.ts';
+import type { Concurrency } from '../core/starts.ts';
+import { failPoint } from '../fail-points.ts';
+import { endRuns, superseded } from './end-runs.ts';
+import { findOldestHolders, findStanding, groupLock } from './slots.ts';
+
+/** What a start does that is over the limit of its group, or that begins at once. */
+export type StartDecision = { kind: 'start' | 'queue' | 'skip' } | { kind: 'supersede'; runIds: string[] };
+
+export interface GroupOfStart {
+  automationId: string;
+  group: string;
+  concurrency: Concurrency;
+  parentRunId?: string | undefined;
+}
+
+/**
+ * Decides whether a run of a group may begin. Holds the group until the commit, so that no other decision is made meanwhile:
+ * a group never has more runs than its limit.
+ */
+export async function decideStart(
+  tx: Transaction,
+  { automationId, group, concurrency, parentRunId }: GroupOfStart,
+): Promise<StartDecision> {
+  await lockForTransaction(tx, groupLock(group));
+  const { limit, strategy } = concurrency;
+  const standing = (await tx.one(findStanding, { automationId, group, parentRunId: parentRunId ?? null }))!;
+  const { held, byAncestors, isAwaited } = standing;
+  if (strategy === 'queue') return { kind: held >= limit || isAwaited ? 'queue' : 'start' };
+  if (held < limit || held === byAncestors) return { kind: 'start' };
+  if (strategy === 'skip') return { kind: 'skip' };
+  const count = held - limit + 1;
+  const oldest = await tx.rows(findOldestHolders, { group, parentRunId: parentRunId ?? null, count });
+  return { kind: 'supersede', runIds: oldest.map(({ id }) => id) };
+}
+
+const forgetEntry = statement({
+  name: 'concurrency.forget_entry',
+  parameters: { group: 'uuid' },
+  text: `delete from outbox where organization_id = :organizationId and environment = :environment
+            and kind = 'concurrency.admit' and subject_id = :group`,
+});
+
+// The limit that the workflow has now: a change holds for what waits too. None: everything begins.
+const findLimit = statement({
+  name: 'concurrency.limit',
+  parameters: { group: 'uuid' },
+  row: { automationId: 'uuid', isPaused: 'boolean', concurrency: typed<Concurrency | null>('jsonb?') },
+  text: `select a.id as "automationId", a.is_paused as "isPaused", d.concurrency::jsonb as concurrency
+     from automation a join definition d on d.id = a.definition_id
+    where a.organization_id = :organizationId and a.environment = :environment and a.deleted_at is null
+      and a.id = (select automation_id from run
+                   where organization_id = :organizationId and environment = :environment and concurrency_group = :group
+                     and status in (${openRun})
+                   limit 1)`,
+});
+
+const admitReturning = statement({
+  name: 'concurrency.admit_returning',
+  parameters: { group: 'uuid', count: 'int', correlationId: 'text' },
+  row: { id: 'uuid', entryId: 'uuid' },
+  enqueues: { 'run.proceed': ({ id, entryId }) => ({ subjectId: id, entryId }) },
+  text: `with admitted as (
+     update run set slot = 'held'
+      where id in (select id from run
+                    where organization_id = :organizationId and environment = :environment and concurrency_group = :group
+                      and slot = 'returning' and status in (${openRun})
+                    order by number limit :count for update)
+     returning id),
+   enqueued as (
+     ${enqueueSql('run.proceed', { subject: 'id', correlation: ':correlationId', from: 'admitted' })}
+     ${replacingEarlier}
+     returning id, subject_id)
+   select subject_id as id, id as "entryId" from enqueued`,
+});
+
+const admitQueued = statement({
+  name: 'concurrency.admit_queued',
+  parameters: { automationId: 'uuid', group: 'uuid', count: 'int' },
+  row: { id: 'uuid' },
+  enqueues: { 'run.start': ({ id }) => ({ subjectId: id }) },
+  text: `with next as (
+     select id from run
+      where organization_id = :organizationId and environment = :environment and automation_id = :automationId
+        and queued_for = 'concurrency' and concurrency_group = :group and status = 'queued'
+        and coalesce(expires_at > clock_timestamp(), true)
+      order by priority, number limit :count for update),
+   admitted as (
+     update run set queued_for = null, slot = 'held' from next where run.id = next.id
+     returning run.id, run.correlation_id),
+   enqueued as (
+     insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
+     select uuidv7(), :organizationId, :environment, 'run.start', id, correlation_id, 0,
+            clock_timestamp(), clock_timestamp() + make_interval(secs => ${directGraceMs / 1000})
+       from admitted
+     on conflict (kind, subject_id) do nothing
+     returning subject_id)
+   select subject_id as id from enqueued`,
+});
+
+/** Runs that one transaction lets begin. */
+const batchSize = 200;
+
+async function admitSome(tx: Transaction, group: string): Promise<boolean> {
+  await lockForTransaction(tx, groupLock(group));
+  // Before the standing is read: an end that commits later has an entry of its own.
+  await tx.rows(forgetEntry, { group });
+  const found = await tx.one(findLimit, { group });
+  if (!found) return false;
+  const { automationId, isPaused, concurrency } = found;
+  const { held } = (await tx.one(findStanding, { automationId, group, parentRunId: null }))!;
+  const free = Math.min(batchSize, (concurrency?.limit ?? Number.POSITIVE_INFINITY) - held);
+  if (free <= 0) return false;
+  const { correlationId } = tx;
+  const returned = await tx.rows(admitReturning, { group, count: free, correlationId });
+  const left = free - returned.length;
+  if (left === 0 || isPaused) return returned.length === batchSize;
+  const admitted = await tx.rows(admitQueued, { automationId, group, count: left });
+  failPoint('concurrency.before-commit');
+  return returned.length + admitted.length === batchSize;
+}
+
+/**
+ * Lets the next runs of a group begin, as many as its limit has slots: those that had one before, then by priority, then in
+ * the order of creation. Harmless when there is nothing to do.
+ */
+export async function admitNext(scope: Scope, group: string): Promise<void> {
+  while (await scope.transaction((tx) => admitSome(tx, group)));
+}
+
+/** Ends the runs whose place a new one takes, in the transaction of its start. */
+export const supersede = (tx: Transaction, runIds: readonly string[]): Promise<string[]> =>
+  endRuns(tx, runIds, superseded);

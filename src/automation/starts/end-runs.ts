@@ -1,0 +1,73 @@
+import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
+import { statement, type TenantSql } from '../../platform/sql.ts';
+import { wakeDeliveries } from '../../webhooks/index.ts';
+import { openRun, openStep, type RunErrorCode } from '../core/run-status.ts';
+import { closeWaitsSql } from '../flows/waits.ts';
+import { changedRun, publishRunEventsSql } from '../run-events-sql.ts';
+
+// These statements end runs whose workflows may still work, and can no longer record anything. The state of a step is that
+// of its run.
+const endStatement = statement<{ id: string; entryId: string }>(
+  'run.end_for_reason',
+  `with ended as (
+     select r.id, (select step_id from run_step s where s.run_id = r.id and s.status in (${openStep}) order by position limit 1)
+                    as step_id
+       from run r where r.organization_id = $1 and r.environment = $2 and r.id = any($3::uuid[]) and r.status in (${openRun})
+      order by r.id for update),
+   moved as (
+     update run set status = $4::text, waiting_since = null, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
+            duration_ms = round(extract(epoch from clock_timestamp() - coalesce(started_at, clock_timestamp())) * 1000),
+            error_code = $5::text, error = json_strip_nulls(json_build_object(
+              'stepId', ended.step_id, 'message', $6::text, 'code', $5::text))
+       from ended where run.id = ended.id
+     returning ${changedRun('false')}, run.error),
+   stopped as (
+     update run_step set status = $4::text, finished_at = clock_timestamp(),
+            error = case when $4::text = 'failed' then moved.error end,
+            duration_ms = round(extract(epoch from clock_timestamp() - run_step.started_at) * 1000)
+       from moved where run_step.run_id = moved.id and run_step.status in (${openStep})),
+   ${closeWaitsSql('moved')},
+   unstarted as (delete from outbox where kind = 'run.start' and subject_id in (select id from moved)),
+   enqueued as (
+     ${enqueueSql('run.cancel', { subject: 'id', correlation: '$7', from: 'moved' })}
+     ${replacingEarlier}
+     returning id, subject_id),
+   ${publishRunEventsSql('moved')}
+   select subject_id as id, id as "entryId", ${wakeDeliveries} from enqueued`,
+  { enqueues: { 'run.cancel': ({ id, entryId }) => ({ subjectId: id, entryId }) } },
+);
+
+/** Why runs are ended that did not end by themselves. */
+export interface EndReason {
+  status: 'cancelled' | 'failed';
+  code: RunErrorCode;
+  message: string;
+}
+
+export const superseded: EndReason = {
+  status: 'cancelled',
+  code: 'superseded',
+  message: 'A later run of the workflow took the place of this one.',
+};
+
+export const expired: EndReason = {
+  status: 'cancelled',
+  code: 'expired',
+  message: 'The run did not begin before it expired.',
+};
+
+export const timedOut: EndReason = {
+  status: 'failed',
+  code: 'timeout',
+  message: 'The run executed for longer than its workflow allows.',
+};
+
+/** Ends those of the runs that are open. @returns their ids */
+export async function endRuns(
+  tx: TenantSql & { readonly correlationId: string },
+  ids: readonly string[],
+  { status, code, message }: EndReason,
+): Promise<string[]> {
+  const ended = await tx.rows(endStatement, ids, status, code, message, tx.correlationId);
+  return ended.map(({ id }) => id);
+}

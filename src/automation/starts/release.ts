@@ -1,0 +1,147 @@
+import { inBatches } from '../../platform/batches.ts';
+import type { Database } from '../../platform/database.ts';
+import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { sqlOn, statement, systemStatement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { changeByTenant } from '../../platform/tenant-batches.ts';
+import type { Waiters } from '../../platform/waiters.ts';
+import type { TerminalStatus } from '../core/run-status.ts';
+import type { QueueReason } from '../core/starts.ts';
+import { failPoint } from '../fail-points.ts';
+import { type EndReason, endRuns, expired, timedOut } from './end-runs.ts';
+
+interface Released {
+  id: string;
+  queuedFor: QueueReason | null;
+  group: string | null;
+}
+
+/**
+ * Runs that one reason holds back no longer wait for the next one, or begin. The workflow is held, so that a pause comes
+ * before or after.
+ * @param due conditions on the run `r`
+ */
+const releaseStatement = (name: string, due: string) =>
+  statement<Released>(
+    name,
+    `with due as (
+       select r.id, a.is_paused from run r join automation a on a.id = r.automation_id and a.deleted_at is null
+        where r.organization_id = $1 and r.environment = $2 and r.status = 'queued' and ${due}
+        order by r.priority, r.number limit 200 for update of r skip locked for share of a),
+     moved as (
+       update run set queued_for = case when due.is_paused then 'paused' when concurrency_group is not null then 'concurrency' end
+         from due where run.id = due.id
+       returning run.id, run.queued_for, run.concurrency_group, run.correlation_id),
+     beginning as (select id, correlation_id from moved where queued_for is null),
+     started as (
+       ${enqueueSql('run.start', { subject: 'id', correlation: 'correlation_id', from: 'beginning' })}
+       on conflict (kind, subject_id) do nothing),
+     groups as (select distinct concurrency_group from moved where queued_for = 'concurrency'),
+     asked as (
+       ${enqueueSql('concurrency.admit', { subject: 'concurrency_group', correlation: '$4', from: 'groups' })}
+       ${replacingEarlier})
+     select id, queued_for as "queuedFor", concurrency_group as "group" from moved`,
+    {
+      enqueues: {
+        'run.start': ({ id, queuedFor }) => (queuedFor ? undefined : { subjectId: id }),
+        'concurrency.admit': ({ queuedFor, group }) =>
+          queuedFor === 'concurrency' && group ? { subjectId: group } : undefined,
+      },
+    },
+  );
+
+const releaseDelayed = releaseStatement('run.release_delayed', `r.id = any($3::uuid[]) and r.queued_for = 'delay'`);
+const releasePaused = releaseStatement(
+  'run.release_paused',
+  `r.automation_id = $3::uuid and r.queued_for = 'paused' and not a.is_paused`,
+);
+
+// Groups whose runs wait: they may begin where the pause or the limit held them back.
+const askGroups = statement<{ group: string }>(
+  'concurrency.ask_groups',
+  `with groups as (
+     select distinct concurrency_group from run
+      where organization_id = $1 and environment = $2 and automation_id = $3 and status = 'queued'
+        and queued_for = 'concurrency'),
+   asked as (
+     ${enqueueSql('concurrency.admit', { subject: 'concurrency_group', correlation: '$4', from: 'groups', due: 'now' })}
+     ${replacingEarlier})
+   select concurrency_group as "group" from groups`,
+  { enqueues: 'drain' },
+);
+
+/** Lets the runs of a workflow begin that was resumed, or whose limit was changed. Harmless when none waits. */
+export async function releaseWorkflow(scope: Scope, automationId: string): Promise<void> {
+  for (;;) {
+    const released = await scope.rows(releasePaused, automationId, scope.correlationId);
+    failPoint('run.released');
+    if (released.length === 0) break;
+  }
+  await scope.rows(askGroups, automationId, scope.correlationId);
+}
+
+interface DueRun extends Tenant {
+  id: string;
+  due: 'delay' | 'expiry' | 'time_limit';
+}
+
+// Each of the three is one range of a small index: at rest nothing is in it.
+const findDue = systemStatement({
+  name: 'run.find_due',
+  parameters: { limit: 'int' },
+  row: {
+    id: 'uuid',
+    organizationId: 'uuid',
+    environment: typed<Tenant['environment']>('text'),
+    due: typed<DueRun['due']>('text'),
+  },
+  text: `(select id, organization_id as "organizationId", environment, 'delay' as due from run
+       where status = 'queued' and queued_for = 'delay' and scheduled_for <= clock_timestamp()
+       order by scheduled_for limit :limit)
+    union all
+     (select id, organization_id, environment, 'expiry' from run
+       where status = 'queued' and expires_at <= clock_timestamp() order by expires_at limit :limit)
+    union all
+     (select id, organization_id, environment, 'time_limit' from run
+       where times_out_at <= clock_timestamp() order by times_out_at limit :limit)`,
+});
+
+export interface DueRunServices {
+  database: Database;
+  waiters: Waiters;
+  countRunEnd(status: TerminalStatus): void;
+}
+
+const reasons: Record<'expiry' | 'time_limit', EndReason> = { expiry: expired, time_limit: timedOut };
+
+/**
+ * Lets delayed runs begin whose time has come, and ends those that expired or that have executed for as long as they may, of
+ * all tenants.
+ * @returns how many
+ */
+export function workOffDueRuns({ database, waiters, countRunEnd }: DueRunServices): Promise<number> {
+  return inBatches(async (limit) => {
+    const found = await sqlOn(database.pool).rows(findDue, { limit });
+    const of = (due: DueRun['due']) => found.filter((run) => run.due === due);
+    let changed = await changeByTenant(database, of('delay'), async (tx, runs) => {
+      const ids = runs.map(({ id }) => id);
+      const released = await tx.rows(releaseDelayed, ids, tx.correlationId);
+      failPoint('run.released');
+      return released.length;
+    });
+    for (const due of ['expiry', 'time_limit'] as const) {
+      changed += await changeByTenant(database, of(due), async (tx, runs) => {
+        const ids = runs.map(({ id }) => id);
+        const ended = await endRuns(tx, ids, reasons[due]);
+        for (const id of ended) {
+          waiters.notifyLocal(id);
+          countRunEnd(reasons[due].status);
+        }
+        return ended.length;
+      });
+    }
+    return changed;
+  }, 200);
+}

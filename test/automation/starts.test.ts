@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { ApiClient } from '../api-client.ts';
+import { sharedProduct } from '../product.ts';
+import { until } from '../until.ts';
+import { endOf, inB, makeWorkflow } from './make-workflow.ts';
+
+let product: Awaited<ReturnType<typeof sharedProduct>>;
+let api: ApiClient;
+beforeAll(async () => {
+  product = await sharedProduct();
+  ({ api } = product);
+});
+afterAll(() => product.close());
+
+const inA = { 'x-api-variant': 'A' };
+const slowly = (seconds: number) => [{ id: 'say', type: 'prompt', prompt: `sandbox:slow=${seconds}` }];
+const start = async (id: string, body: object = {}) =>
+  (await api.post(`/api/v1/workflows/${id}/execute`, { async: true, ...body }, inA)).body.data;
+const detail = async (runId: string) => (await api.get(`/api/v1/runs/${runId}`, inB)).body.data;
+const statusOf = async (runId: string) => (await detail(runId)).status;
+const begun = (runId: string) => until('the run has begun', async () => (await statusOf(runId)) !== 'queued');
+const patch = (path: string, body: object) => api.request('PATCH', path, body);
+
+describe('a delayed run', () => {
+  test('waits as long as it was told, and shows when it begins', async () => {
+    const { id } = await makeWorkflow(api);
+    const sentAt = Date.now();
+    const { status, body } = await api.post(`/api/v1/workflows/${id}/execute`, { delay: 'PT1.5S', tags: ['a'] }, inA);
+    expect([status, body.data.status]).toEqual([202, 'PENDING']);
+    const waiting = await detail(body.data.runId);
+    expect(waiting).toMatchObject({ status: 'queued', queuedFor: 'delay', tags: ['a'], triggeredBy: { type: 'api' } });
+    expect(Date.parse(waiting.scheduledFor) - sentAt).toBeGreaterThanOrEqual(1_400);
+    const ended = await endOf(api, body.data.runId);
+    expect(ended).toMatchObject({ status: 'completed' });
+    expect(ended).not.toHaveProperty('queuedFor');
+    expect(Date.parse(ended.startedAt)).toBeGreaterThanOrEqual(Date.parse(waiting.scheduledFor));
+  });
+
+  test('is moved while it waits, and not afterwards', async () => {
+    const { id } = await makeWorkflow(api);
+    const { runId } = await start(id, { startAt: new Date(Date.now() + 3_600_000).toISOString(), expiresIn: '1h' });
+    const moved = await patch(`/api/v1/runs/${runId}`, { startAt: new Date().toISOString(), tags: ['moved'] });
+    expect(moved.status).toBe(200);
+    expect(await endOf(api, runId)).toMatchObject({ status: 'completed', tags: ['moved'] });
+    const late = await patch(`/api/v1/runs/${runId}`, { startAt: new Date().toISOString() });
+    expect([late.status, late.body.error.code]).toEqual([409, 'conflict']);
+    const described = await patch(`/api/v1/runs/${runId}`, { metadata: { ticket: 7 } });
+    expect(described.body.data.metadata).toEqual({ ticket: 7 });
+  });
+
+  test('is cancelled like any other, and never begins', async () => {
+    const { id } = await makeWorkflow(api);
+    const { runId } = await start(id, { delay: 1 });
+    await api.post(`/api/v1/runs/${runId}/cancel`);
+    const later = await start(id, { delay: 1.2 });
+    await endOf(api, later.runId);
+    expect(await statusOf(runId)).toBe('cancelled');
+  });
+
+  test.each([
+    [{ delay: 1, startAt: '2026-01-01T00:00:00Z' }, 'delay'],
+    [{ startAt: '2199-01-01T00:00:00Z' }, 'startAt'],
+    [{ delay: '367d' }, 'delay'],
+    [{ delay: -1 }, 'delay'],
+    [{ tags: Array.from({ length: 11 }, (_, n) => `t${n}`) }, 'tags'],
+    [{ tags: ['with space'] }, 'tags.0'],
+    [{ priority: 6 }, 'priority'],
+  ])('is refused with %j', async (body, path) => {
+    const { id } = await makeWorkflow(api);
+    const answer = await api.post(`/api/v1/workflows/${id}/execute`, body, inA);
+    expect([answer.status, answer.body.error.details.errors[0].path]).toEqual([400, path]);
+  });
+});
+
+test('metadata has at most 16 KiB', async () => {
+  const { id } = await makeWorkflow(api);
+  const metadata = { long: 'x'.repeat(17_000) };
+  const { status, body } = await api.post(`/api/v1/workflows/${id}/execute`, { metadata }, inA);
+  expect([status, body.error.details.errors[0].path]).toEqual([400, 'metadata']);
+});
+
+describe('concurrency', () => {
+  const limited = (concurrency: object, seconds = 0.3) =>
+    makeWorkflow(api, { steps: slowly(seconds), concurrency: { limit: 1, strategy: 'queue', ...concurrency } });
+
+  test('queues what is over the limit, in the order of creation', async () => {
+    const { id } = await limited({ limit: 2 });
+    const runs: string[] = [];
+    for (let n = 0; n < 6; n++) runs.push((await start(id)).runId);
+    expect(await detail(runs[5]!)).toMatchObject({ status: 'queued', queuedFor: 'concurrency' });
+    const ended = await Promise.all(runs.map((runId) => endOf(api, runId)));
+    expect(ended.map(({ status }) => status)).toEqual(runs.map(() => 'completed'));
+    const times = ended.map(({ startedAt, completedAt }) => [Date.parse(startedAt), Date.parse(completedAt)] as const);
+    for (const [at] of times) {
+      const open = times.filter(([from, to]) => from <= at && at < to);
+      expect(open.length).toBeLessThanOrEqual(2);
+    }
+    const afterOthers = times.slice(2).map(([from]) => from);
+    expect(afterOthers).toEqual(afterOthers.toSorted((a, b) => a - b));
+  });
+
+  test('lets runs of a higher priority go first', async () => {
+    const { id } = await limited({});
+    const first = await start(id);
+    const last = await start(id, { priority: 5 });
+    const next = await start(id, { priority: 1 });
+    const [, after, before] = await Promise.all([first, last, next].map(({ runId }) => endOf(api, runId)));
+    expect(Date.parse(before.startedAt)).toBeLessThan(Date.parse(after.startedAt));
+  });
+
+  test('holds for each value of its key, and refuses a run without one', async () => {
+    const { id } = await limited({ key: 'input.customer' }, 5);
+    const [a, b] = [await start(id, { input: { customer: 'a' } }), await start(id, { input: { customer: 'b' } })];
+    const second = await start(id, { input: { customer: 'a' } });
+    await Promise.all([begun(a.runId), begun(b.runId)]);
+    expect(await detail(second.runId)).toMatchObject({ queuedFor: 'concurrency' });
+    for (const input of [{}, { customer: '' }, { customer: 7 }]) {
+      const { status, body } = await api.post(`/api/v1/workflows/${id}/execute`, { input }, inA);
+      expect([status, body.error.code, body.error.details.errors[0].path]).toEqual([
+        400,
+        'expression_error',
+        'concurrency.key',
+      ]);
+    }
+  });
+
+  test('skips runs where it is told to', async () => {
+    const { id, wf } = await limited({ strategy: 'skip' }, 5);
+    await start(id);
+    expect(await start(id)).toEqual({ runId: null, status: 'SKIPPED', reason: 'concurrency' });
+    const triggered = await api.post(`/api/v1/webhooks/${wf}`, {});
+    expect([triggered.status, triggered.body.data]).toEqual([200, { runId: null, status: 'skipped' }]);
+    const listed = await api.get(`/api/v1/workflows/${id}/runs`, inA);
+    expect(listed.body.data.pagination.total).toBe(1);
+  });
+
+  test('cancels the oldest run where it is told to', async () => {
+    const { id } = await limited({ strategy: 'cancel_running' }, 5);
+    const first = await start(id);
+    await begun(first.runId);
+    const second = await start(id);
+    const superseded = await endOf(api, first.runId);
+    expect(superseded).toMatchObject({ status: 'cancelled', error: { code: 'superseded' } });
+    await begun(second.runId);
+    expect(await statusOf(second.runId)).toBe('running');
+  });
+
+  test('never lets more runs begin than its limit, whatever happens at the same time', async () => {
+    const { id } = await limited({ limit: 3 }, 0.05);
+    const started = await Promise.all(Array.from({ length: 40 }, () => start(id)));
+    const counted: number[] = [];
+    const watch = async () => {
+      const { rows } = await product.database.pool.query(
+        `select count(*)::int as held from run where automation_id = $1 and slot = 'held' and status in ('queued', 'running')`,
+        [id],
+      );
+      counted.push(rows[0].held);
+    };
+    const cancelled = started.slice(10, 20).map(({ runId }) => api.post(`/api/v1/runs/${runId}/cancel`));
+    await until('all have ended', async () => {
+      await watch();
+      const { rows } = await product.database.pool.query(
+        `select count(*)::int as open from run where automation_id = $1 and status in ('queued', 'running')`,
+        [id],
+      );
+      return rows[0].open === 0;
+    });
+    await Promise.all(cancelled);
+    expect(Math.max(...counted)).toBeLessThanOrEqual(3);
+    const { rows } = await product.database.pool.query(
+      `select coalesce(sum(runs), 0)::int as queued from queued_total where organization_id =
+         (select organization_id from automation where id = $1) and environment = 'test'`,
+      [id],
+    );
+    const waiting = await product.database.pool.query(
+      `select count(*)::int as queued from run where queued_for is not null and organization_id =
+         (select organization_id from automation where id = $1) and environment = 'test'`,
+      [id],
+    );
+    expect(rows[0].queued).toBe(waiting.rows[0].queued);
+  });
+
+  test('lets what waits begin when the limit is raised', async () => {
+    const { id } = await limited({}, 5);
+    await start(id);
+    const { runId } = await start(id);
+    expect(await statusOf(runId)).toBe('queued');
+    await patch(`/api/v1/workflows/${id}`, { concurrency: { limit: 2, strategy: 'queue' } });
+    await begun(runId);
+  });
+
+  test.each([
+    [{ limit: 0, strategy: 'queue' }, 'concurrency.limit'],
+    [{ limit: 1, strategy: 'queue', key: 'input +' }, 'concurrency.key'],
+    [{ limit: 1, strategy: 'queue', key: 'steps.a.output' }, 'concurrency.key'],
+  ])('is refused as %j', async (concurrency, path) => {
+    const { status, body } = await api.post('/api/v1/workflows', { name: 'No', concurrency });
+    expect([status, body.error.details.errors[0].path]).toEqual([400, path]);
+  });
+});
+
+describe('a paused workflow', () => {
+  test('accepts runs, which begin when it is resumed', async () => {
+    const { id } = await makeWorkflow(api);
+    expect((await api.post(`/api/v1/workflows/${id}/pause`)).body.data.isPaused).toBe(true);
+    const runs = await Promise.all([start(id), start(id), start(id, { delay: 0.1 })]);
+    expect(runs.map(({ status }) => status)).toEqual(['PENDING', 'PENDING', 'PENDING']);
+    await until('the delay is over', async () => (await detail(runs[2].runId)).queuedFor === 'paused');
+    const waited = await api.post(`/api/v1/workflows/${id}/execute`, { input: 'x' }, inA);
+    expect([waited.status, waited.body.data.status]).toEqual([202, 'PENDING']);
+    expect((await api.post(`/api/v1/workflows/${id}/resume`)).body.data.isPaused).toBe(false);
+    for (const { runId } of runs) expect(await endOf(api, runId)).toMatchObject({ status: 'completed' });
+  });
+
+  test('lets runs expire', async () => {
+    const { id } = await makeWorkflow(api);
+    await api.post(`/api/v1/workflows/${id}/pause`);
+    const { runId } = await start(id, { expiresIn: 0.5 });
+    expect(await endOf(api, runId)).toMatchObject({ status: 'cancelled', error: { code: 'expired' } });
+  });
+});
+
+test('a run that executes for longer than its workflow allows fails', async () => {
+  const { id } = await makeWorkflow(api, { steps: slowly(30), maxDurationSeconds: 1 });
+  const { runId } = await start(id);
+  const ended = await endOf(api, runId);
+  expect(ended).toMatchObject({ status: 'failed', error: { code: 'timeout', stepId: 'say' } });
+});
+
+test('a schedule and a trigger tell what started their runs, and a secret alone sets nothing', async () => {
+  const { id } = await makeWorkflow(api);
+  const triggered = await api.post(`/api/v1/webhooks/${id}?tags=a,b&priority=1`, {});
+  expect(await detail(triggered.body.data.runId)).toMatchObject({
+    triggeredBy: { type: 'webhook' },
+    tags: ['a', 'b'],
+    priority: 1,
+  });
+  const { secret } = (await api.post(`/api/v1/workflows/${id}/webhook-secret`)).body.data;
+  const anonymous = await fetch(`${product.process.api}/api/v1/webhooks/${id}?tags=a`, {
+    method: 'POST',
+    headers: { 'X-Webhook-Secret': secret },
+  });
+  expect(anonymous.status).toBe(400);
+});
