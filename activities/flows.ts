@@ -1,7 +1,8 @@
 import { Context } from '@temporalio/activity';
 import type { FlowProgress } from '../src/automation/core/flow-progress.ts';
+import type { FlowServices } from '../src/automation/flows/call-leaf.ts';
 import { executeFlow, failFlow } from '../src/automation/flows/execute-flow.ts';
-import type { RunRef, RunServices } from '../src/automation/run-execution.ts';
+import type { RunRef } from '../src/automation/run-execution.ts';
 import type { Database } from '../src/platform/database.ts';
 import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
@@ -15,7 +16,7 @@ const heartbeatMs = 1_000;
 const maxWalkMs = 3_000;
 const defaultDriveMs = 60_000;
 
-export interface FlowActivityServices extends RunServices {
+export interface FlowActivityServices extends FlowServices {
   database: Database;
   /** Aborted when the process begins to drain. */
   draining: AbortController;

@@ -88,8 +88,11 @@ export interface NamedTools {
 
 const findServers = statement<NamedTools>(
   'run_step.servers',
-  `select d.steps -> $4::int -> 'tools' as servers, (d.steps -> $4::int -> 'retry' ->> 'maxAttempts')::int as "maxAttempts"
+  `select step -> 'tools' as servers, (step -> 'retry' ->> 'maxAttempts')::int as "maxAttempts"
      from run_step s join run r on r.id = s.run_id join definition d on d.id = r.definition_id
+    cross join lateral (select case when s.path is null then d.steps -> $4::int else (
+             jsonb_path_query_first(d.steps::jsonb, 'strict $.** ? (@.type == "prompt" && @.id == $id)',
+                                    jsonb_build_object('id', s.step_id), true))::json end as step) as found
     where s.organization_id = $1 and s.environment = $2 and s.run_id = $3::uuid and s.position = $4::int
       and s.status = 'running' and r.status in (${openRun})
       and not exists (select from run_step_round o where o.run_id = s.run_id and o.position = s.position and o.round = 0)`,

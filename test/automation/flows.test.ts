@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
@@ -165,6 +166,33 @@ describe('map', () => {
   });
 });
 
+describe('steps that leave the process', () => {
+  test('use tools beside each other', async () => {
+    const using = { id: 'say', type: 'prompt', prompt: 'sandbox:tool=memory_read_graph', tools: ['memory'] };
+    const run = await execute([{ id: 'each', type: 'map', items: '[1, 2, 3]', steps: [using] }]);
+    expect(run).toMatchObject({ status: 'completed', output: { result: { succeeded: 3 } } });
+    const said = run.stepResults.filter(({ stepId }: { stepId: string }) => stepId === 'say');
+    expect(said.map(({ toolCalls }: { toolCalls: unknown[] }) => toolCalls)).toEqual(
+      Array.from({ length: 3 }, () => [{ name: 'memory_read_graph', args: {}, result: expect.any(String) }]),
+    );
+  });
+
+  test('send requests with a key of their run and path', async () => {
+    const request = {
+      id: 'send',
+      type: 'http',
+      method: 'POST',
+      url: 'https://example.com/{{input}}',
+      body: { a: '{{input}}' },
+    };
+    const run = await execute([{ id: 'each', type: 'map', items: '[1]', steps: [request] }], 7);
+    expect(run.status).toBe('completed');
+    const [{ status, body }] = run.output.result.outputs;
+    expect([status, body.url, body.body]).toEqual([200, 'https://example.com/7', { a: 7 }]);
+    expect(body.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}\.each\.0\.send$/);
+  });
+});
+
 describe('wait', () => {
   const waiting = (runId: string) =>
     until('the run waits', async () => {
@@ -180,6 +208,20 @@ describe('wait', () => {
     expect(run.status).toBe('completed');
     expect(Date.parse(run.output.result)).toBeLessThan(Date.now());
     expect(run.duration).toBeGreaterThan(1_500);
+  });
+
+  test('of an event goes on with it, and with null when none comes and it may', async () => {
+    const name = `order.paid_${randomUUID().slice(0, 8)}`;
+    const event = { id: 'paid', type: 'event', event: name, match: 'event.data.order == input' };
+    const runId = await start([event, compute('data', 'steps.paid.output.data.order')], 7);
+    await waiting(runId);
+    await api.post('/api/v1/events', { name, data: { order: 8 } }, inB);
+    await api.post('/api/v1/events', { name, data: { order: 7 } }, inB);
+    expect((await endOf(api, runId)).output.result).toBe(7);
+    const none = await execute([{ id: 'paid', type: 'event', event: name, timeout: 1, onTimeout: 'continue' }]);
+    expect(none).toMatchObject({ status: 'completed', output: { result: null } });
+    const late = await execute([{ id: 'paid', type: 'event', event: name, timeout: 1 }]);
+    expect(late.error).toMatchObject({ stepId: 'paid', code: 'event_timeout' });
   });
 
   test('of a time that is over goes on at once; of no time it fails', async () => {

@@ -12,6 +12,7 @@ async function changedDelivery(): Promise<void> {
 }
 
 export {
+  changed as executeFlow,
   changed as executeRun,
   changed as fetchEvents,
   changed as followBooking,

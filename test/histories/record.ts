@@ -33,6 +33,7 @@ import { recordBookings } from './record-bookings.ts';
 import { recordCalendars } from './record-calendars.ts';
 import { recordDeliveries } from './record-deliveries.ts';
 import { recordEvents } from './record-events.ts';
+import { recordFlows } from './record-flows.ts';
 import { recordFollowed } from './record-followed.ts';
 import { recordMessages } from './record-messages.ts';
 import { recordVoice } from './record-voice.ts';
@@ -83,6 +84,8 @@ async function record(): Promise<void> {
     until('the model is called', async () =>
       product.log.some((line) => line.msg === 'model called' && line.runId === runId),
     );
+
+  await recordFlows(api, rest.database, keep);
 
   await keep('executeRun/three-instant-steps', runWorkflowId(await execute(await create('One', 'Two', 'Three'))));
   await keep('executeRun/no-steps', runWorkflowId(await execute(await create())));

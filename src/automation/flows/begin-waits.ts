@@ -56,9 +56,9 @@ async function beginWait(step: WaitStep, context: StepContext): Promise<Beginnin
   return until <= now ? { end: { ...waitedUntil(until), warnings } } : { wait: { type: 'wait', until } };
 }
 
-function beginEvent({ event, match, timeout = defaultEventTimeout }: EventStep): Beginning {
+function beginEvent({ event, match, timeout = defaultEventTimeout, lookBack = 0 }: EventStep): Beginning {
   const until = new Date(Date.now() + (readDuration(timeout) ?? 0));
-  return { wait: { type: 'event', event, match, until } };
+  return { wait: { type: 'event', event, match, lookBack, until } };
 }
 
 /** A step that waits begins to. @throws OutputsTooLarge; TemplateTooLong; StorageFailure */

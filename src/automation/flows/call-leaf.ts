@@ -4,13 +4,26 @@ import type { Scope } from '../../platform/scope.ts';
 import { StorageFailure } from '../../storage/index.ts';
 import type { RunPolicy } from '../../temporal/contracts/automation.ts';
 import type { ToolCalls } from '../ask-with-tools.ts';
-import { attemptStep, attemptsOf } from '../attempt-step.ts';
-import type { CallingStep, ModelChoice } from '../core/steps.ts';
+import { type Attempt, attemptStep, attemptsOf } from '../attempt-step.ts';
+import { httpAttempts } from '../core/http-request.ts';
+import { templatesIn } from '../core/payload.ts';
+import type { HttpStep, ModelChoice, Step } from '../core/step-types.ts';
+import { type CallingStep, isCalling } from '../core/steps.ts';
+import { templateNames } from '../core/template.ts';
+import { isExpressionFault } from '../evaluate-step.ts';
 import type { StoredEnd } from '../output-space.ts';
 import type { RunServices } from '../run-execution.ts';
 import type { StepContext } from '../step-context.ts';
-import type { StepEnd } from '../step-end.ts';
+import type { StepEnd, StepOutcome } from '../step-end.ts';
+import { type HttpServices, performHttp } from './http/perform-http.ts';
 import type { BegunRow } from './record-sql.ts';
+
+export type FlowServices = RunServices & HttpServices;
+
+/** A step of a flow that leaves the process. */
+export type LeavingStep = CallingStep | HttpStep;
+
+export const isLeaving = (step: Step): step is LeavingStep => isCalling(step) || step.type === 'http';
 
 /** What came of one attempt of a step that calls out. `retry`: another one may succeed, after so long. */
 export type LeafResult =
@@ -21,7 +34,7 @@ export type LeafResult =
 
 export interface LeafCall {
   context: StepContext;
-  step: CallingStep;
+  step: LeavingStep;
   begun: Pick<BegunRow, 'attempts' | 'rounds' | 'ageMs'>;
   /** Stores what it ended with. */
   keep(end: StepEnd, isLast: boolean): Promise<StoredEnd>;
@@ -51,9 +64,39 @@ function pauseOf({ modelCall: { retry, maximumRetryAfterMs } }: RunPolicy, tried
   return Math.min(retry.initialIntervalMs * retry.backoff ** (tried - 1), retry.maximumIntervalMs);
 }
 
+/** Attempts that a crash interrupted are repeated: what must not be is recorded before it is sent. */
+const maxAttemptsOf = (step: LeavingStep, byDefault: number): number =>
+  step.type === 'http' ? Math.max(httpAttempts(step), byDefault) : attemptsOf(step, byDefault);
+
+async function attemptLeaf(
+  services: FlowServices,
+  scope: Scope,
+  context: StepContext,
+  step: LeavingStep,
+  attempt: Attempt,
+): Promise<StepOutcome | ToolCalls> {
+  if (step.type !== 'http') return attemptStep(services, scope, context, step, attempt);
+  const { url, query, headers, body } = step;
+  const named = new Set(templatesIn({ url, query, headers, body }).flatMap(templateNames));
+  const { runId, position, actionKey: key } = context;
+  const { number, signal } = attempt;
+  try {
+    return await performHttp(services, scope, step, await context.values(named), {
+      runId,
+      position,
+      key,
+      number,
+      signal,
+    });
+  } catch (error) {
+    if (isExpressionFault(error)) return { status: 'failed', code: 'expression_error', message: error.message };
+    throw error;
+  }
+}
+
 /** Makes one attempt of a step that calls out, and stores its output. Its row counts the attempt already. */
 export async function callLeaf(
-  services: RunServices,
+  services: FlowServices,
   scope: Scope,
   policy: RunPolicy,
   call: LeafCall,
@@ -61,7 +104,7 @@ export async function callLeaf(
   const { context, step, begun, signal } = call;
   const tried = begun.attempts - begun.rounds;
   const { modelCall } = policy;
-  const maxAttempts = attemptsOf(step, modelCall.retry.maximumAttempts);
+  const maxAttempts = maxAttemptsOf(step, modelCall.retry.maximumAttempts);
   const ended = async (end: StepEnd, asked?: ModelChoice): Promise<LeafResult> => ({
     kind: 'ended',
     end: await keepPaid(call, end),
@@ -76,7 +119,7 @@ export async function callLeaf(
   try {
     const mayCallTools = begun.ageMs < modelCall.timeoutMs;
     const attempt = { number: tried, mayTryAgain, mayCallTools, signal: AbortSignal.any([signal, timeout]) };
-    const outcome = await attemptStep(services, scope, context, step, attempt);
+    const outcome = await attemptLeaf(services, scope, context, step, attempt);
     if ('calls' in outcome) return { kind: 'tools', calls: outcome };
     const { asked, ...end } = outcome;
     return await ended(end, asked);

@@ -1,12 +1,13 @@
 import type { Scope } from '../../platform/scope.ts';
 import type { FlowProgress } from '../core/flow-progress.ts';
 import type { RunRef, RunServices } from '../run-execution.ts';
+import type { FlowServices } from './call-leaf.ts';
 import { type DriveOptions, FlowDrive } from './flow-drive.ts';
 import { FlowExecution } from './flow-execution.ts';
 
 /** Executes a flow as far as the options let it. A recorded step is not executed again. */
 export async function executeFlow(
-  services: RunServices,
+  services: FlowServices,
   scope: Scope,
   ref: RunRef,
   options: DriveOptions,

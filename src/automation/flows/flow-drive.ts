@@ -6,8 +6,7 @@ import type { ReadyLeaf } from '../core/flow-walk.ts';
 import { dottedPath } from '../core/step-path.ts';
 import { candidatesOf } from '../core/steps.ts';
 import { failPoint } from '../fail-points.ts';
-import type { RunServices } from '../run-execution.ts';
-import { callLeaf, type LeafResult } from './call-leaf.ts';
+import { callLeaf, type FlowServices, type LeafResult } from './call-leaf.ts';
 import type { FlowExecution } from './flow-execution.ts';
 import { FlowItems } from './flow-items.ts';
 import { FlowPlaces } from './flow-places.ts';
@@ -38,7 +37,7 @@ const maxPauseMs = 2_000;
 
 /** Executes a flow for some time: one loop, which writes once for all that happened since it wrote before. */
 export class FlowDrive {
-  readonly #services: RunServices;
+  readonly #services: FlowServices;
   readonly #scope: Scope;
   readonly #run: FlowExecution;
   readonly #options: DriveOptions;
@@ -56,7 +55,7 @@ export class FlowDrive {
   #failure: { error: unknown } | undefined;
   readonly #wake = new WakeSignal();
 
-  constructor(services: RunServices, scope: Scope, run: FlowExecution, options: DriveOptions) {
+  constructor(services: FlowServices, scope: Scope, run: FlowExecution, options: DriveOptions) {
     this.#services = services;
     this.#scope = scope;
     this.#run = run;

@@ -4,7 +4,7 @@ import { callInstantly } from '../ask-instantly.ts';
 import type { ReadyLeaf, Todo } from '../core/flow-walk.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
 import type { FailStep } from '../core/step-types.ts';
-import { type CallingStep, isCalling } from '../core/steps.ts';
+import { isCalling } from '../core/steps.ts';
 import { renderTemplate, templateNames } from '../core/template.ts';
 import { evaluateStep, isExpressionFault } from '../evaluate-step.ts';
 import type { RunServices } from '../run-execution.ts';
@@ -12,12 +12,13 @@ import type { StepContext } from '../step-context.ts';
 import type { StepEnd, StepFault } from '../step-end.ts';
 import { storable } from '../storable.ts';
 import { beginToWait } from './begin-waits.ts';
+import { isLeaving, type LeavingStep } from './call-leaf.ts';
 import { outputsNamed, summarize } from './container-output.ts';
 import type { FlowExecution } from './flow-execution.ts';
 import type { FlowItems } from './flow-items.ts';
 import type { FlowWrite } from './record-flow.ts';
 
-export type CallingLeaf = ReadyLeaf & { step: CallingStep };
+export type CallingLeaf = ReadyLeaf & { step: LeavingStep };
 
 /** What instant steps are written in. The limits bound memory and the work that a crash repeats. */
 const together = { bytes: 1024 * 1024, ms: 250 };
@@ -92,8 +93,8 @@ export class InstantSteps {
       return;
     }
     const context = run.contextOf(leaf, this.#items.of);
-    if (isCalling(step)) {
-      const end = await callInstantly(this.#services, this.#scope, context, step);
+    if (isLeaving(step)) {
+      const end = isCalling(step) && (await callInstantly(this.#services, this.#scope, context, step));
       if (!end) {
         this.#others.calls({ ...leaf, step });
         return;

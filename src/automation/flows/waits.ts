@@ -1,6 +1,6 @@
 import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
 import type { Transaction } from '../../platform/scope.ts';
-import { statement, type TenantSql } from '../../platform/sql.ts';
+import { statement } from '../../platform/sql.ts';
 import { openRun } from '../core/run-status.ts';
 import { type WaitOutcome, type WaitType, waitStates } from '../core/waits.ts';
 
@@ -16,6 +16,8 @@ export interface NewWait {
   /** The name of the event, and the CEL expression that it has to satisfy. */
   event?: string | undefined;
   match?: string | undefined;
+  /** Seconds before now in which the event may have arrived. */
+  lookBack?: number | undefined;
   /** The run or the job that it waits for. */
   subjectId?: string | undefined;
 }
@@ -23,9 +25,9 @@ export interface NewWait {
 const insertWait = statement<{ id: string }>(
   'run_wait.open',
   `insert into run_wait as w (id, run_id, path, organization_id, environment, type, step_id, since, until, event, match, state,
-                              subject_id)
+                              subject_id, look_back)
    select uuidv7(), r.id, $4::text, $1::uuid, $2::text, $5::text, $6::text, clock_timestamp(), $7::timestamptz, $8::text, $9::text,
-          'open', $10::uuid
+          'open', $10::uuid, $11::int
      from run r where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun})
    on conflict (run_id, path) do update set path = w.path
    returning id`,
@@ -35,9 +37,11 @@ const insertWait = statement<{ id: string }>(
  * A step begins to wait. The wait that it opened before stays as it is, resolved or not.
  * @returns the id of the wait; undefined when the run is over or gone
  */
-export async function openWait(tx: TenantSql, wait: NewWait): Promise<string | undefined> {
-  const { runId, path, type, stepId, until, event, match, subjectId } = wait;
-  const row = await tx.one(insertWait, runId, path, type, stepId, until, event, match, subjectId);
+export async function openWait(tx: Transaction, wait: NewWait): Promise<string | undefined> {
+  const { runId, path, type, stepId, until, event, match, subjectId, lookBack } = wait;
+  const row = await tx.one(insertWait, runId, path, type, stepId, until, event, match, subjectId, lookBack);
+  // Events that come meanwhile may be decided before the commit: they are looked for after it.
+  if (row && event !== undefined) await tx.enqueue('event.look_back', row.id);
   return row?.id;
 }
 
