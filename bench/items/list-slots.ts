@@ -20,7 +20,7 @@ const sorted = 'sorted loop';
 type WrittenSlot = ReturnType<typeof writeSlots>[number];
 
 /** A host who is open from 8 to 18 every day, with every limit set and none of them reached. */
-function situation(): { list(taken?: Facts['taken']): ReturnType<typeof listSlots>; starts: number[] } {
+function situation(): { list(occupied?: Facts['occupied']): ReturnType<typeof listSlots>; starts: number[] } {
   const found = readDayRange(first, last);
   if ('problems' in found) throw new Error('The days of the bench are wrong.');
   const facts: Facts = {
@@ -34,10 +34,10 @@ function situation(): { list(taken?: Facts['taken']): ReturnType<typeof listSlot
       limits: { dailyMax: 100, weeklyMax: 500, monthlyMax: 2_000, consecutiveMax: 100, minGapMinutes: 0 },
     },
     eventType: { duration, bufferBefore: 0, bufferAfter: 0, minNotice: 1, maxAdvance: 365, isActive: true },
-    taken: { bookings: [], counted: [], busy: [] },
+    occupied: { bookings: [], counted: [], busy: [] },
     holidays: new Set(),
   };
-  const list = (taken = facts.taken) => listSlots({ ...facts, taken }, { range: found.range, timezone });
+  const list = (occupied = facts.occupied) => listSlots({ ...facts, occupied }, { range: found.range, timezone });
   return { list, starts: list().map(({ startsAt }) => startsAt) };
 }
 
@@ -49,7 +49,7 @@ function spread(starts: number[]): number[] {
 }
 
 /** What one would write without zones, rules and limits, for starts that are known: each slot against each booking. */
-function compareAll(starts: number[], bookings: Facts['taken']['bookings']): WrittenSlot[] {
+function compareAll(starts: number[], bookings: Facts['occupied']['bookings']): WrittenSlot[] {
   return starts.map((startsAt) => {
     const endsAt = startsAt + duration * minuteMs;
     const isTaken = bookings.some((one) => one.startsAt < endsAt && one.endsAt > startsAt);
@@ -58,7 +58,7 @@ function compareAll(starts: number[], bookings: Facts['taken']['bookings']): Wri
 }
 
 /** The same with the bookings sorted and a pointer into them. */
-function compareNext(starts: number[], bookings: Facts['taken']['bookings']): WrittenSlot[] {
+function compareNext(starts: number[], bookings: Facts['occupied']['bookings']): WrittenSlot[] {
   const inOrder = [...bookings].sort((a, b) => a.startsAt - b.startsAt);
   let next = 0;
   return starts.map((startsAt) => {

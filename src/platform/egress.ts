@@ -84,7 +84,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #size = 0;
   #isComplete = false;
   #controller: Dispatcher.DispatchController | undefined;
-  #cut: Error | undefined;
+  #abortReason: Error | undefined;
 
   constructor({ maxResponseBytes, write, started }: Pick<EgressRequest, 'maxResponseBytes' | 'write' | 'started'>) {
     this.#maxBytes = maxResponseBytes;
@@ -101,13 +101,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Aborts the exchange. A request that still waits for a connection is never sent. */
   end(error: Error): void {
     this.over.reject(error);
-    this.#cut ??= error;
+    this.#abortReason ??= error;
     this.#controller?.abort(error);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#cut) controller.abort(this.#cut);
+    if (this.#abortReason) controller.abort(this.#abortReason);
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {

@@ -74,9 +74,9 @@ export async function* walkAvailability(
   { now, except = null }: { now: number; except?: string | null },
 ): AsyncGenerator<Slot[]> {
   const { eventType, rules } = bookable;
-  const taken = await readOccupied(scope, bookable, readsForSlots(rules, eventType, query, now), except);
+  const occupied = await readOccupied(scope, bookable, readsForSlots(rules, eventType, query, now), except);
   const holidays = await holidaysNear(rules, [holidayDaysForSlots(query)], now);
-  for (const page of walkSlots({ now, rules, eventType, taken, holidays }, query)) {
+  for (const page of walkSlots({ now, rules, eventType, occupied, holidays }, query)) {
     yield page;
     await yieldToEventLoop();
   }
@@ -90,6 +90,6 @@ export async function checkLimits(
 ): Promise<{ allowed: boolean; remaining: Remaining }> {
   const bookable = await readBookable(scope, id);
   const day = dayNumber(date);
-  const taken = await readOccupied(scope, bookable, readsForCheck(bookable.rules, day));
-  return remainingBookings(bookable.rules, day, taken);
+  const occupied = await readOccupied(scope, bookable, readsForCheck(bookable.rules, day));
+  return remainingBookings(bookable.rules, day, occupied);
 }

@@ -5,7 +5,7 @@ import { type Bookable, readBookable } from './calendar-rules.ts';
 import { minuteMs } from './core/calendar-date.ts';
 import { decideBooking } from './core/decide.ts';
 import type { BookingFacts, BookingSource } from './core/events.ts';
-import type { Taken } from './core/occupied.ts';
+import type { Occupied } from './core/occupied.ts';
 import { readInstant } from './core/read-times.ts';
 import { holidayDaysForBooking, readsForBooking } from './core/reads.ts';
 import type { EventTypeRules } from './core/rules.ts';
@@ -33,21 +33,21 @@ export interface Time {
 
 /**
  * Checks a time by every rule.
- * @param taken what was read for it
+ * @param occupied what was read for it
  * @throws AppError as `refused` makes it
  */
 export async function checkAgainst(
   { rules, eventType }: Bookable,
   startsAt: number,
-  taken: Taken,
+  occupied: Occupied,
   now: number,
 ): Promise<void> {
   const holidays = await holidaysNear(rules, [holidayDaysForBooking(startsAt)], now);
-  const refusal = decideBooking({ now, rules, eventType, taken, holidays }, startsAt);
+  const refusal = decideBooking({ now, rules, eventType, occupied, holidays }, startsAt);
   if (refusal) throw refused(refusal);
 }
 
-/** The same, and reads what is taken. @param except the booking that is being moved */
+/** The same, and reads the occupied times. @param except the booking that is being moved */
 export async function checkTime(
   scope: Scope,
   bookable: Bookable,

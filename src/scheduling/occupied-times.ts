@@ -4,7 +4,7 @@ import type { Bookable } from './calendar-rules.ts';
 import { readBusy } from './calendars/busy.ts';
 import { holding } from './core/booking-status.ts';
 import type { Interval } from './core/intervals.ts';
-import type { Booked, Taken } from './core/occupied.ts';
+import type { Booked, Occupied } from './core/occupied.ts';
 import type { Reads } from './core/reads.ts';
 
 /** What of the time of one host is to be read. */
@@ -37,7 +37,7 @@ const leads = "interval '1 day'";
 // In the order of the index of a host's bookings, and compared as its rows are: while the table is new, the planner takes
 // any index for as good, and what it once planned for a connection stays.
 const findBookings = statement<Row>(
-  'booking.taken',
+  'booking.occupied',
   each(
     '$3::uuid[], $4::timestamptz[], $5::timestamptz[]',
     'host_id, begins, ends',
@@ -102,7 +102,7 @@ export async function readAllOccupied(
   scope: Scope,
   wanted: readonly Wanted[],
   except: string | null = null,
-): Promise<Taken[]> {
+): Promise<Occupied[]> {
   const hosts = wanted.map(({ bookable }) => bookable.hostId);
   const times = wanted.map(({ reads }) => reads.bookings);
   const rows = await scope.rows(findBookings, hosts, starts(times), ends(times), except);
@@ -136,4 +136,4 @@ export const readOccupied = async (
   bookable: Wanted['bookable'],
   reads: Reads,
   except: string | null = null,
-): Promise<Taken> => (await readAllOccupied(scope, [{ bookable, reads }], except))[0]!;
+): Promise<Occupied> => (await readAllOccupied(scope, [{ bookable, reads }], except))[0]!;

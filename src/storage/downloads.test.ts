@@ -8,7 +8,7 @@ import type { StorageFailure } from './failure.ts';
 
 const organizationId = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 const file = { name: 'x.png', organizationId };
-const stranger = { address: 'a', cut() {} };
+const stranger = { address: 'a', abort() {} };
 
 /** A file without an end, which counts the pieces that were taken from it. */
 function endless() {
@@ -51,23 +51,23 @@ describe('a download', () => {
     await expect(begin()).rejects.toMatchObject({ kind: 'rate_limit_exceeded' });
   });
 
-  test('is cut, and nothing is written after it, when the file breaks off', async () => {
-    const cut = jest.fn();
+  test('is aborted, and nothing is written after it, when the file cannot be read to its end', async () => {
+    const abort = jest.fn();
     const broken = new Readable({ read() {} });
-    const { body } = (await opening(() => broken).open(file, undefined, { address: 'a', cut }))!;
+    const { body } = (await opening(() => broken).open(file, undefined, { address: 'a', abort }))!;
     broken.push('half');
     const text = buffer(body);
     await yieldToEventLoop();
-    expect(cut).not.toHaveBeenCalled();
+    expect(abort).not.toHaveBeenCalled();
     broken.destroy(new Error('the bucket went away'));
     expect(String(await text)).toBe('half');
-    expect(cut).toHaveBeenCalledTimes(1);
+    expect(abort).toHaveBeenCalledTimes(1);
   });
 
   test('has a place while there are some: for each address, each organization and all together', async () => {
     const downloads = opening(() => endless().stream);
     const open = (address: string, of = organizationId) =>
-      downloads.open({ name: 'x.png', organizationId: of }, undefined, { address, cut() {} });
+      downloads.open({ name: 'x.png', organizationId: of }, undefined, { address, abort() {} });
     for (let place = 0; place < places.address; place++) await open('one');
     const refused = { kind: 'rate_limit_exceeded', retryAfter: 5 };
     await expect(open('one', 'another')).rejects.toMatchObject({ ...refused, facts: { limit: places.address } });
@@ -99,18 +99,18 @@ describe('a download', () => {
     try {
       const draining = new AbortController();
       const downloads = opening(() => endless().stream, draining);
-      const cut = jest.fn();
-      await downloads.open(file, undefined, { address: 'a', cut });
+      const abort = jest.fn();
+      await downloads.open(file, undefined, { address: 'a', abort });
       await jest.advanceTimersByTimeAsync(60_000);
       expect(downloads.count).toBe(1);
       await jest.advanceTimersByTimeAsync(20_000);
-      expect([downloads.count, cut.mock.calls.length]).toEqual([0, 1]);
-      await downloads.open(file, undefined, { address: 'a', cut });
+      expect([downloads.count, abort.mock.calls.length]).toEqual([0, 1]);
+      await downloads.open(file, undefined, { address: 'a', abort });
       draining.abort();
       await jest.advanceTimersByTimeAsync(9_000);
       expect(downloads.count).toBe(1);
       await jest.advanceTimersByTimeAsync(2_000);
-      expect([downloads.count, cut.mock.calls.length]).toEqual([0, 2]);
+      expect([downloads.count, abort.mock.calls.length]).toEqual([0, 2]);
     } finally {
       jest.useRealTimers();
     }

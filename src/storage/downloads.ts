@@ -15,7 +15,7 @@ export interface Reader {
   /** The address of the client. */
   address: string;
   /** Ends the connection, so that the client sees that something is missing. */
-  cut(): void;
+  abort(): void;
 }
 
 /** One file on its way to a reader. Nothing is read ahead of what the reader takes but one piece. */
@@ -46,7 +46,7 @@ class Download {
       }
     } catch {
       // An error of the stream would be written to the client as if it were part of the file.
-      this.#reader.cut();
+      this.#reader.abort();
     }
     this.close();
     controller.close();
@@ -63,7 +63,7 @@ class Download {
   }
 
   end(): void {
-    this.#reader.cut();
+    this.#reader.abort();
     this.close();
   }
 

@@ -14,13 +14,13 @@ const isUnparked = "status = 'dead_lettered' and (parked_at is null or parked_at
 const isUnparking = "status <> 'dead_lettered' and parked_at > '-infinity'";
 
 export const tryLock = statement<{ taken: boolean }>(
-  'parking.try_lock',
+  'dead_letter_workflow.try_lock',
   `select pg_try_advisory_xact_lock(hashtextextended('webhooks.parking', 0)) as taken`,
 );
 
 /** Subscriptions that have dead letters which nobody has looked at. Skips along the index. */
 export const findUnparked = statement<{ id: string }>(
-  'parking.subscriptions',
+  'dead_letter_workflow.subscriptions',
   `with recursive unparked as (
      (select subscription_id as id, 1 as nth from delivery where ${isUnparked} order by subscription_id limit 1)
      union all
@@ -39,7 +39,7 @@ const oldestKept = `(select s.id as subscription_id, t.created_at, t.id from unn
 
 /** Dead letters beyond the newest thousand get no workflow. Many may become dead letters at once. */
 export const leaveOlder = statement<{ id: string }>(
-  'parking.leave',
+  'dead_letter_workflow.leave',
   `update delivery set parked_at = '-infinity'
     where id in (
       select d.id from ${oldestKept} kept cross join lateral (
@@ -51,7 +51,7 @@ export const leaveOlder = statement<{ id: string }>(
 
 /** Those that were parked before newer ones came, and those whose workflows were not told so far: they are to end. */
 export const leaveSurplus = statement<{ id: string }>(
-  'parking.surplus',
+  'dead_letter_workflow.surplus',
   `update delivery set parked_at = '${leaving}'
     where id in (
       select d.id from ${oldestKept} kept cross join lateral (
@@ -81,7 +81,7 @@ export interface Unparked {
 
 /** The newest of each subscription first, in turn. */
 export const findDeadLetters = statement<Unparked>(
-  'parking.letters',
+  'dead_letter_workflow.letters',
   `select d.id, d.organization_id as "organizationId", d.environment, d.subscription_id as "subscriptionId", d.attempts,
           d.schedule_attempts as "scheduleAttempts", d.status_code as "statusCode", d.error_class as "errorClass",
           e.type as "eventType", e.correlation_id as "correlationId", o.plan,
@@ -101,27 +101,27 @@ const free = (condition: string) =>
 
 /** Before its workflow is started: a delivery that is replayed meanwhile has one that must be told. */
 export const markStarting = statement<{ id: string }>(
-  'parking.begun',
+  'dead_letter_workflow.begun',
   `update delivery set parked_at = 'infinity' where ${free(isUnparked)} returning id`,
 );
 
 export const markParked = statement(
-  'parking.parked',
+  'dead_letter_workflow.parked',
   `update delivery set parked_at = clock_timestamp() where ${free("parked_at = 'infinity'")}`,
 );
 
 /** Deliveries whose workflows do not know yet that they are no dead letters any more. */
 export const findUnparking = statement<{ id: string }>(
-  'parking.unparking',
+  'dead_letter_workflow.unparking',
   `select id from delivery where ${isUnparking} order by id limit $1`,
 );
 
 export const markUnparked = statement(
-  'parking.unparked',
+  'dead_letter_workflow.unparked',
   `update delivery set parked_at = null where ${free(isUnparking)}`,
 );
 
 export const markLeft = statement(
-  'parking.left',
+  'dead_letter_workflow.left',
   `update delivery set parked_at = '-infinity' where ${free(`parked_at = '${leaving}' and status = 'dead_lettered'`)}`,
 );

@@ -35,7 +35,7 @@ const stopGraceMs = 10_000;
 export class Dispatcher {
   readonly #services: DispatchServices;
   readonly #recorder: AttemptRecorder;
-  readonly #cut = new AbortController();
+  readonly #abort = new AbortController();
   #stopping = false;
   #underWay = 0;
   readonly #underWayOf = new Map<TenantKey, number>();
@@ -52,7 +52,7 @@ export class Dispatcher {
     this.#recorder = new AttemptRecorder(services.log, services.deliveryPolicy, mayLinger);
     this.#rate = new DispatchRate<TenantKey>(defaultDispatchRate, (withinMs) => services.isRunAwaited(withinMs));
     // Every attempt listens to this signal.
-    setMaxListeners(0, this.#cut.signal);
+    setMaxListeners(0, this.#abort.signal);
   }
 
   start(): void {
@@ -69,7 +69,7 @@ export class Dispatcher {
     this.#stopping = true;
     this.wake();
     await this.#running;
-    const grace = setTimeout(() => this.#cut.abort(new Error('The process stops.')), stopGraceMs);
+    const grace = setTimeout(() => this.#abort.abort(new Error('The process stops.')), stopGraceMs);
     while (this.#underWay > 0) await this.#pause.wait(pollEveryMs);
     clearTimeout(grace);
   }
@@ -127,7 +127,7 @@ export class Dispatcher {
   async #beginGroup(group: Leased[]): Promise<void> {
     const scope = this.#scopeOf(group[0]!);
     const ids = group.map(({ deliveryId }) => deliveryId);
-    const attempts = await attemptDeliveries(this.#services, this.#recorder, scope, ids, this.#cut.signal);
+    const attempts = await attemptDeliveries(this.#services, this.#recorder, scope, ids, this.#abort.signal);
     this.#count(scope.tenantKey, attempts.length - group.length);
     for (const attempt of attempts) attempt.then((ended) => this.#ended(scope.tenantKey, ended));
   }

@@ -1,5 +1,5 @@
 import type { Facts } from '../../src/scheduling/core/decide.ts';
-import type { Booked, Taken } from '../../src/scheduling/core/occupied.ts';
+import type { Booked, Occupied } from '../../src/scheduling/core/occupied.ts';
 import { readDayRange, readInstant } from '../../src/scheduling/core/read-times.ts';
 import { type Reads, readsForBooking, readsForSlots, type SlotQuery } from '../../src/scheduling/core/reads.ts';
 import {
@@ -29,13 +29,13 @@ export interface Given {
   rules?: Partial<CalendarRules>;
   limits?: Partial<BookingLimits>;
   eventType?: Partial<EventTypeRules>;
-  taken?: Partial<Taken>;
+  occupied?: Partial<Occupied>;
   /** YYYY-MM-DD */
   holidays?: string[];
 }
 
 /** A type of an hour without notice, a host in UTC who is open around the clock, and nothing taken. */
-export function given({ now = '2030-01-01T00:00Z', rules, limits, eventType, taken, holidays = [] }: Given): Facts {
+export function given({ now = '2030-01-01T00:00Z', rules, limits, eventType, occupied, holidays = [] }: Given): Facts {
   return {
     now: moment(now),
     rules: {
@@ -56,7 +56,7 @@ export function given({ now = '2030-01-01T00:00Z', rules, limits, eventType, tak
       isActive: true,
       ...eventType,
     },
-    taken: { bookings: [], counted: [], busy: [], ...taken },
+    occupied: { bookings: [], counted: [], busy: [], ...occupied },
     holidays: new Set(holidays.map((date) => Date.parse(date) / 86_400_000)),
   };
 }
@@ -75,7 +75,7 @@ export function booked(start: string | number, minutes: number, before = 0, afte
 }
 
 /** These bookings, which are also the ones that limits count. */
-export const bookings = (...list: Booked[]): Partial<Taken> => ({
+export const bookings = (...list: Booked[]): Partial<Occupied> => ({
   bookings: list,
   counted: list.map(({ startsAt }) => startsAt),
 });
@@ -94,9 +94,9 @@ export function openStarts(facts: Facts, start: string, end = start, timezone = 
 }
 
 /** What a caller reads when he reads no more than he is asked to. */
-function restrict(taken: Taken, reads: Reads): Taken {
+function restrict(occupied: Occupied, reads: Reads): Occupied {
   const { startsAt, endsAt } = reads.bookings;
-  const sorted = [...taken.bookings].sort((a, b) => a.startsAt - b.startsAt);
+  const sorted = [...occupied.bookings].sort((a, b) => a.startsAt - b.startsAt);
   const before = sorted.filter(({ holdEndsAt }) => holdEndsAt <= startsAt);
   const after = sorted.filter(({ holdStartsAt }) => holdStartsAt >= endsAt);
   return {
@@ -105,17 +105,19 @@ function restrict(taken: Taken, reads: Reads): Taken {
       ...sorted.filter((one) => one.holdEndsAt > startsAt && one.holdStartsAt < endsAt),
       ...after.slice(0, reads.neighbours),
     ],
-    counted: taken.counted.filter((at) => reads.counted && at >= reads.counted.startsAt && at < reads.counted.endsAt),
-    busy: taken.busy.filter((one) => one.endsAt > reads.busy.startsAt && one.startsAt < reads.busy.endsAt),
+    counted: occupied.counted.filter(
+      (at) => reads.counted && at >= reads.counted.startsAt && at < reads.counted.endsAt,
+    ),
+    busy: occupied.busy.filter((one) => one.endsAt > reads.busy.startsAt && one.startsAt < reads.busy.endsAt),
   };
 }
 
 export function asReadForSlots(facts: Facts, asked: SlotQuery): Facts {
   const reads = readsForSlots(facts.rules, facts.eventType, asked, facts.now);
-  return { ...facts, taken: restrict(facts.taken, reads) };
+  return { ...facts, occupied: restrict(facts.occupied, reads) };
 }
 
 export function asReadForBooking(facts: Facts, startsAt: number): Facts {
   const reads = readsForBooking(facts.rules, facts.eventType, startsAt);
-  return { ...facts, taken: restrict(facts.taken, reads) };
+  return { ...facts, occupied: restrict(facts.occupied, reads) };
 }

@@ -63,12 +63,12 @@ test('an attendee sees, moves and cancels a booking without a key', async () => 
   expect([moved.status, moved.headers.get('location')]).toEqual([303, page]);
   expect(await scene.get(`bookings/${booking.id}`)).toMatchObject({ start: values[1], rescheduleReason: 'Traffic.' });
   expect((await scene.book(eventType.id, `${day}T09:00:00Z`)).status).toBe(201);
-  const taken = await visit(`${page}/reschedule`, { start: `${day}T09:00:00.000Z` });
-  expect([taken.status, taken.text.includes('The time is taken.'), taken.text.includes('type="radio"')]).toEqual([
-    409,
-    true,
-    true,
-  ]);
+  const occupied = await visit(`${page}/reschedule`, { start: `${day}T09:00:00.000Z` });
+  expect([
+    occupied.status,
+    occupied.text.includes('The time is taken.'),
+    occupied.text.includes('type="radio"'),
+  ]).toEqual([409, true, true]);
   expect((await visit(`${page}/reschedule`, { start: `${day}T20:00:00.000Z` })).status).toBe(422);
   expect((await visit(`${page}/reschedule`, {})).status).toBe(400);
 

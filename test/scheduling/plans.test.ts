@@ -55,7 +55,7 @@ test('what is read around a time does not grow with the bookings that are kept, 
   };
   const [from, to] = [new Date('2050-03-01T00:00:00Z'), new Date('2050-03-02T00:00:00Z')];
   const [host, at] = [[eventType.hostId], [[from], [to]] as const];
-  expect(await looksAt('booking.taken', host, ...at, null)).toBeLessThanOrEqual(4 * 24);
+  expect(await looksAt('booking.occupied', host, ...at, null)).toBeLessThanOrEqual(4 * 24);
   expect(await looksAt('booking.counted', [eventType.id], ...at, null)).toBeLessThanOrEqual(11 * 24);
   expect(await looksAt('booking.neighbours', host, ...at, [20], null)).toBeLessThanOrEqual(2 * 20 + 1);
 });

@@ -61,8 +61,8 @@ test('slugs are unique among the event types that there are', async () => {
   const slugs = [];
   for (const name of ['Crème brûlée!', 'Creme Brulee', '?!']) slugs.push((await make({ name })).body.data.slug);
   expect(slugs).toEqual(['creme-brulee', 'creme-brulee-2', 'event']);
-  const taken = await make({ name: 'Other', slug: 'event' });
-  expect(taken).toMatchObject({ status: 409, body: { error: { code: 'conflict', details: { slug: 'event' } } } });
+  const occupied = await make({ name: 'Other', slug: 'event' });
+  expect(occupied).toMatchObject({ status: 409, body: { error: { code: 'conflict', details: { slug: 'event' } } } });
   const { eventTypes } = await mine.get('event-types');
   expect(eventTypes.map(({ slug }: { slug: string }) => slug)).toEqual(slugs.toReversed());
   const [event] = eventTypes;

@@ -177,13 +177,13 @@ export class Oracle {
   }
 
   #takenBecause(from: number, to: number): RefusalReason {
-    const { eventType, taken } = this.#facts;
-    if (taken.bookings.some((one) => one.startsAt < to && one.endsAt > from)) return 'slot_unavailable booked';
-    if (taken.busy.some((one) => one.startsAt < to && one.endsAt > from)) return 'slot_unavailable calendar';
+    const { eventType, occupied } = this.#facts;
+    if (occupied.bookings.some((one) => one.startsAt < to && one.endsAt > from)) return 'slot_unavailable booked';
+    if (occupied.busy.some((one) => one.startsAt < to && one.endsAt > from)) return 'slot_unavailable calendar';
     const [holdFrom, holdTo] = [from - eventType.bufferBefore * minute, to + eventType.bufferAfter * minute];
     if (
-      taken.bookings.some((one) => one.holdStartsAt < holdTo && one.holdEndsAt > holdFrom) ||
-      taken.busy.some((one) => one.startsAt < holdTo && one.endsAt > holdFrom)
+      occupied.bookings.some((one) => one.holdStartsAt < holdTo && one.holdEndsAt > holdFrom) ||
+      occupied.busy.some((one) => one.startsAt < holdTo && one.endsAt > holdFrom)
     ) {
       return 'buffer_conflict buffer';
     }
@@ -191,9 +191,9 @@ export class Oracle {
   }
 
   #overLimit(asked: { startsAt: number; endsAt: number; holdStartsAt: number; holdEndsAt: number }): RefusalReason {
-    const { taken, rules } = this.#facts;
+    const { occupied, rules } = this.#facts;
     const { limits, timezone } = rules;
-    const all = [...taken.bookings, asked].sort((a, b) => a.startsAt - b.startsAt);
+    const all = [...occupied.bookings, asked].sort((a, b) => a.startsAt - b.startsAt);
     const gap = (limits.minGapMinutes ?? 0) * minute;
     const place = all.indexOf(asked);
     const pause = (index: number) => all[index + 1]!.startsAt - all[index]!.endsAt;
@@ -211,7 +211,7 @@ export class Oracle {
     if (limits.consecutiveMax !== null && last - first + 1 > limits.consecutiveMax) {
       return 'booking_limit_reached consecutiveMax';
     }
-    const dates = taken.counted.map((at) => dateAt(timezone, at));
+    const dates = occupied.counted.map((at) => dateAt(timezone, at));
     const date = dateAt(timezone, asked.startsAt);
     const monday = (of: number) => of - ((weekdayOf(of) + 6) % 7);
     const month = (of: number) => new Date(of * day).toISOString().slice(0, 7);

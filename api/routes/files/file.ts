@@ -87,7 +87,7 @@ export function fileRoutes({ files, signedUrls, downloads }: Services): OpenAPIH
     const outgoing = c.env?.outgoing;
     const download = await downloads.open(file, range === 'whole' ? undefined : range, {
       address: limitedRange(c.get('clientAddress')()),
-      cut: () => outgoing?.destroy(),
+      abort: () => outgoing?.destroy(),
     });
     if (!download) throw fileNotFound(name);
     // Whoever left meanwhile has no close to come.

@@ -30,14 +30,14 @@ const checked = createMiddleware<ApiEnv>(async (c, next) => {
   await next();
 });
 
-/** Answers with the whole file. A reader that hardly takes anything is cut off, as with every file. */
+/** Answers with the whole file. A reader that reads hardly anything is disconnected, as with every file. */
 async function sendSpeech(c: ApiContext, { files, downloads }: Services, name: string): Promise<Response> {
   const file = await files.find(name);
   if (!file) throw callGone();
   const { outgoing } = c.env;
   const download = await downloads.open(file, undefined, {
     address: limitedRange(c.get('clientAddress')()),
-    cut: () => outgoing.destroy(),
+    abort: () => outgoing.destroy(),
   });
   if (!download) throw unavailable('The file storage');
   // Whoever left meanwhile has no close to come.

@@ -15,5 +15,5 @@ export type BookingStatus = (typeof bookingStatuses)[number];
 export const listedStatuses = [...bookingStatuses, 'pending', 'rejected', 'completed', 'no_show'] as const;
 export type ListedStatus = (typeof listedStatuses)[number];
 
-/** Bookings whose time is taken, in SQL. */
+/** Bookings that occupy their time, in SQL. */
 export const holding = bookingStates.sql('confirmed');

@@ -21,8 +21,8 @@ const details = (facts: Facts, start: string) => refusalDetails(decideBooking(fa
 const at = (clock: string) => `2040-06-13T${clock}Z`;
 
 describe('buffers', () => {
-  const after = given({ eventType: { bufferAfter: 30 }, taken: bookings(booked(at('10:00'), 60, 0, 30)) });
-  const before = given({ eventType: { bufferBefore: 20 }, taken: bookings(booked(at('10:00'), 60, 20, 0)) });
+  const after = given({ eventType: { bufferAfter: 30 }, occupied: bookings(booked(at('10:00'), 60, 0, 30)) });
+  const before = given({ eventType: { bufferBefore: 20 }, occupied: bookings(booked(at('10:00'), 60, 20, 0)) });
   const both = { bufferBefore: 120, bufferAfter: 120 };
   const block = { startsAt: moment(at('04:00')), endsAt: moment(at('06:00')) };
 
@@ -47,10 +47,10 @@ describe('buffers', () => {
 
   test('of a booking and of another add up; to other calendars only those of the new one apply', () => {
     const eventType = { duration: 120, ...both };
-    const busy = given({ eventType, taken: { busy: [block] } });
+    const busy = given({ eventType, occupied: { busy: [block] } });
     expect([refusalOf(busy, at('07:59')), refusalOf(busy, at('08:00'))]).toEqual(['buffer_conflict buffer', undefined]);
     expect(refusalOf(busy, at('05:30'))).toBe('slot_unavailable calendar');
-    const own = given({ eventType, taken: bookings(booked(at('04:00'), 120, 120, 120)) });
+    const own = given({ eventType, occupied: bookings(booked(at('04:00'), 120, 120, 120)) });
     expect([refusalOf(own, at('09:59')), refusalOf(own, at('10:00'))]).toEqual(['buffer_conflict buffer', undefined]);
   });
 
@@ -195,22 +195,22 @@ describe('limits', () => {
 
   test('of a day are those of the host’s day', () => {
     const rules = { timezone: 'Asia/Dhaka' };
-    const one = given({ rules, limits: { dailyMax: 1 }, taken: bookings(booked(at('08:00'), 60)) });
+    const one = given({ rules, limits: { dailyMax: 1 }, occupied: bookings(booked(at('08:00'), 60)) });
     expect(openStarts(one, day, day, 'Asia/Dhaka')).toEqual([]);
     expect(openStarts(one, '2040-06-14', '2040-06-14', 'Asia/Dhaka')).toHaveLength(24);
     expect(details(one, at('09:00'))).toEqual({ limit: 'dailyMax', max: 1, current: 1, period: day });
-    const more = given({ rules, limits: { dailyMax: 2 }, taken: bookings(booked(at('08:00'), 60)) });
+    const more = given({ rules, limits: { dailyMax: 2 }, occupied: bookings(booked(at('08:00'), 60)) });
     expect(openStarts(more, day, day, 'Asia/Dhaka')).toHaveLength(23);
   });
 
   test('of a week begin on Monday, and those of a month with the month', () => {
-    const week = given({ limits: { weeklyMax: 2 }, taken: two });
+    const week = given({ limits: { weeklyMax: 2 }, occupied: two });
     expect(details(week, '2040-06-17T23:00Z')).toEqual({ limit: 'weeklyMax', max: 2, current: 2, period: '2040-W24' });
     expect([refusalOf(week, '2040-06-10T23:00Z'), refusalOf(week, '2040-06-18T00:00Z')]).toEqual([
       undefined,
       undefined,
     ]);
-    const month = given({ limits: { monthlyMax: 2 }, taken: two });
+    const month = given({ limits: { monthlyMax: 2 }, occupied: two });
     expect(details(month, '2040-06-30T23:00Z')).toEqual({ limit: 'monthlyMax', max: 2, current: 2, period: '2040-06' });
     expect([refusalOf(month, '2040-05-31T23:00Z'), refusalOf(month, '2040-07-01T00:00Z')]).toEqual([
       undefined,
@@ -219,20 +219,20 @@ describe('limits', () => {
   });
 
   test('keep the least pause', () => {
-    const facts = given({ limits: { minGapMinutes: 15 }, taken: two });
+    const facts = given({ limits: { minGapMinutes: 15 }, occupied: two });
     expect(details(facts, '2040-06-13T11:10Z')).toEqual({ limit: 'minGapMinutes', max: 15, current: 10 });
     expect(refusalOf(facts, at('11:15'))).toBeUndefined();
     expect(refusalOf(facts, at('09:00'))).toBe('booking_limit_reached minGapMinutes');
   });
 
   test('join bookings to runs on either side', () => {
-    const facts = given({ limits: { consecutiveMax: 2 }, taken: two });
+    const facts = given({ limits: { consecutiveMax: 2 }, occupied: two });
     expect(details(facts, at('09:00'))).toEqual({ limit: 'consecutiveMax', max: 2, current: 2 });
     expect(refusalOf(facts, at('11:00'))).toBeUndefined();
-    expect(refusalOf(given({ limits: { consecutiveMax: 1 }, taken: two }), at('11:00'))).toBe(
+    expect(refusalOf(given({ limits: { consecutiveMax: 1 }, occupied: two }), at('11:00'))).toBe(
       'booking_limit_reached consecutiveMax',
     );
-    const paused = given({ limits: { consecutiveMax: 1, minGapMinutes: 30 }, taken: two });
+    const paused = given({ limits: { consecutiveMax: 1, minGapMinutes: 30 }, occupied: two });
     expect([refusalOf(paused, at('11:30')), refusalOf(paused, at('11:31'))]).toEqual([
       'booking_limit_reached consecutiveMax',
       undefined,
@@ -240,7 +240,7 @@ describe('limits', () => {
     const buffered = given({
       limits: { consecutiveMax: 1 },
       eventType: { bufferBefore: 10 },
-      taken: bookings(booked(at('08:00'), 60, 0, 20)),
+      occupied: bookings(booked(at('08:00'), 60, 0, 20)),
     });
     expect([refusalOf(buffered, at('09:30')), refusalOf(buffered, at('09:31'))]).toEqual([
       'booking_limit_reached consecutiveMax',
@@ -255,7 +255,7 @@ describe('limits', () => {
       const ones = Object.fromEntries(order.slice(index).map((name) => [name, 1]));
       // Ten minutes after a booking only the first is in the way, a quarter of an hour after it the run, later the rest.
       const start = ['11:10', '11:15'][index] ?? '13:00';
-      const facts = given({ limits: { ...ones, ...(index < 2 && gap) }, taken: two });
+      const facts = given({ limits: { ...ones, ...(index < 2 && gap) }, occupied: two });
       expect(refusalOf(facts, at(start))).toBe(`booking_limit_reached ${limit}`);
     }
   });
@@ -267,10 +267,10 @@ test('the first reason in the published order is told', () => {
     weeklyHours: onDays(workdays, '18:00-19:00'),
     blackouts: [{ start: '2040-06-13', end: '2040-06-13', allDay: true, recurring: false }],
   };
-  const taken = bookings(booked(at('10:00'), 60, 60, 60), booked(at('11:31'), 10));
+  const occupied = bookings(booked(at('10:00'), 60, 60, 60), booked(at('11:31'), 10));
   const all = {
     rules,
-    taken,
+    occupied,
     limits: { minGapMinutes: 600 },
     now: at('12:00'),
     eventType: { isActive: false, maxAdvance: 0 },

@@ -1,7 +1,7 @@
 import { type DayNumber, dayMs, hourMs, minuteMs } from './calendar-date.ts';
 import { type Interval, Spans } from './intervals.ts';
 import { LimitCheck } from './limits.ts';
-import type { Taken } from './occupied.ts';
+import type { Occupied } from './occupied.ts';
 import { Openings } from './openings.ts';
 import { endOfTime } from './read-times.ts';
 import type { Refusal } from './refusals.ts';
@@ -14,7 +14,7 @@ export interface Facts {
   now: number;
   rules: CalendarRules;
   eventType: EventTypeRules;
-  taken: Taken;
+  occupied: Occupied;
   /** Public holidays by the codes in the business hours (`publicHolidays`), at least those near the time asked about. */
   holidays: ReadonlySet<DayNumber>;
 }
@@ -43,21 +43,21 @@ export class Decider {
   readonly #busy: Spans;
   readonly #limits: LimitCheck;
 
-  constructor({ now, rules, eventType, taken, holidays }: Facts, window: Interval) {
+  constructor({ now, rules, eventType, occupied, holidays }: Facts, window: Interval) {
     this.#now = now;
     this.#eventType = eventType;
     this.#earliest = now + eventType.minNotice * hourMs;
     this.#advanceEnds =
       eventType.maxAdvance === null ? Infinity : endOfAdvance(now, eventType.maxAdvance, rules.timezone);
     this.openings = new Openings(rules, holidays, window);
-    this.#booked = Spans.of(taken.bookings);
+    this.#booked = Spans.of(occupied.bookings);
     this.#holds = Spans.of(
-      taken.bookings.map(({ holdStartsAt, holdEndsAt }) => ({ startsAt: holdStartsAt, endsAt: holdEndsAt })),
+      occupied.bookings.map(({ holdStartsAt, holdEndsAt }) => ({ startsAt: holdStartsAt, endsAt: holdEndsAt })),
     );
-    this.#busy = Spans.of(taken.busy);
+    this.#busy = Spans.of(occupied.busy);
     const { host } = this.openings;
     const days = { from: host.dayAt(window.startsAt), to: host.dayAt(window.endsAt) };
-    this.#limits = new LimitCheck(rules, taken, host, days);
+    this.#limits = new LimitCheck(rules, occupied, host, days);
   }
 
   /** Why start..end cannot be booked; undefined when it can. */
@@ -65,14 +65,14 @@ export class Decider {
     return (
       this.#refuseEarlyOrLate(startsAt, endsAt) ??
       this.#refuseClosed(startsAt, endsAt) ??
-      this.#refuseTaken(startsAt, endsAt)
+      this.#refuseOccupied(startsAt, endsAt)
     );
   }
 
   /** Undefined when the host is closed then, so that it is no slot at all; otherwise whether it can be booked. */
   offers(startsAt: number, endsAt: number): boolean | undefined {
     if (this.#refuseClosed(startsAt, endsAt)) return undefined;
-    return !this.#refuseEarlyOrLate(startsAt, endsAt) && !this.#refuseTaken(startsAt, endsAt);
+    return !this.#refuseEarlyOrLate(startsAt, endsAt) && !this.#refuseOccupied(startsAt, endsAt);
   }
 
   #refuseEarlyOrLate(startsAt: number, endsAt: number): Refusal | undefined {
@@ -99,7 +99,7 @@ export class Decider {
     return { code: 'outside_availability', startsAt, endsAt, reason: this.openings.reasonAt(closedAt) };
   }
 
-  #refuseTaken(startsAt: number, endsAt: number): Refusal | undefined {
+  #refuseOccupied(startsAt: number, endsAt: number): Refusal | undefined {
     const booked = this.#booked.overlapsUntil(startsAt, endsAt);
     if (booked !== undefined) {
       return { code: 'slot_unavailable', startsAt, endsAt, reason: 'booked', conflictsUntil: booked };

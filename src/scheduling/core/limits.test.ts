@@ -10,10 +10,10 @@ import { readsForBooking, readsForCheck } from './reads.ts';
 import { type BookingLimits, noLimits } from './rules.ts';
 
 const day = '2040-06-13';
-const remaining = (limits: Partial<BookingLimits>, taken: Parameters<typeof bookings>, timezone = 'UTC') => {
-  const facts = given({ limits, rules: { timezone }, taken: bookings(...taken) });
+const remaining = (limits: Partial<BookingLimits>, occupied: Parameters<typeof bookings>, timezone = 'UTC') => {
+  const facts = given({ limits, rules: { timezone }, occupied: bookings(...occupied) });
   const { rules } = given({ limits });
-  return remainingBookings({ ...rules, timezone }, dayNumber(day), facts.taken);
+  return remainingBookings({ ...rules, timezone }, dayNumber(day), facts.occupied);
 };
 const at = (clock: string, minutes = 60) => booked(`${day}T${clock}Z`, minutes);
 
@@ -103,7 +103,7 @@ test('in a row of many bookings, what is read suffices and the oracle agrees', (
       from = one.holdEndsAt;
       return one;
     });
-    const facts = given({ limits, eventType, taken: bookings(...list) });
+    const facts = given({ limits, eventType, occupied: bookings(...list) });
     const start = moment('2040-06-28T00:00Z') + place * 5 * minuteMs;
     const refusal = decideBooking(asReadForBooking(facts, start), start);
     const seen =

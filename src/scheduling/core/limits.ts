@@ -10,7 +10,7 @@ import {
   writeWeek,
 } from './calendar-date.ts';
 import type { Interval } from './intervals.ts';
-import type { Booked, Taken } from './occupied.ts';
+import type { Booked, Occupied } from './occupied.ts';
 import type { Problem } from './read-times.ts';
 import type { LimitRefusal } from './refusals.ts';
 import type { BookingLimits, CalendarRules } from './rules.ts';
@@ -175,16 +175,16 @@ export class LimitCheck {
   /** @param host for the days */
   constructor(
     { timezone, limits }: Pick<CalendarRules, 'timezone' | 'limits'>,
-    taken: Taken,
+    occupied: Occupied,
     host: ZoneClock,
     days: { from: DayNumber; to: DayNumber },
   ) {
     this.#limits = limits;
     this.#counting = setPeriods(limits);
     this.#host = host;
-    this.#counts = new Counts(limits, timezone, taken.counted, countedWindow({ timezone, limits }, days));
+    this.#counts = new Counts(limits, timezone, occupied.counted, countedWindow({ timezone, limits }, days));
     if (limits.minGapMinutes || limits.consecutiveMax !== null) {
-      this.#runs = new Runs(taken.bookings, limits.minGapMinutes);
+      this.#runs = new Runs(occupied.bookings, limits.minGapMinutes);
     }
   }
 
@@ -244,15 +244,15 @@ export interface Remaining {
 
 /**
  * What is left on a day of the host, and whether days, weeks and months allow another booking.
- * @param taken as `readsForCheck` asks for
+ * @param occupied as `readsForCheck` asks for
  */
 export function remainingBookings(
   rules: Pick<CalendarRules, 'timezone' | 'limits'>,
   day: DayNumber,
-  taken: Taken,
+  occupied: Occupied,
 ): { allowed: boolean; remaining: Remaining } {
   const host = new ZoneClock(rules.timezone, { startsAt: (day - 2) * dayMs, endsAt: (day + 3) * dayMs });
-  const remaining = new LimitCheck(rules, taken, host, { from: day, to: day }).remainingOn(day);
+  const remaining = new LimitCheck(rules, occupied, host, { from: day, to: day }).remainingOn(day);
   const { daily, weekly, monthly } = remaining;
   return { allowed: [daily, weekly, monthly].every((left) => left !== 0), remaining };
 }

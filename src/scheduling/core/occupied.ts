@@ -13,7 +13,7 @@ export interface Booked {
  * What already takes time, without the booking that is being moved. It holds at least what `readsForSlots` or
  * `readsForBooking` asks for, in any order; more does no harm.
  */
-export interface Taken {
+export interface Occupied {
   /** The host's bookings of all event types. */
   bookings: readonly Booked[];
   /** The starts of the bookings of this event type, for the limits of a day, a week and a month. */
@@ -23,7 +23,7 @@ export interface Taken {
 }
 
 /** The same with a booking more of the host. @param isCounted whether it is of the event type that the limits count */
-export const includeBooked = ({ bookings, counted, busy }: Taken, booked: Booked, isCounted: boolean): Taken => ({
+export const includeBooked = ({ bookings, counted, busy }: Occupied, booked: Booked, isCounted: boolean): Occupied => ({
   bookings: [...bookings, booked],
   counted: isCounted ? [...counted, booked.startsAt] : counted,
   busy,

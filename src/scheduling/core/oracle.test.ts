@@ -170,7 +170,7 @@ function factsAround(zone: string, change: number): fc.Arbitrary<Facts> {
         limits,
         businessHours: business && { ...business, holidays: [] },
       },
-      taken: {
+      occupied: {
         bookings,
         counted: bookings.map(({ startsAt }) => startsAt),
         busy: busy.map(([at, minutes]) => ({ startsAt: at, endsAt: at + minutes * minuteMs })),

@@ -76,7 +76,7 @@ describe('the grid', () => {
     const blackout = { start: '2040-06-13T14:10Z', end: '2040-06-13T14:20Z', allDay: false, recurring: false };
     const facts = opens(everyDay('09:00-17:00'), 'UTC', {
       rules: { patterns: [pattern], blackouts: [blackout] },
-      taken: bookings(booked('2040-06-13T10:10Z', 30)),
+      occupied: bookings(booked('2040-06-13T10:10Z', 30)),
     });
     const slots = writeSlots(listSlots(facts, query('2040-06-13', '2040-06-13')), 'UTC');
     const written = slots.map(({ start, available }) => `${start.slice(11, 16)} ${available}`);
