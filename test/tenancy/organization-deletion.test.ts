@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { runCommand } from '../../src/cli/run-command.ts';
+import { actionRunIds } from '../../src/integrations/core/ids.ts';
 import { tablesOfAutomations, tablesOfOrganizations } from '../../src/operations/purge-rows.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { bookingIds, calendarIds } from '../../src/scheduling/core/ids.ts';
@@ -12,6 +13,7 @@ import { bookingMessages, bookingWorkflowId } from '../../src/temporal/contracts
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
+import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import { addCalendar } from '../scheduling/calendar-rows.ts';
@@ -91,6 +93,29 @@ test('a deleted organization does nothing, and restored it has everything', asyn
   expect((await api.get(`/v1/workflows/${id}/schedule`)).body.data.cron).toBe('0 9 * * *');
   const again = await cli(['org', 'restore', tenant.organizationId]);
   expect(again).toMatchObject({ code: 1, output: { error: { code: 'conflict' } } });
+});
+
+test('an action that comes due while it is deleted is not performed', async () => {
+  const tenant = await product.createTenant();
+  const api = client(tenant);
+  await connectInSandbox(api, base, 'linkedin');
+  const profileUrl = 'https://www.linkedin.com/in/ada-lovelace';
+  const path = '/v1/integrations/linkedin/actions/send_connection';
+  const later = await api.post(path, { accountId: 'me', profileUrl, delay: 20 });
+  expect(later.status).toBe(202);
+  const { actionRunId } = later.body.data;
+  await cli(['org', 'delete', tenant.organizationId, '--yes', tenant.organizationId]);
+  await until('it has ended', async () => {
+    const { rows } = await query(
+      `select status, attempts from integration_action where id = $1 and status not in ('scheduled', 'processing')`,
+      actionRunIds.parse(actionRunId),
+    );
+    if (rows.length > 0) expect(rows).toEqual([{ status: 'cancelled', attempts: 0 }]);
+    return rows.length > 0;
+  });
+  await cli(['org', 'restore', tenant.organizationId]);
+  const { body } = await api.get(`/v1/integrations/actions/${actionRunId}`);
+  expect(body.data).toMatchObject({ status: 'cancelled', error: null });
 });
 
 test('while it is deleted its calendars, integrations, booking pages and reminders rest, and then they go on', async () => {

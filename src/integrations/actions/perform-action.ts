@@ -3,6 +3,7 @@ import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import type { ActionProgress } from '../../temporal/contracts/integrations.ts';
 import type { JobRef } from '../../temporal/contracts/jobs.ts';
+import { isDeleted, isKept } from '../../tenancy/index.ts';
 import { afterFailure } from '../core/after-failure.ts';
 import type { Integrations } from '../integrations.ts';
 import type { ChangeRecorder } from '../provider-http.ts';
@@ -29,7 +30,8 @@ interface Taken extends Omit<Attempt, 'payload'> {
 
 const attempt = 'id, integration, action, account_id as "accountId", payload, attempts, paused_ms as "pausedMs"';
 
-// An action that changes nothing, or of which nothing was sent, is taken over from a process that has died.
+// An action that changes nothing, or of which nothing was sent, is taken over from a process that has died. Nothing is done
+// for an organization that was deleted.
 const take = statement<Taken>(
   'action.take',
   `update integration_action
@@ -38,6 +40,7 @@ const take = statement<Taken>(
     where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}
       and (submitted_at is null or (repeatable or unsent) and coalesce(begun_until < clock_timestamp(), true))
       and due_at > clock_timestamp() - make_interval(secs => $4::float8 / 1000)
+      and ${isKept('organization_id')}
    returning ${attempt}`,
 );
 
@@ -160,6 +163,11 @@ export async function performNext(
   if (!open) return { kind: 'ended' };
   const { begunMs } = open;
   if (begunMs !== null && begunMs > 0) return { kind: 'elsewhere', ms: Math.ceil(Math.min(begunMs, lookAgainMs)) };
+  // It would come too late when the organization is restored.
+  if (await isDeleted(scope)) {
+    await actionJob.stop(services, scope, ref, 'cancelled');
+    return { kind: 'ended' };
+  }
   // The process that had it has died, or the deadline is over.
   const isBroken = await actionJob.stop(services, scope, ref, 'timeout');
   return isBroken ? { kind: 'failed', code: 'action_failed' } : { kind: 'ended' };
