@@ -9,7 +9,7 @@ import { WorkTooCostly } from '../platform/bounded-work/task.ts';
 import { makeInstance } from '../providers/sandbox/text-model.ts';
 import { type Evaluation, perform } from './bounded/evaluate-expression.ts';
 import { checkAnswer, checkSchema, evaluateExpression } from './bounded-tasks.ts';
-import { isProvedCheap, parseExpression } from './core/expression.ts';
+import { isProvedCheap, parseExpression, stepVariables } from './core/expression.ts';
 import { findSchemaExcess } from './core/schema-limits.ts';
 
 jest.setTimeout(180_000);
@@ -101,11 +101,16 @@ const values = (elements: number, characters: number): Evaluation['values'] => (
 
 describe('within the limits of what may be saved', () => {
   test('any expression ends soon, and takes no more memory than it may', async () => {
-    const small = { source: '1', kind: 'transform' as const, values: values(0, 0) };
+    const small = { source: '1', kind: 'transform' as const, variables: stepVariables, values: values(0, 0) };
     await work.run(evaluateExpression, tenantKeyOf('warm-up'), small);
     await fc.assert(
       fc.asyncProperty(expressions, fc.constantFrom(10, 1_000, 50_000), async (source, size) => {
-        const evaluation = { source, kind: 'transform' as const, values: values(size, size * 10) };
+        const evaluation = {
+          source,
+          kind: 'transform' as const,
+          variables: stepVariables,
+          values: values(size, size * 10),
+        };
         const evaluated = await within(() => work.run(evaluateExpression, tenantKeyOf('one'), evaluation));
         expect(evaluated === undefined || 'output' in evaluated || 'problem' in evaluated).toBe(true);
       }),
@@ -127,7 +132,7 @@ describe('within the limits of what may be saved', () => {
         if (!isProvedCheap(parsed, given)) return;
         proved++;
         const before = process.cpuUsage();
-        perform({ source, kind: 'transform', values: given });
+        perform({ source, kind: 'transform', variables: stepVariables, values: given });
         const { user, system } = process.cpuUsage(before);
         expect((user + system) / 1_000).toBeLessThan(250);
       }),

@@ -1,12 +1,9 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
-import { WorkTooCostly } from '../platform/bounded-work/task.ts';
 import type { TenantKey } from '../platform/tenant-key.ts';
-import { type Evaluated, perform } from './bounded/evaluate-expression.ts';
-import { evaluateExpression } from './bounded-tasks.ts';
-import { ExpressionError, isProvedCheap, parseExpression } from './core/expression.ts';
+import { ExpressionError, parseExpression } from './core/expression.ts';
 import { type ConditionStep, expressionOf, type TransformStep } from './core/steps.ts';
 import { TemplateTooLong } from './core/template.ts';
+import { evaluateExpression } from './evaluate-expression.ts';
 import type { StepContext } from './step-context.ts';
 import type { StepEnd } from './step-end.ts';
 import { OutputsTooLarge } from './step-outputs.ts';
@@ -22,24 +19,9 @@ async function evaluate(
   context: StepContext,
   step: ConditionStep | TransformStep,
 ): Promise<unknown> {
-  const expression = parseExpression(expressionOf(step) ?? '', step.type);
-  const { source, kind, names } = expression;
-  const given = await context.values(names.has('steps') ? expression.steps : new Set());
-  const values = {
-    ...given,
-    input: names.has('input') ? given.input : null,
-    variables: names.has('variables') ? given.variables : {},
-  };
-  const evaluation = { source, kind, values };
-  let evaluated: Evaluated;
-  if (isProvedCheap(expression, values)) evaluated = perform(evaluation);
-  else {
-    evaluated = await work.run(evaluateExpression, tenantKey, evaluation);
-    // Its output may be large: others have their turn between what is done with it.
-    await yieldToEventLoop();
-  }
-  if ('problem' in evaluated) throw new ExpressionError(evaluated.problem);
-  return evaluated.output;
+  const expression = parseExpression(expressionOf(step) ?? '', step.type, context.variables);
+  const given = await context.values(expression.names.has('steps') ? expression.steps : new Set());
+  return evaluateExpression(work, tenantKey, expression, given);
 }
 
 /**
@@ -58,7 +40,6 @@ export async function evaluateStep(
     const output = storable(await evaluate(work, tenantKey, context, step));
     return output ? { status: 'completed', output } : failed('The result is too large.');
   } catch (error) {
-    if (error instanceof WorkTooCostly) return failed(`The expression is too costly: ${error.message}`);
     if (isExpressionFault(error)) return failed(error.message);
     throw error;
   }

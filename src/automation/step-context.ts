@@ -1,3 +1,4 @@
+import type { ExpressionVariable } from './core/expression.ts';
 import type { ModelChoice } from './core/steps.ts';
 import type { TemplateValues } from './core/template.ts';
 
@@ -10,6 +11,8 @@ export interface StepContext {
   readonly byDefault: ModelChoice;
   /** The same whenever the step is executed anew, so that an action is performed once. */
   readonly actionKey: string;
+  /** What its expressions can use: `itemVariables` within a map. Absent: `stepVariables`. */
+  readonly variables?: readonly ExpressionVariable[];
   /**
    * The values for the templates and expressions of the step.
    * @param steps those whose outputs it names

@@ -1,5 +1,17 @@
 // Runs in a process of the pool.
-import { compileExpression, ExpressionError, type ExpressionKind } from '../core/expression.ts';
+import {
+  compileExpression,
+  ExpressionError,
+  type ExpressionKind,
+  type ExpressionVariable,
+} from '../core/expression.ts';
+
+export interface ExpressionCheck {
+  source: string;
+  kind: ExpressionKind;
+  /** The names that it can use. Absent: those of its kind. */
+  variables?: readonly ExpressionVariable[];
+}
 
 export type CheckedExpression =
   /** What is wrong with it, in words for its author. */
@@ -7,9 +19,9 @@ export type CheckedExpression =
   /** Ids of the steps that it looks at, and of those without whose output it cannot be evaluated. */
   | { steps: string[]; needed: string[] };
 
-export function perform({ source, kind }: { source: string; kind: ExpressionKind }): CheckedExpression {
+export function perform({ source, kind, variables }: ExpressionCheck): CheckedExpression {
   try {
-    const { steps, needed } = compileExpression(source, kind);
+    const { steps, needed } = compileExpression(source, kind, variables);
     return { steps: steps === 'all' ? [] : [...steps], needed: [...needed] };
   } catch (error) {
     if (error instanceof ExpressionError) return { problem: error.message };

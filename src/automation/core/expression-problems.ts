@@ -47,9 +47,9 @@ const invalidEscape = 'A text has an escape sequence that is not valid.';
 const divisionByZero = 'A number is divided by zero.';
 const notOptional = 'An optional value is expected.';
 
-const sentences: Readonly<Record<string, string | ((error: CelError) => string)>> = {
-  unknown_variable: (error) =>
-    `There is no variable ${named(error)}. An expression can use input, variables and steps.`,
+const sentences: Readonly<Record<string, string | ((error: CelError, variables: readonly string[]) => string)>> = {
+  unknown_variable: (error, variables) =>
+    `There is no variable ${named(error)}. An expression can use ${variables.slice(0, -1).join(', ')} and ${variables.at(-1)}.`,
   no_such_key: (error) => `There is no member ${named(error)}.`,
   index_out_of_bounds: 'A list has no element at this index.',
   index_out_of_range: 'There is nothing at this index.',
@@ -117,11 +117,17 @@ function placeOf({ range }: CelError, source: string): string {
 /**
  * Why an expression is not valid, or could not be evaluated.
  * @param otherwise the sentence for an error that has no code of its own
+ * @param variables the names that the expression can use
  */
-export function problemOf(error: unknown, source: string, otherwise: string): ExpressionError {
+export function problemOf(
+  error: unknown,
+  source: string,
+  otherwise: string,
+  variables: readonly string[],
+): ExpressionError {
   if (error instanceof ExpressionError) return error;
   if (!isCelError(error)) return new ExpressionError(otherwise);
   const sentence = Object.hasOwn(sentences, error.code) ? sentences[error.code] : undefined;
-  const text = typeof sentence === 'function' ? sentence(error) : (sentence ?? otherwise);
+  const text = typeof sentence === 'function' ? sentence(error, variables) : (sentence ?? otherwise);
   return new ExpressionError(text + placeOf(error, source));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { compileExpression, ExpressionError } from './expression.ts';
+import { compileExpression, ExpressionError, itemVariables, stepVariables } from './expression.ts';
 
 const values = {
   input: 'see {{secret}} & __proto__',
@@ -151,5 +151,36 @@ describe('an expression', () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('the variables of an expression', () => {
+  const scope = { item: { n: 2 }, index: 1, total: 3 };
+  const inMap = (source: string) =>
+    compileExpression(source, 'transform', itemVariables).evaluate({ ...values, scope });
+
+  test('are those of the item within a map', () => {
+    expect(inMap('[item.n * 2, index + 1, total]')).toEqual([4, 2, 3]);
+    expect(inMap('steps.a.output.items[index]')).toBe(2);
+    expect(() => compileExpression('item', 'transform')).toThrow('can use input, variables and steps.');
+  });
+
+  test('are those of the event where one is looked at', () => {
+    const match = compileExpression('event.data.id == input', 'condition', ['event', 'input']);
+    const given = { ...values, input: 7, event: { data: { id: 7 } } };
+    expect(match.evaluate(given)).toBe(true);
+    expect(match.evaluate({ ...given, input: 8 })).toBe(false);
+    expect(() => compileExpression('event', 'transform', itemVariables)).toThrow(
+      'input, variables, steps, item, index and total',
+    );
+  });
+
+  test('items are a list', () => {
+    const items = (source: string) => compileExpression(source, 'items', stepVariables).evaluate(values);
+    expect(items('steps.a.output.items')).toEqual([1, 2]);
+    expect(items('[1, "a"]')).toEqual([1, 'a']);
+    expect(() => items('"a"')).toThrow('must be a list');
+    expect(() => items('{"a": 1}')).toThrow('must be a list');
+    expect(() => items('input')).toThrow('must be a list');
   });
 });

@@ -21,8 +21,24 @@ const limits = { maxAstNodes: 200, maxDepth: 24, maxListElements: 100, maxMapEnt
 /** Elements of a list that a loop, and a loop within a loop, may be given. */
 const maxElements = { 0: Number.POSITIVE_INFINITY, 1: 100_000, 2: 1_000 } as const;
 
+/** The names that an expression can use, and what CEL knows of each. */
+const variableTypes = {
+  input: 'dyn',
+  variables: 'map',
+  steps: 'map',
+  item: 'dyn',
+  index: 'int',
+  total: 'int',
+  event: 'dyn',
+} as const;
+export type ExpressionVariable = keyof typeof variableTypes;
+
+/** What the expressions of a step can use, outside and inside a map. */
+export const stepVariables: readonly ExpressionVariable[] = ['input', 'variables', 'steps'];
+export const itemVariables: readonly ExpressionVariable[] = [...stepVariables, 'item', 'index', 'total'];
+
 /** Numbers that came as JSON are doubles; people write `x + 1` and mean it. */
-const withoutNames = new Environment({
+const bareEnvironment = new Environment({
   unlistedVariablesAreDyn: false,
   homogeneousAggregateLiterals: false,
   enableOptionalTypes: true,
@@ -40,13 +56,17 @@ const withoutNames = new Environment({
   .registerOperator('int % double', (a: bigint, b: number) => remainder(Number(a), b))
   .registerOperator('double % double', remainder);
 
-const ofRun = withoutNames
-  .clone()
-  .registerVariable('input', 'dyn')
-  .registerVariable('variables', 'map')
-  .registerVariable('steps', 'map');
-const ofEvent = withoutNames.clone().registerVariable('event', 'dyn');
-const ofRunAndEvent = ofRun.clone().registerVariable('event', 'dyn');
+const environments = new Map<string, Environment>();
+
+function environmentWith(variables: readonly ExpressionVariable[]): Environment {
+  const key = variables.join();
+  const known = environments.get(key);
+  if (known) return known;
+  let environment = bareEnvironment.clone();
+  for (const name of variables) environment = environment.registerVariable(name, variableTypes[name]);
+  environments.set(key, environment);
+  return environment;
+}
 
 function remainder(a: number, b: number): number {
   if (!Number.isInteger(a) || !Number.isInteger(b)) {
@@ -64,18 +84,19 @@ const withHint = (problem: ExpressionError, source: string): ExpressionError =>
   new ExpressionError(problem.message + hint(source));
 
 /**
- * Which names an expression knows, and what it gives: conditions and transforms look at a run, a `match` at a run and an
- * event, a `filter` and an `event_value` at an event alone.
+ * What an expression gives, and which names it knows unless others are given: conditions, transforms and `items` look at a run,
+ * a `match` at a run and an event, a `filter` and an `event_value` at an event alone.
  */
-export type ExpressionKind = 'condition' | 'transform' | 'match' | 'filter' | 'event_value';
+export type ExpressionKind = 'condition' | 'transform' | 'items' | 'match' | 'filter' | 'event_value';
 
-const environments = {
-  condition: ofRun,
-  transform: ofRun,
-  match: ofRunAndEvent,
-  filter: ofEvent,
-  event_value: ofEvent,
-} as const satisfies Record<ExpressionKind, Environment>;
+const variablesOf: Record<ExpressionKind, readonly ExpressionVariable[]> = {
+  condition: stepVariables,
+  transform: stepVariables,
+  items: stepVariables,
+  match: [...stepVariables, 'event'],
+  filter: ['event'],
+  event_value: ['event'],
+};
 
 /** The kinds that must be true or false, and what they are called. */
 const truths: Partial<Record<ExpressionKind, string>> = {
@@ -84,13 +105,12 @@ const truths: Partial<Record<ExpressionKind, string>> = {
   filter: 'A filter',
 };
 
-/** What an expression is evaluated with. */
-export type ExpressionValues = Partial<TemplateValues> & { event?: unknown };
-
 /** An expression whose syntax is right. Its types are not checked yet. */
 export interface ParsedExpression {
   readonly source: string;
   readonly kind: ExpressionKind;
+  /** The names that it can use. */
+  readonly variables: readonly ExpressionVariable[];
   /** Ids of the steps whose outputs it looks at; `all` when that shows only as it runs. */
   readonly steps: ReadonlySet<string> | 'all';
   /** Every name that it mentions. */
@@ -105,21 +125,27 @@ export function findLengthProblem(source: string): string | undefined {
   return isShort ? undefined : `An expression may have ${maxSourceLength} characters at most.`;
 }
 
-function parse(source: string, kind: ExpressionKind) {
+const notValid = 'The expression is not valid CEL.';
+
+function parse(source: string, variables: readonly ExpressionVariable[]) {
   const problem = findLengthProblem(source);
   if (problem) throw new ExpressionError(problem);
   try {
-    return environments[kind].parse(source);
+    return environmentWith(variables).parse(source);
   } catch (error) {
-    throw withHint(problemOf(error, source, 'The expression is not valid CEL.'), source);
+    throw withHint(problemOf(error, source, notValid, variables), source);
   }
 }
 
 /** Takes time linear in the length of `source`. @throws ExpressionError */
-export function parseExpression(source: string, kind: ExpressionKind): ParsedExpression {
-  const { ast } = parse(source, kind);
+export function parseExpression(
+  source: string,
+  kind: ExpressionKind,
+  variables: readonly ExpressionVariable[] = variablesOf[kind],
+): ParsedExpression {
+  const { ast } = parse(source, variables);
   loopNesting(ast);
-  return { source, kind, steps: stepsIn(ast), names: namesIn(ast), simplicity: simplicityOf(ast) };
+  return { source, kind, variables, steps: stepsIn(ast), names: namesIn(ast), simplicity: simplicityOf(ast) };
 }
 
 /** Steps of the interpreter, or characters looked at, that take about a millisecond. */
@@ -151,6 +177,9 @@ export function isProvedCheap({ source, simplicity }: ParsedExpression, values: 
   return source.length + sizeOf(values, limit) <= limit;
 }
 
+/** The values of an expression's variables. */
+export type ExpressionValues = Partial<TemplateValues> & { event?: unknown };
+
 export interface Expression {
   readonly steps: ParsedExpression['steps'];
   /** Ids of the steps without whose output it fails. */
@@ -159,29 +188,65 @@ export interface Expression {
   evaluate(values: ExpressionValues): unknown;
 }
 
+/** @param type what the checked expression gives, as far as that can be told before it runs */
+function requireType(kind: ExpressionKind, type: string): void {
+  const truth = truths[kind];
+  if (!truth) requireJsonType(type);
+  else if (type !== 'bool' && type !== 'dyn') {
+    throw new ExpressionError(`${truth} must be true or false; this one is of type ${type}.`);
+  }
+  if (kind === 'items' && type !== 'dyn' && type !== 'list' && !type.startsWith('list<')) {
+    throw new ExpressionError(`The items must be a list; this is of type ${type}.`);
+  }
+}
+
+function requireResult(kind: ExpressionKind, result: unknown): void {
+  const truth = truths[kind];
+  if (truth && typeof result !== 'boolean') {
+    throw new ExpressionError(`${truth} must be true or false; this one gave ${typeof result}.`);
+  }
+  if (kind === 'items' && !Array.isArray(result)) throw new ExpressionError('The items must be a list.');
+}
+
+/** As the library takes them: whole numbers as bigint, and only those that an expression can use. */
+function celValues(
+  { input = null, variables = {}, steps = {}, scope, event = null }: ExpressionValues,
+  names: readonly ExpressionVariable[],
+): Record<string, unknown> {
+  const values: Record<ExpressionVariable, unknown> = {
+    input,
+    variables,
+    steps: mapMembers(steps, (output) => ({ output })),
+    item: scope?.item ?? null,
+    index: BigInt(scope?.index ?? 0),
+    total: BigInt(scope?.total ?? 0),
+    event,
+  };
+  return Object.fromEntries(names.map((name) => [name, values[name]]));
+}
+
 /**
- * Compiles and checks a CEL expression over `input`, `variables` and `steps` (`steps.<id>.output`, as in templates), or over
- * the `event`, as its kind says.
- * @param kind a condition, a match and a filter must be truth values, as far as that can be told before they run
+ * Compiles and checks a CEL expression over the given variables; outputs are `steps.<id>.output`, as in templates.
+ * @param kind a condition, a match and a filter must be truth values and items a list, as far as that can be told before
+ *   they run
  * @throws ExpressionError
  */
-export function compileExpression(source: string, kind: ExpressionKind): Expression {
-  const program = parse(source, kind);
+export function compileExpression(
+  source: string,
+  kind: ExpressionKind,
+  variables: readonly ExpressionVariable[] = variablesOf[kind],
+): Expression {
+  const program = parse(source, variables);
   const nesting = loopNesting(program.ast) as keyof typeof maxElements;
   const checked = program.check();
-  if (!checked.valid) throw withHint(problemOf(checked.error, source, 'The expression is not valid CEL.'), source);
-  const truth = truths[kind];
-  if (truth && checked.type !== 'bool' && checked.type !== 'dyn') {
-    throw new ExpressionError(`${truth} must be true or false; this one is of type ${checked.type}.`);
-  }
-  if (!truth) requireJsonType(checked.type ?? 'dyn');
+  if (!checked.valid) throw withHint(problemOf(checked.error, source, notValid, variables), source);
+  requireType(kind, checked.type ?? 'dyn');
   const meter = new ExpressionMeter(program.ast);
   return {
     steps: stepsIn(program.ast),
     needed: stepsNeededIn(program.ast),
-    evaluate({ input = null, variables = {}, steps = {}, event = null }) {
-      const run = { input, variables, steps: mapMembers(steps, (output) => ({ output })) };
-      const values = kind === 'filter' || kind === 'event_value' ? { event } : { ...run, event };
+    evaluate(given) {
+      const values = celValues(given, variables);
       if (largestListIn(values) > maxElements[nesting]) {
         throw new ExpressionError('A list is too long for this expression.');
       }
@@ -191,12 +256,10 @@ export function compileExpression(source: string, kind: ExpressionKind): Express
         result = program(values);
       } catch (error) {
         meter.check();
-        throw withHint(problemOf(error, source, 'The expression cannot be evaluated.'), source);
+        throw withHint(problemOf(error, source, 'The expression cannot be evaluated.', variables), source);
       }
       meter.check();
-      if (truth && typeof result !== 'boolean') {
-        throw new ExpressionError(`${truth} must be true or false; this one gave ${typeof result}.`);
-      }
+      requireResult(kind, result);
       return toJson(result);
     },
   };

@@ -1,9 +1,18 @@
+/** Where a step stands in the innermost map around it. */
+export interface ItemValues {
+  item: unknown;
+  index: number;
+  total: number;
+}
+
 /** The values that a template can refer to. */
 export interface TemplateValues {
   input: unknown;
   variables: Record<string, unknown>;
-  /** Output of each finished step by its id. */
+  /** Output of each finished step by its id, as far as the step may see it. */
   steps: Record<string, unknown>;
+  /** Present within a map. */
+  scope?: ItemValues | undefined;
 }
 
 /** Something that did not work as requested but did not fail the step. `name` is that of the variable or the setting. */
@@ -36,17 +45,63 @@ export class TemplateTooLong extends Error {
   override name = 'TemplateTooLong';
 }
 
-const stepOutput = /^steps\.([A-Za-z_][A-Za-z0-9_-]*)\.output$/;
+const stepOutput = /^steps\.([A-Za-z_][A-Za-z0-9_-]*)\.output(?:\.(.*))?$/s;
 
-const own = (record: Record<string, unknown>, name: string): { value: unknown } | undefined =>
+interface Found {
+  value: unknown;
+}
+
+const own = (record: Record<string, unknown>, name: string): Found | undefined =>
   Object.hasOwn(record, name) ? { value: record[name] } : undefined;
 
-/** @returns undefined for a name that is unknown */
-export function lookUp(name: string, values: TemplateValues): { value: unknown } | undefined {
+/** What a name of an object, or an index of a list, leads to. */
+function memberOf(value: unknown, name: string): Found | undefined {
+  if (Array.isArray(value)) {
+    const index = /^(0|[1-9]\d{0,8})$/.test(name) ? Number(name) : value.length;
+    return index < value.length ? { value: value[index] } : undefined;
+  }
+  return typeof value === 'object' && value !== null ? own(value as Record<string, unknown>, name) : undefined;
+}
+
+/** @param path dotted; undefined for the value itself */
+function follow(from: Found | undefined, path: string | undefined): Found | undefined {
+  let found = from;
+  for (let rest = path; found && rest !== undefined; ) {
+    const dot = rest.indexOf('.');
+    found = memberOf(found.value, dot < 0 ? rest : rest.slice(0, dot));
+    rest = dot < 0 ? undefined : rest.slice(dot + 1);
+  }
+  return found;
+}
+
+const isOfScope = (name: string): name is keyof ItemValues => name === 'item' || name === 'index' || name === 'total';
+
+/** A variable whose name has dots is found before what its parts would lead to, but the names of a map are the map's. @returns undefined for a name that is unknown */
+export function lookUp(name: string, values: TemplateValues): Found | undefined {
+  const dot = name.indexOf('.');
+  const root = dot < 0 ? name : name.slice(0, dot);
+  const path = dot < 0 ? undefined : name.slice(dot + 1);
   if (name === 'input') return { value: values.input };
+  if (values.scope && isOfScope(root)) return follow({ value: values.scope[root] }, path);
   const step = stepOutput.exec(name);
-  if (step) return own(values.steps, step[1]!);
-  return own(values.variables, name);
+  if (step && step[2] === undefined) return own(values.steps, step[1]!);
+  const literal = own(values.variables, name);
+  if (literal) return literal;
+  if (step) return follow(own(values.steps, step[1]!), step[2]);
+  if (root === 'input') return follow({ value: values.input }, path);
+  return path === undefined ? undefined : follow(own(values.variables, root), path);
+}
+
+const wholePlaceholder = /^\{\{([^{}]*)\}\}$/;
+
+/**
+ * The value that a text names which is exactly one placeholder, with its type. A name that leads nowhere gives an empty text.
+ * @returns undefined for any other text
+ */
+export function placeholderValue(template: string, values: TemplateValues): (Found & { unknown?: string }) | undefined {
+  const name = wholePlaceholder.exec(template)?.[1]?.trim();
+  if (name === undefined) return undefined;
+  return lookUp(name, values) ?? { value: '', unknown: name };
 }
 
 /** Ids of the steps whose outputs a template refers to. */
@@ -60,7 +115,7 @@ export function asText(value: unknown): string {
 }
 
 /**
- * Replaces `{{input}}`, `{{name}}` and `{{steps.<id>.output}}` in one pass; inserted values are not rendered again. An
+ * Replaces `{{input}}`, `{{name}}`, `{{steps.<id>.output}}`, in a map `{{item}}`, `{{index}}` and `{{total}}`, and dotted paths into each in one pass; inserted values are not rendered again. An
  * unknown name becomes an empty text and adds a warning. Takes time linear in the sizes of the template and its values.
  * @throws TemplateTooLong
  */

@@ -1,4 +1,5 @@
 import type { Scope, Transaction } from '../../platform/scope.ts';
+import { itemVariables, stepVariables } from '../core/expression.ts';
 import { type Finished, type FlowError, FlowWalk, type ItemScope, type ReadyLeaf } from '../core/flow-walk.ts';
 import type { RunError, StepCounts } from '../core/run-status.ts';
 import { dottedPath, readPath, type StepPath } from '../core/step-path.ts';
@@ -142,6 +143,7 @@ export class FlowExecution {
       position: row.position,
       byDefault,
       actionKey: `${row.keyRunId ?? this.runId}.${path}`,
+      variables: place.scopes.length > 0 ? itemVariables : stepVariables,
       values: (steps) => this.valuesOf(place, itemsOf, steps),
     };
   }
@@ -162,7 +164,7 @@ export class FlowExecution {
     if (!scope) return values;
     const { index, total } = scope;
     const item = (await itemsOf(scopes))[index] ?? null;
-    return Object.assign(values, { item, index, total });
+    return { ...values, scope: { item, index, total } };
   }
 
   /** A step begins to call out, a container is opened, or a step begins to wait. */
