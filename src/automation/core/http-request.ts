@@ -1,24 +1,14 @@
 import { ValueRenderer } from './render-value.ts';
 import { secretNamePattern } from './secret-names.ts';
+import type { HttpMethod, HttpStep } from './step-types.ts';
 import type { StepProblem } from './steps.ts';
 import type { TemplateValues } from './template.ts';
 import { asText, type Warning } from './template.ts';
 
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
-export type HttpMethod = (typeof methods)[number];
+export type { HttpMethod } from './step-types.ts';
 
 /** The fields of a step of type `http`. */
-export interface HttpFields {
-  method?: HttpMethod | undefined;
-  url: string;
-  query?: Record<string, unknown> | undefined;
-  headers?: Record<string, unknown> | undefined;
-  body?: unknown;
-  secretHeaders?: Record<string, string> | undefined;
-  timeoutSeconds?: number | undefined;
-  successStatus?: readonly (number | string)[] | undefined;
-  retry?: { maxAttempts: number } | undefined;
-}
+export type HttpFields = Omit<HttpStep, 'id' | 'type' | 'name'>;
 
 export const defaultTimeoutSeconds = 30;
 const defaultAttempts = 3;

@@ -1,18 +1,11 @@
-import {
-  maxRenderedLength,
-  placeholderValue,
-  renderTemplate,
-  TemplateTooLong,
-  type TemplateValues,
-  type Warning,
-} from './template.ts';
+import { maxRenderedLength, renderTemplate, TemplateTooLong, type TemplateValues, type Warning } from './template.ts';
 
 type Payload = Record<string, unknown>;
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** A value with each string in it replaced. Members keep their names, which may be any. */
-function withStrings(value: unknown, replace: (text: string) => unknown): unknown {
+function withStrings(value: unknown, replace: (text: string) => string): unknown {
   if (typeof value === 'string') return replace(value);
   if (Array.isArray(value)) return value.map((item) => withStrings(item, replace));
   if (!isObject(value)) return value;
@@ -29,62 +22,25 @@ export function templatesIn(payload: unknown): string[] {
   return found;
 }
 
-/** Counts what the templates of one value render to, together. */
-class Rendering {
-  readonly #values: TemplateValues;
-  readonly #unknown = new Map<string, Warning>();
-  #length = 0;
-
-  constructor(values: TemplateValues) {
-    this.#values = values;
-  }
-
-  get warnings(): Warning[] {
-    return [...this.#unknown.values()];
-  }
-
-  text(template: string): string {
-    const { text, warnings } = renderTemplate(template, this.#values);
-    for (const warning of warnings) this.#unknown.set(warning.name, warning);
-    this.#add(text.length);
-    return text;
-  }
-
-  /** The value itself where a text is exactly one placeholder. */
-  value(template: string): unknown {
-    const found = placeholderValue(template, this.#values);
-    if (!found) return this.text(template);
-    const { value, unknown: name } = found;
-    if (name !== undefined) this.#unknown.set(name, { code: 'unknown_variable', name });
-    this.#add(typeof value === 'string' ? value.length : (JSON.stringify(value)?.length ?? 0));
-    return value;
-  }
-
-  #add(length: number): void {
-    this.#length += length;
-    if (this.#length <= maxRenderedLength) return;
-    throw new TemplateTooLong(`With its names filled in, the payload is longer than ${maxRenderedLength} characters.`);
-  }
-}
-
 /**
- * Fills in the templates in the strings of a payload, each to a text. Its other values stay as they are, and names of members too.
+ * Fills in the templates in the strings of a payload. Its other values stay as they are, and names of members too.
  * @throws TemplateTooLong when the strings are longer than one template may be, together
  */
 export function renderPayload(payload: Payload, values: TemplateValues): { payload: Payload; warnings: Warning[] } {
-  const rendering = new Rendering(values);
-  const rendered = withStrings(payload, (template) => rendering.text(template));
-  return { payload: rendered as Payload, warnings: rendering.warnings };
-}
-
-/**
- * As `renderPayload`, but a string that is exactly one placeholder becomes the value itself with its type.
- * @throws TemplateTooLong when the values are longer than one template may be, together
- */
-export function renderValue(value: unknown, values: TemplateValues): { value: unknown; warnings: Warning[] } {
-  const rendering = new Rendering(values);
-  const rendered = withStrings(value, (template) => rendering.value(template));
-  return { value: rendered, warnings: rendering.warnings };
+  const unknown = new Map<string, Warning>();
+  let length = 0;
+  const rendered = withStrings(payload, (template) => {
+    const { text, warnings } = renderTemplate(template, values);
+    for (const warning of warnings) unknown.set(warning.name, warning);
+    length += text.length;
+    if (length > maxRenderedLength) {
+      throw new TemplateTooLong(
+        `With its names filled in, the payload is longer than ${maxRenderedLength} characters.`,
+      );
+    }
+    return text;
+  });
+  return { payload: rendered as Payload, warnings: [...unknown.values()] };
 }
 
 /** The value at a dotted path, as problems of payloads have it; undefined where there is none. */

@@ -92,18 +92,6 @@ export function lookUp(name: string, values: TemplateValues): Found | undefined 
   return path === undefined ? undefined : follow(own(values.variables, root), path);
 }
 
-const wholePlaceholder = /^\{\{([^{}]*)\}\}$/;
-
-/**
- * The value that a text names which is exactly one placeholder, with its type. A name that leads nowhere gives an empty text.
- * @returns undefined for any other text
- */
-export function placeholderValue(template: string, values: TemplateValues): (Found & { unknown?: string }) | undefined {
-  const name = wholePlaceholder.exec(template)?.[1]?.trim();
-  if (name === undefined) return undefined;
-  return lookUp(name, values) ?? { value: '', unknown: name };
-}
-
 /** Ids of the steps whose outputs a template refers to. */
 export const templateNames = (template: string): string[] =>
   [...template.matchAll(/steps\.([A-Za-z_][A-Za-z0-9_-]*)\.output/g)].map((match) => match[1]!);
