@@ -1,4 +1,5 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { AppError } from '../platform/errors.ts';
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Page } from '../platform/page.ts';
@@ -6,6 +7,8 @@ import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { type CheckServices, checkAutomation } from './check-automation.ts';
 import { type AutomationState, automationStates } from './core/automation-state.ts';
+import { findChanges } from './core/definition-changes.ts';
+import { definitionOf } from './core/definition-fields.ts';
 import { workflowIds } from './core/ids.ts';
 import type { InputDefinition } from './core/inputs.ts';
 import type { Concurrency } from './core/starts.ts';
@@ -44,7 +47,7 @@ export interface AutomationSummary {
   updatedAt: Date;
 }
 
-export type AutomationDetail = AutomationSummary & DefinitionFields & { isPaused: boolean };
+export type AutomationDetail = AutomationSummary & DefinitionFields & { version: number; isPaused: boolean };
 
 const detail = (automation: Automation, definition: Definition): AutomationDetail => ({
   id: automation.id,
@@ -62,9 +65,22 @@ const detail = (automation: Automation, definition: Definition): AutomationDetai
   concurrency: definition.concurrency ?? null,
   maxDurationSeconds: definition.maxDurationSeconds ?? null,
   isPaused: automation.isPaused,
+  version: definition.version,
 });
 
-function addDefinition({ em, tenant }: Transaction, automationId: string, fields: DefinitionFields): Definition {
+export interface NewVersion {
+  version: number;
+  /** Dotted paths that differ from the version before. */
+  changes: string[];
+}
+
+/** Adds a version of a workflow; the caller makes it the current one. */
+export function addDefinition(
+  { actor, em, tenant }: Transaction,
+  automationId: string,
+  fields: DefinitionFields,
+  { version, changes }: NewVersion,
+): Definition {
   const { aiProvider, aiModel, steps, config, inputs, concurrency, maxDurationSeconds } = fields;
   const definition = em.create(Definition, {
     id: newId(),
@@ -77,6 +93,9 @@ function addDefinition({ em, tenant }: Transaction, automationId: string, fields
     inputs,
     concurrency,
     maxDurationSeconds,
+    version,
+    createdBy: actor,
+    changes,
     createdAt: new Date(),
   });
   em.persist(definition);
@@ -98,7 +117,7 @@ export async function createAutomation(
     await enforceWorkflowLimit(tx);
     const id = newId();
     const now = new Date();
-    const definition = addDefinition(tx, id, input);
+    const definition = addDefinition(tx, id, input, { version: 1, changes: [] });
     const automation = tx.em.create(Automation, {
       id,
       ...scope.tenant,
@@ -125,7 +144,8 @@ const findDetail = statement<AutomationDetail>(
   'automation.detail',
   `select a.id, a.name, a.description, a.state, a.total_runs as "totalRuns", a.created_at as "createdAt",
           a.updated_at as "updatedAt", d.ai_provider as "aiProvider", d.ai_model as "aiModel", d.steps, d.config, d.inputs,
-          d.concurrency, d.max_duration_seconds as "maxDurationSeconds", a.is_paused as "isPaused"
+          d.concurrency, d.max_duration_seconds as "maxDurationSeconds", a.is_paused as "isPaused",
+          d.version
      from automation a join definition d on d.id = a.definition_id
     where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.deleted_at is null`,
   { sharesConnection: true },
@@ -183,22 +203,31 @@ export async function lockAutomation(em: EntityManager, id: string): Promise<Aut
 
 /**
  * Changes only the given fields. Definitions are never changed in place: runs in flight keep the one they started with.
- * @throws AppError workflow_not_found, validation_error
+ * @param expectedVersion the version that the caller has seen; another one is a conflict
+ * @throws AppError workflow_not_found, validation_error, conflict
  */
 export async function updateAutomation(
   services: CheckServices,
   scope: Scope,
   id: string,
   change: AutomationChange,
+  expectedVersion?: number,
 ): Promise<{ workflow: AutomationDetail; warnings: WorkflowWarning[] }> {
   const warnings = await checkAutomation(services, scope, change);
   const workflow = await scope.transaction(async (tx) => {
     const automation = await lockAutomation(tx.em, id);
     let definition = await tx.em.findOneOrFail(Definition, { id: automation.definitionId });
+    const { version } = definition;
+    if (expectedVersion !== undefined && expectedVersion !== version) {
+      throw new AppError('conflict', `The workflow has version ${version}.`, { version });
+    }
     const given = Object.entries(change).filter(([, value]) => value !== undefined);
     if (given.length === 0) return detail(automation, definition);
     const fields = { ...detail(automation, definition), ...Object.fromEntries(given) } as NewAutomation;
-    if (given.some(([name]) => name in definition)) definition = addDefinition(tx, automation.id, fields);
+    const changes = findChanges(definitionOf(definition), definitionOf(fields));
+    if (changes.length > 0) {
+      definition = addDefinition(tx, automation.id, fields, { version: version + 1, changes });
+    }
     automation.name = fields.name;
     automation.description = fields.description;
     automation.state = fields.state;

@@ -2,6 +2,7 @@ import type { BoundedTask } from '../platform/bounded-work/task.ts';
 import type { perform as checkAnswerTask } from './bounded/check-answer.ts';
 import type { perform as checkExpressionTask } from './bounded/check-expression.ts';
 import type { perform as checkSchemaTask } from './bounded/check-schema.ts';
+import type { perform as diffTask } from './bounded/diff-definitions.ts';
 import type { perform as evaluateTask } from './bounded/evaluate-expression.ts';
 import type { perform as matchEventTask } from './bounded/match-event.ts';
 
@@ -10,7 +11,7 @@ type TaskOf<Perform extends (args: never) => unknown> = BoundedTask<Parameters<P
 const module = (name: string) => new URL(`./bounded/${name}.ts`, import.meta.url).href;
 
 /** Milliseconds of processor time. */
-const limits = { expression: 250, schema: 1_000, answer: 1_000, match: 100 };
+const limits = { expression: 250, schema: 1_000, answer: 1_000, match: 100, diff: 500 };
 
 export const checkExpression: TaskOf<typeof checkExpressionTask> = {
   module: module('check-expression'),
@@ -30,4 +31,13 @@ export const checkAnswer: TaskOf<typeof checkAnswerTask> = { module: module('che
 /** Matches an event with several triggers and waits. One that is costly is found by matching fewer at a time. */
 export const matchEvent: TaskOf<typeof matchEventTask> = { module: module('match-event'), limitMs: limits.match };
 
-export const automationTasks = [checkExpression, evaluateExpression, checkSchema, checkAnswer, matchEvent];
+export const diffDefinitions: TaskOf<typeof diffTask> = { module: module('diff-definitions'), limitMs: limits.diff };
+
+export const automationTasks = [
+  checkExpression,
+  evaluateExpression,
+  checkSchema,
+  checkAnswer,
+  matchEvent,
+  diffDefinitions,
+];

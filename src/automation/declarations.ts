@@ -19,6 +19,7 @@ export const automationDeclarations: OperatorDeclarations = {
     'workflow.update': workflowIds,
     'workflow.pause': workflowIds,
     'workflow.resume': workflowIds,
+    'workflow.restore': workflowIds,
     'workflow.delete': workflowIds,
     'workflow.rotate_secret': workflowIds,
     'workflow.put_triggers': workflowIds,

@@ -70,9 +70,15 @@ export const Definition = defineEntity({
     inputs: p.json<InputDefinition[]>().columnType('json'),
     concurrency: p.json<Concurrency>().columnType('json').nullable(),
     maxDurationSeconds: p.integer().nullable(),
+    /** 1, 2, 3 … within its automation. */
+    version: p.integer(),
+    /** Who saved it, as the audit log names them. */
+    createdBy: p.string().length(64).nullable(),
+    /** Dotted paths that differ from the version before, at most 50. */
+    changes: p.json<string[]>().nullable(),
     createdAt: p.datetime(),
   },
-  indexes: [{ properties: ['automationId'] }],
+  uniques: [{ name: 'definition_version_index', properties: ['automationId', 'version'] }],
 });
 export type Definition = InferEntity<typeof Definition>;
 

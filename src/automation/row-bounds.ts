@@ -11,7 +11,10 @@ export const automationRowBounds: RowBounds = {
   },
   definition: {
     removedWith: { table: 'automation', by: ['purge.automation'] },
-    retention: { by: 'remove unused workflow definitions', after: 'it was replaced and the last of its runs is gone' },
+    retention: {
+      by: 'remove unused workflow definitions',
+      after: 'it is no longer among the 1,000 versions that are kept and the last of its runs is gone',
+    },
   },
   run: { retention: { by: 'remove runs after their retention', after: 'the days of the plan from its end' } },
   run_block: { removedWith: { table: 'automation', by: ['purge.automation'] } },

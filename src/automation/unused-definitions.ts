@@ -2,26 +2,45 @@ import type { Database } from '../platform/database.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { changeByTenant } from '../platform/tenant-batches.ts';
+import { maxVersions } from './versions/versions.ts';
 
 interface UnusedDefinition extends Tenant {
   id: string;
 }
 
-/** Definitions that one look reads. */
-const perLook = 2_000;
+/** Workflows that one look reads. */
+const perLook = 200;
+
+/** Bytes of the replaced versions of one workflow, as they are stored, beyond which the oldest are removed too. */
+const maxVersionBytes = 64 * 1024 * 1024;
 
 const isUnused = (definition: string) => `
   not exists (select from automation a where a.id = ${definition}.automation_id and a.definition_id = ${definition}.id)
   and not exists (select from run where definition_id = ${definition}.id)`;
 
+const bytes = ['steps', 'config', 'inputs', 'concurrency']
+  .map((column) => `coalesce(pg_column_size(v.${column}), 0)`)
+  .join(' + ');
+
+const nextPage = statement<{ last: string | null; count: number }>(
+  'definition.page_of_workflows',
+  `select (array_agg(id order by id desc))[1] as last, count(*)::int as count
+     from (select id from automation where id > $1 order by id limit ${perLook}) page`,
+);
+
 // A request that reads a definition may create a run of it soon after: only what was replaced an hour ago counts as unused.
-const findUnused = statement<UnusedDefinition & { isUnused: boolean }>(
+const findUnused = statement<UnusedDefinition>(
   'definition.find_unused',
-  `select d.id, d.organization_id as "organizationId", d.environment,
-          exists (select from definition later where later.automation_id = d.automation_id and later.id > d.id
+  `select d.id, d.organization_id as "organizationId", d.environment
+     from automation a
+     join definition current on current.id = a.definition_id
+    cross join lateral (
+      select v.*, sum(${bytes}) over (order by v.version desc) as bytes from definition v where v.automation_id = a.id) d
+    where a.id > $1 and a.id <= $2
+      and (d.version <= current.version - ${maxVersions} or d.bytes > ${maxVersionBytes})
+      and exists (select from definition later where later.automation_id = a.id and later.version = d.version + 1
                      and later.id < (select uuidv7(interval '-1 hour')))
-            and ${isUnused('d')} as "isUnused"
-     from definition d where d.id > $1 and d.id < (select uuidv7(interval '-1 hour')) order by d.id limit ${perLook}`,
+      and ${isUnused('d')}`,
 );
 
 const remove = statement<{ count: number }>(
@@ -33,23 +52,22 @@ const remove = statement<{ count: number }>(
 );
 
 /**
- * Removes the definitions that workflows had and no run names any more, of all tenants: reads all definitions, a page at a
- * time.
+ * Removes the versions of workflows, of all tenants, that are no longer among those that are kept and that no run names: reads
+ * all workflows, a page at a time.
  * @returns how many
  */
 export async function removeUnusedDefinitions(database: Database): Promise<number> {
+  const sql = sqlOn(database.pool);
   let removed = 0;
   for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
-    const page = await sqlOn(database.pool).rows(findUnused, [after]);
-    removed += await changeByTenant(
-      database,
-      page.filter((definition) => definition.isUnused),
-      async (tx, unused) => {
-        const ids = unused.map(({ id }) => id);
-        return (await tx.one(remove, ids))!.count;
-      },
-    );
-    if (page.length < perLook) return removed;
-    after = page.at(-1)!.id;
+    const page = (await sql.one(nextPage, [after]))!;
+    if (page.last === null) return removed;
+    const unused = await sql.rows(findUnused, [after, page.last]);
+    removed += await changeByTenant(database, unused, async (tx, some) => {
+      const ids = some.map(({ id }) => id);
+      return (await tx.one(remove, ids))!.count;
+    });
+    if (page.count < perLook) return removed;
+    after = page.last;
   }
 }

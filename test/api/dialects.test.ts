@@ -31,7 +31,7 @@ const definition = {
 
 const summary = ['id', 'name', 'description', 'totalRuns', 'createdAt', 'updatedAt'];
 const change = ['id', 'name', 'description', 'aiModel', 'updatedAt'];
-const detail = [...summary, 'aiModel', 'aiProvider', 'steps', 'config'];
+const detail = [...summary, 'aiModel', 'aiProvider', 'steps', 'config', 'version'];
 const runA = ['id', 'status', 'input', 'output', 'error', 'tokensUsed', 'durationMs', 'createdAt'];
 const runB = ['runId', 'workflowId', 'status', 'progress', 'currentStep', 'startedAt', 'duration'];
 

@@ -11,6 +11,7 @@ export const automationThings: ThingsOf = async ({ client }) => {
   return [
     { prefix: /\/v1\/secrets\//, parameter: 'secretName', id: 'TOKEN' },
     { prefix: /\/v1\/workflows\//, parameter: 'id', id: workflow },
+    { prefix: /\/v1\/workflows\//, parameter: 'version', id: '1' },
     { prefix: /\/v1\/runs\//, parameter: 'id', id: run },
     { prefix: /\/v1\/runs\//, parameter: 'stepId', id: 'say' },
     { prefix: /^POST \S*\/v1\/webhooks\/\{id\}$/, parameter: 'id', id: workflow },

@@ -14,6 +14,7 @@ const tooLarge = `{"name":"${'x'.repeat(1024 * 1024)}"}`;
 const uuid = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 const nobodys = [
   { prefix: /\/webhooks\/\{id\}\/deliveries/, parameter: 'deliveryId', id: `dlv_${uuid.replaceAll('-', '')}` },
+  { prefix: /./, parameter: 'version', id: '1' },
   { prefix: /./, parameter: 'secretName', id: 'NOTHING' },
   { prefix: /./, parameter: 'serverId', id: 'nothing' },
   { prefix: /./, parameter: 'integrationId', id: 'nothing' },

@@ -70,6 +70,7 @@ const things = () => [
   { prefix: /\/webhook-secret$/, parameter: 'id', id: changedWorkflowId },
   { prefix: /^POST \S*\/v1\/webhooks\/\{id\}(\/\{secret\})?$/, parameter: 'id', id: workflowId },
   { prefix: /./, parameter: 'serverId', id: 'docker' },
+  { prefix: /./, parameter: 'version', id: '1' },
   { prefix: /./, parameter: 'secretName', id: 'FUZZED' },
   { prefix: /./, parameter: 'integrationId', id: 'slack' },
   { prefix: /./, parameter: 'actionId', id: 'send_message' },

@@ -118,7 +118,7 @@ describe('bookings', () => {
   });
 });
 
-test('definitions that workflows had and no run names are removed, others stay', async () => {
+test('versions of workflows that are no longer kept and no run names are removed, others stay', async () => {
   const { api, organizationId } = await owner('free');
   const { id } = await makeWorkflow(api);
   const change = (prompt: string) =>
@@ -135,9 +135,9 @@ test('definitions that workflows had and no run names are removed, others stay',
     await query(
       `with aged as (
          insert into definition (id, organization_id, environment, automation_id, ai_provider, ai_model, steps, config, inputs,
-                                 created_at)
+                                 version, created_at)
          select uuidv7(make_interval(mins => $2::int - 120)), organization_id, environment, automation_id, ai_provider,
-                ai_model, steps, config, inputs, created_at
+                ai_model, steps, config, inputs, version + 10, created_at
            from definition where id = $1 returning id),
        runs as (update run set definition_id = aged.id from aged where definition_id = $1),
        automations as (update automation set definition_id = aged.id from aged where definition_id = $1)
@@ -148,8 +148,18 @@ test('definitions that workflows had and no run names are removed, others stay',
     await query('delete from definition where id = $1', definition);
   }
   expect(run.runId).toBeDefined();
-  expect(await removeUnusedDefinitions(product.database)).toBe(2);
-  expect(await left()).toBe(2);
+  expect(await removeUnusedDefinitions(product.database)).toBe(0);
+  // As though a thousand versions had been saved since the second.
+  await query(
+    'update definition set version = version + 1000 where organization_id = $1 and version > 12',
+    organizationId,
+  );
+  expect(await removeUnusedDefinitions(product.database)).toBe(1);
+  const kept = await query(
+    'select version from definition where organization_id = $1 order by version',
+    organizationId,
+  );
+  expect(kept.rows.map(({ version }) => version)).toEqual([12, 1013, 1014]);
   expect((await api.get(`/v1/workflows/${id}`)).body.data.steps[0].prompt).toBe('Fourth');
 });
 

@@ -56,7 +56,7 @@ afterAll(async () => {
 /** An automation with its definition, as entities. */
 function persistAutomation({ em, tenant }: Transaction, name: string): Automation {
   const [id, definitionId, now] = [newId(), newId(), new Date()];
-  const model = { aiProvider: 'ANTHROPIC', aiModel: 'm', steps: [], config: {}, inputs: [] };
+  const model = { aiProvider: 'ANTHROPIC', aiModel: 'm', steps: [], config: {}, inputs: [], version: 1 };
   em.persist(em.create(Definition, { id: definitionId, ...tenant, automationId: id, ...model, createdAt: now }));
   const automation = em.create(Automation, {
     id,

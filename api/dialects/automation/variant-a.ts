@@ -58,6 +58,7 @@ export const variantA: AutomationDialect = {
   workflowDetail: (workflow) => ({
     ...summary(workflow),
     ...startingOf(workflow),
+    version: workflow.version,
     aiModel: workflow.aiModel,
     aiProvider: workflow.aiProvider,
     steps: workflow.steps.filter(isLinearStep),

@@ -81,6 +81,7 @@ export const variantB: AutomationDialect = {
   workflowDetail: (workflow, webhookUrl) => ({
     ...summary(workflow),
     ...startingOf(workflow),
+    version: workflow.version,
     aiModel: workflow.aiModel,
     aiProvider: workflow.aiProvider,
     steps: workflow.steps.filter(isLinearStep).map((step) => {

@@ -11,7 +11,7 @@ function stateOf({ status, isActive }: WorkflowChangeBody): AutomationState | un
   return isActive ? 'active' : 'draft';
 }
 
-const definitionOf = ({ status, isActive, ...fields }: WorkflowChangeBody) => fields;
+const definitionOf = ({ status, isActive, expectedVersion, ...fields }: WorkflowChangeBody) => fields;
 
 /** The new workflow, with the published defaults for fields that were not sent. */
 export function readNewWorkflow(body: NewWorkflowBody): NewAutomation {

@@ -101,9 +101,10 @@ const [stepOfA] = newWorkflowExamples.A.steps;
 const [stepOfB] = newWorkflowExamples.B.steps;
 
 export const workflowDetailExamples = {
-  A: { ...summary.A, ...definition, isPaused: false, steps: [{ ...stepOfA!, type: 'prompt' as const }] },
+  A: { ...summary.A, version: 1, ...definition, isPaused: false, steps: [{ ...stepOfA!, type: 'prompt' as const }] },
   B: {
     ...summary.B,
+    version: 1,
     ...definition,
     isPaused: false,
     steps: [{ ...stepOfB!, type: 'ai_chat' as const }],

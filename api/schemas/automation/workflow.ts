@@ -164,7 +164,17 @@ export const newWorkflowSchema = z
 export type NewWorkflowBody = z.output<typeof newWorkflowSchema>;
 export type NewWorkflowExample = z.input<typeof newWorkflowSchema>;
 
-export const workflowChangeSchema = z.object(writable).partial().openapi('WorkflowChange');
+export const workflowChangeSchema = z
+  .object({
+    ...z.object(writable).partial().shape,
+    expectedVersion: z
+      .int()
+      .min(1)
+      .max(2_000_000_000)
+      .optional()
+      .openapi({ description: 'With another current version the answer is 409 `conflict` with `details.version`.' }),
+  })
+  .openapi('WorkflowChange');
 export type WorkflowChangeBody = z.output<typeof workflowChangeSchema>;
 export type WorkflowChangeExample = z.input<typeof workflowChangeSchema>;
 
@@ -189,7 +199,12 @@ const stepInB = stepView('ai_chat').extend({
   name: z.string().openapi({ description: 'The id of the step if it has no name.' }),
 });
 
-const definition = { aiModel: z.string(), aiProvider: z.enum(providers), config: freeForm };
+const definition = {
+  version: z.int().openapi({ description: 'The number of the current version; see `GET /workflows/{id}/versions`.' }),
+  aiModel: z.string(),
+  aiProvider: z.enum(providers),
+  config: freeForm,
+};
 const starting = {
   concurrency: concurrency.optional(),
   maxDurationSeconds: maxDurationSeconds.optional(),

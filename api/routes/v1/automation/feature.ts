@@ -8,6 +8,7 @@ import { runRoutes } from './runs.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { secretRoutes } from './secrets.ts';
 import { triggerRoutes } from './trigger.ts';
+import { versionRoutes } from './versions.ts';
 import { workflowRoutes } from './workflows.ts';
 
 export const automation: ApiFeature = {
@@ -44,6 +45,7 @@ export const automation: ApiFeature = {
     triggerRoutes(services),
     eventRoutes(services),
     secretRoutes(services),
+    versionRoutes(services),
   ],
   events: runEvents,
 };

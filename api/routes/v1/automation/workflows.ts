@@ -10,7 +10,6 @@ import {
 import { type AutomationState, automationStates } from '../../../../src/automation/core/automation-state.ts';
 import { workflowIds } from '../../../../src/automation/core/ids.ts';
 import type { WorkflowWarning } from '../../../../src/automation/core/step-references.ts';
-import type { Step } from '../../../../src/automation/core/steps.ts';
 import { workflowNotFound } from '../../../../src/automation/errors.ts';
 import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
 import type { Services } from '../../../../src/services.ts';
@@ -18,7 +17,7 @@ import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';
-import { checkScopes, requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
+import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
@@ -43,6 +42,7 @@ import {
 } from '../../../schemas/automation/workflow-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
+import { checkStepScopes } from './step-scopes.ts';
 
 const params = idInPath(exampleWorkflowIds);
 
@@ -61,6 +61,7 @@ const links = {
   Trigger: { operationId: 'triggerWorkflow', parameters: withThisId },
   Pause: { operationId: 'pauseWorkflow', parameters: withThisId },
   Resume: { operationId: 'resumeWorkflow', parameters: withThisId },
+  Versions: { operationId: 'listWorkflowVersions', parameters: withThisId },
   Delete: { operationId: 'deleteWorkflow', parameters: withThisId },
 };
 
@@ -83,11 +84,6 @@ function statesOf({ active, status }: z.output<typeof listQuery>): AutomationSta
       (status === undefined || state === status) &&
       (active === undefined || (state === 'active') === (active === 'true')),
   );
-}
-
-/** Whoever saves a step that acts must be allowed to act. @throws AppError forbidden */
-function checkActions(c: ApiContext, steps: readonly Step[] | undefined): void {
-  if (steps?.some(({ type }) => type === 'action')) checkScopes(c.get('caller'), { scopes: ['integrations'] });
 }
 
 /** The warnings about a workflow that was saved: those about the body as it was sent, and the given ones. */
@@ -160,6 +156,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
         links,
       }),
     },
+    failures: [409],
   });
   const remove = operation({
     method: 'delete',
@@ -208,7 +205,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(create, async (c) => {
     const input = readNewWorkflow(c.req.valid('json'));
-    checkActions(c, input.steps);
+    checkStepScopes(c, input.steps);
     const made = await createAutomation(services, c.get('scope'), input, readIdempotency(c));
     markReplayed(c, made.replayed);
     const data = automationDialect(c).workflowSummary(made.outcome);
@@ -219,10 +216,11 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(automationDialect(c).workflowDetail(workflow, webhookUrl(workflow.id))), 200);
   });
   routes.openapi(patch, async (c) => {
-    const change = readWorkflowChange(c.req.valid('json'));
-    checkActions(c, change.steps);
+    const body = c.req.valid('json');
+    const change = readWorkflowChange(body);
+    checkStepScopes(c, change.steps);
     const { id } = c.req.valid('param');
-    const { workflow, warnings } = await updateAutomation(services, c.get('scope'), id, change);
+    const { workflow, warnings } = await updateAutomation(services, c.get('scope'), id, change, body.expectedVersion);
     const data = automationDialect(c).workflowChange(workflow);
     return c.json(success({ ...data, ...warningsOf(c, warnings) }), 200);
   });

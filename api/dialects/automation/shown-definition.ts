@@ -1,0 +1,32 @@
+import type { DefinitionFields } from '../../../src/automation/automations.ts';
+import { definitionOf } from '../../../src/automation/core/definition-fields.ts';
+import type { Variant } from '../../../src/tenancy/caller.ts';
+
+type Members = Record<string, unknown>;
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A step and those inside it. Dialect B calls a prompt step `ai_chat`. */
+function inB(step: unknown): unknown {
+  if (!isMembers(step)) return step;
+  const { type, steps, branches } = step;
+  return {
+    ...step,
+    ...(type === 'prompt' && { type: 'ai_chat' }),
+    ...(Array.isArray(steps) && { steps: steps.map(inB) }),
+    ...(Array.isArray(branches) && { branches: branches.map(inB) }),
+  };
+}
+
+interface ShownDefinition extends Omit<DefinitionFields, 'steps' | 'concurrency' | 'maxDurationSeconds'> {
+  steps: Members[];
+  concurrency: Members | null;
+  maxDurationSeconds: number | null;
+}
+
+/** A definition as the API shows it: what a save takes, with every member. */
+export function shownDefinition(definition: DefinitionFields, variant: Variant): ShownDefinition {
+  const { steps, ...fields } = definitionOf(definition) as unknown as ShownDefinition;
+  return { ...fields, steps: (variant === 'B' ? steps.map(inB) : steps) as Members[] };
+}

@@ -1,0 +1,17 @@
+/** The members of a definition: a change of any of them makes a new version of its workflow. */
+export const definitionFields = [
+  'steps',
+  'config',
+  'aiModel',
+  'aiProvider',
+  'inputs',
+  'concurrency',
+  'maxDurationSeconds',
+] as const;
+
+/** Those members of a definition, or of what has more. Absent ones are null. */
+export const definitionOf = (from: object): Record<(typeof definitionFields)[number], unknown> =>
+  Object.fromEntries(definitionFields.map((name) => [name, (from as Record<string, unknown>)[name] ?? null])) as Record<
+    (typeof definitionFields)[number],
+    unknown
+  >;

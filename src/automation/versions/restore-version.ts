@@ -1,0 +1,39 @@
+import type { Scope } from '../../platform/scope.ts';
+import { addDefinition, lockAutomation } from '../automations.ts';
+import { type CheckServices, checkAutomation } from '../check-automation.ts';
+import { findChanges } from '../core/definition-changes.ts';
+import { definitionOf } from '../core/definition-fields.ts';
+import type { Step } from '../core/step-types.ts';
+import { Definition } from '../entities.ts';
+import { getVersion, type VersionDetail } from './versions.ts';
+
+/**
+ * Makes an earlier version the current one again: as a new version, because versions never change.
+ * @param mayBring throws where the caller may not save these steps
+ * @throws AppError workflow_not_found; not_found; validation_error where it could not be saved today
+ */
+export async function restoreVersion(
+  services: CheckServices,
+  scope: Scope,
+  id: string,
+  version: number,
+  mayBring: (steps: readonly Step[]) => void,
+): Promise<VersionDetail> {
+  const { definition: restored } = await getVersion(scope, id, version);
+  mayBring(restored.steps);
+  await checkAutomation(services, scope, restored);
+  return scope.transaction(async (tx) => {
+    const automation = await lockAutomation(tx.em, id);
+    const current = await tx.em.findOneOrFail(Definition, { id: automation.definitionId });
+    const added = addDefinition(tx, automation.id, restored, {
+      version: current.version + 1,
+      changes: findChanges(definitionOf(current), definitionOf(restored)),
+    });
+    automation.definitionId = added.id;
+    automation.updatedAt = new Date();
+    const facts = { restored: version, version: added.version, definitionId: added.id };
+    await tx.audit({ action: 'workflow.restore', subjectId: automation.id, facts });
+    const { createdAt, createdBy = null } = added;
+    return { version: added.version, createdAt, createdBy, definition: restored };
+  });
+}
