@@ -12,7 +12,7 @@ export const lingerMs = 150_000;
 export const notReady = (what: 'answer' | 'reply') =>
   new AppError(
     'service_unavailable',
-    `The ${what} is not there yet. Send the request again with its Idempotency-Key.`,
+    `The ${what} is not ready yet. Send the request again with its Idempotency-Key.`,
     undefined,
     { retryAfter: 5 },
   );

@@ -93,7 +93,9 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
     answer(request, response);
   });
   server.on('checkExpectation', (request, response) =>
-    connectionOf(request)?.accept(response, () => refuseHead(response, 417, 'No expectation but 100-continue is met.')),
+    connectionOf(request)?.accept(response, () =>
+      refuseHead(response, 417, 'The only supported value of the header Expect is 100-continue.'),
+    ),
   );
   server.on('connect', (request, socket) => refuseConnect(socket, connectionOf(request)?.isIdle ?? false));
   server.on('clientError', refuseBytes);

@@ -35,7 +35,7 @@ const providerReported = defineSignal(generationMessages.providerReported);
 function waitsFor(progress: Extract<GenerationProgress, { ms: number }>): string {
   const until = new Date(Date.now() + progress.ms).toISOString().slice(0, 19);
   if (progress.kind === 'image') {
-    return `Waits for a place to fetch its image, and tries again at ${until}Z. Cancel to give the credits back.`;
+    return `Waits for a slot to fetch its image, and tries again at ${until}Z. Cancel to give the credits back.`;
   }
   const { kind, provider, percent, withoutFile } = progress;
   if (withoutFile !== undefined) {

@@ -39,7 +39,7 @@ function unlistedModels(
           {
             path,
             code: 'unknown_model' as const,
-            message: 'No list has this model. Its provider is asked for it by this name.',
+            message: 'This model is not in the list of models. Its provider is called with this name.',
           },
         ],
   );

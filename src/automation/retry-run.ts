@@ -155,6 +155,6 @@ export async function retryRun(
     if (kept.length > 0) await tx.rows(takeOver, retriedId, newRunId, kept);
   });
   const created = finishInsert(services, automationId, inserted);
-  if (created.runId === null) throw new AppError('conflict', 'As many runs of the workflow run as it allows.');
+  if (created.runId === null) throw new AppError('conflict', 'The workflow has as many active runs as it allows.');
   return created;
 }

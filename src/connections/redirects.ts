@@ -60,7 +60,7 @@ export async function checkRedirect(scope: Scope, redirectUrl: string, allowsLoo
   const url = readRedirect(redirectUrl, allowsLoopback);
   if (typeof url === 'string') throw refuse(url);
   if (await scope.one(findAllowed, comparable(url))) return;
-  throw refuse("This address is not on the organization's list of addresses to go back to.");
+  throw refuse("This address is not in the organization's list of allowed redirect addresses.");
 }
 
 /** For operators: the addresses of an organization's list, in the order in which they were added. */

@@ -46,8 +46,8 @@ export interface ActionFailure {
 const sentenceOf = (providerCode: string | undefined, outcome: ActionFailure['outcome']): string => {
   if (providerCode === secretsUnreadable) return secretsUnreadableMessage;
   return outcome === 'unknown'
-    ? "The provider's answer was lost: it may have done it or not."
-    : 'The provider did not do it.';
+    ? "The provider's answer was lost: it may have performed the action or not."
+    : 'The provider did not perform the action.';
 };
 
 export const actionFailed = ({ integrationId, actionId, providerCode, outcome }: ActionFailure) =>

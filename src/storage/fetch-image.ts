@@ -136,7 +136,7 @@ async function download(
 
 function targetOf(location: string, from: string): string {
   const target = URL.parse(location, from);
-  if (!target) throw imageRefused('A redirect leads to what is no address.');
+  if (!target) throw imageRefused('A redirect leads to an invalid URL.');
   return target.href;
 }
 

@@ -38,7 +38,7 @@ export class SignedUrls {
     if (key !== undefined) return key;
     throw new AppError(
       'service_unavailable',
-      'This installation is not configured to give files addresses. Its operator can change that.',
+      'This installation is not configured to sign URLs of files. Its operator can change that.',
     );
   }
 

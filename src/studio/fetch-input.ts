@@ -74,14 +74,14 @@ const recordImage = statement<{ id: string }>(
 
 const problems = {
   format: 'Expected a PNG, JPEG or WebP image.',
-  undecodable: 'The image is cut or damaged.',
+  undecodable: 'The image is incomplete or damaged.',
 } as const;
 
 /** Decodes the image to its end in the pool. @returns its size when it is upright. @throws AppError validation_error */
 async function measure(renderings: BoundedWork, tenantKey: TenantKey, path: string) {
   const args = { path, maxPixels: pixelLimits.input, transparency: false };
   const examined = await renderings.run(examineImage, tenantKey, args, { waitMs }).catch((error: unknown) => {
-    throw error instanceof WorkTooCostly ? imageRefused('The image costs too much to be decoded.') : error;
+    throw error instanceof WorkTooCostly ? imageRefused('The image takes too long to decode.') : error;
   });
   if (!('refused' in examined)) return examined.size;
   const { refused } = examined;

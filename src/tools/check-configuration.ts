@@ -33,7 +33,9 @@ function fieldProblem(name: string, field: Field | undefined, text: string): str
   if (text === '' || text.length > maxLength) return `Expected 1 to ${maxLength} characters.`;
   if (field.choices && !field.choices.includes(text)) return `Expected one of ${field.choices.join(', ')}.`;
   const pattern = field.pattern ?? (name === 'ca' ? certificates : visible);
-  return pattern.test(text) ? undefined : 'Expected another form, or there are characters that are not allowed.';
+  return pattern.test(text)
+    ? undefined
+    : 'The value has the wrong format, or contains characters that are not allowed.';
 }
 
 type Part = 'values' | 'secrets';

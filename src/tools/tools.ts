@@ -190,7 +190,7 @@ export class Tools {
       if (late.aborted) return failedResult(`The tool did not answer in ${inSeconds(limits.callMs)}.`);
       if (error instanceof ToolFailure) return failedResult(error.message);
       log.warn({ err: error, server: target.server, callId }, 'a call of a tool failed');
-      return failedResult('The tool server ended or broke off before it answered.');
+      return failedResult('The tool server ended or closed the connection before it answered.');
     }
   }
 }

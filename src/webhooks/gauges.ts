@@ -90,7 +90,7 @@ export function deliveryGauges(observer: Probe): GaugeOptions[] {
     },
     {
       name: 'atelier_retries_late_seconds',
-      help: 'How long the retry that is due longest waits, of webhooks whose breaker is closed; 0 when none is due.',
+      help: 'How long the oldest due retry has waited, of webhooks whose breaker is closed; 0 when none is due.',
       installationWide: true,
       read: async () => {
         const retrying = (await readFailing()).find(({ state }) => state === 'retrying');
@@ -99,7 +99,7 @@ export function deliveryGauges(observer: Probe): GaugeOptions[] {
     },
     {
       name: 'atelier_dead_letters_parked',
-      help: 'Dead letters that a workflow of their own parks; counted among 10000 dead letters.',
+      help: 'Dead letters that have a workflow of their own; counted among 10000 dead letters.',
       installationWide: true,
       read: async () => (await readParked()).map(({ count }) => ({ value: count })),
     },

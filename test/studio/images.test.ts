@@ -181,8 +181,8 @@ test('whatever is wrong with an image or its server is 400 imageUrl, and free', 
     [images.at('/a.gif'), /Expected a PNG/],
     [images.at('/a.avif'), /Expected a PNG/],
     [images.at('/huge.png'), /10000000000 pixels/],
-    [images.at('/cut.png'), /cut or damaged/],
-    [images.at('/cut.jpg'), /cut or damaged/],
+    [images.at('/cut.png'), /incomplete or damaged/],
+    [images.at('/cut.jpg'), /incomplete or damaged/],
   ];
   const answers = await Promise.all(faults.map(([imageUrl]) => upscale(imageUrl, { on: client })));
   for (const [index, { status, body }] of answers.entries()) {

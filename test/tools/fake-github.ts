@@ -20,7 +20,7 @@ export interface FakeGithub {
 }
 
 /** What models are told of a server that ended, or answers with what nobody can read. */
-export const broken = { text: 'The tool server ended or broke off before it answered.', isError: true };
+export const broken = { text: 'The tool server ended or closed the connection before it answered.', isError: true };
 
 /** Opens the scene before the tests of a file and closes it after them. */
 export function fakeGithubOfTests(): FakeGithub {

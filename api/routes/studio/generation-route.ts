@@ -24,7 +24,7 @@ const links = {
 };
 
 const unfinished = answer(
-  'It did not finish within the time the API waits, and is still being made: read it at `generations/{id}`.',
+  'The generation did not finish within the time that the API waits, and continues: retrieve it at `generations/{id}`.',
   processingSchema,
   { examples: processingExamples, links, replayable: true },
 );

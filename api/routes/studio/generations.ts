@@ -39,7 +39,7 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     path: '/generations/{id}',
     operationId: 'getGeneration',
     summary: 'Retrieve a generation',
-    description: 'Of any type and status, failed ones included.',
+    description: 'Returns a generation of any type and status, failed ones included.',
     request: { params: prefixedIdInPath('id', generationExamples.completed.id) },
     responses: {
       200: answer('Returns the generation.', generationSchema, { examples: generationExamples }),

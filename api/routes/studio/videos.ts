@@ -76,7 +76,7 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     path: '/generate-video',
     operationId: 'getVideo',
     summary: 'Retrieve a video',
-    description: 'Where it stands, and once it is completed its address.',
+    description: 'Returns the status of the video, and its URL once it is completed.',
     request: { query: idQuery },
     responses: {
       200: answer('Returns the video.', videoSchema, { examples: videoExamples }),
@@ -91,7 +91,7 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'cancelVideo',
     summary: 'Cancel a video',
     description:
-      'The credits are given back at once, and the provider is told. A video that has ended stays as it is and is returned.',
+      'The credits are returned at once, and the provider is notified. A video that has ended stays as it is and is returned.',
     request: { params: prefixedIdInPath('id', videoId) },
     responses: {
       200: answer('Returns the video.', videoSchema, { examples: cancelledVideoExamples }),

@@ -90,7 +90,7 @@ export function transcriptionRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security: keySecurity('voice'),
     request: { headers: idempotencyHeader, body: { required: true, content: recordingForm } },
     responses: {
-      200: paidAnswer('Returns what is said.', transcriptionSchema, transcriptionExamples),
+      200: paidAnswer('Returns the transcription.', transcriptionSchema, transcriptionExamples),
       ...voiceRefusals(402, 409, 413, 415, 422),
       ...voiceFailures,
     },

@@ -40,7 +40,7 @@ const tokens: Readonly<Record<string, string>> = {
 };
 
 const endsTooEarly = 'The expression ends too early.';
-const mustBeTruth = 'What decides must be true or false.';
+const mustBeTruth = 'A condition must be true or false.';
 const otherType = 'A value has another type than the expression expects.';
 const invalidNumber = 'A number is not written correctly.';
 const invalidEscape = 'A text has an escape sequence that is not valid.';
@@ -73,7 +73,7 @@ const sentences: Readonly<Record<string, string | ((error: CelError, variables: 
   bool_conversion_error: 'A value cannot be converted to bool.',
   invalid_timestamp: 'A timestamp is written like timestamp("2026-01-31T09:30:00Z").',
   invalid_duration: 'A duration is written like duration("1h30m").',
-  optional_value_missing: 'An optional value is absent. Use orValue() to name another one.',
+  optional_value_missing: 'An optional value is absent. Use orValue() to give a default.',
   optional_expected: notOptional,
   invalid_optional_argument: notOptional,
   variable_type_mismatch: otherType,

@@ -61,7 +61,7 @@ export async function followSchedule(
       args,
       maxRunMs: followLimitMs,
       paused: connected.status !== 'connected',
-      pauseNote: 'There is no access to the account. It goes on when the integration is connected again.',
+      pauseNote: 'The account cannot be accessed. Polling continues when the integration is connected again.',
       resumeNote: 'The integration was connected again.',
     };
   });

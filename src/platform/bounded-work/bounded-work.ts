@@ -126,7 +126,7 @@ export class BoundedWork {
     if (this.#closing.signal.aborted) return Promise.reject(ending());
     const giveUp = () => {
       this.#queue.remove(key, waiting);
-      reject(new WorkQueueFull('The work did not get its turn in time.'));
+      reject(new WorkQueueFull('The work waited too long.'));
     };
     const isStarting = [...this.#members].every(({ state }) => state === 'starting');
     waiting.timer = setTimeout(giveUp, isStarting ? Math.max(waitMs, startWaitMs) : waitMs);

@@ -139,7 +139,7 @@ export class GoogleCalendarClient implements CalendarClient {
       if (!(error instanceof CalendarRefusal)) throw error;
       // A page token that has expired is told as an invalid parameter.
       if (error.status === 410 || (error.status === 400 && isContinued)) {
-        throw new SyncTokenExpired('Google no longer knows from where changes were to be listed.');
+        throw new SyncTokenExpired('Google no longer accepts the sync token.');
       }
       if (error.status === 404) throw new CalendarGone('The calendar does not exist any more.');
       throw this.#http.failureOf(error);

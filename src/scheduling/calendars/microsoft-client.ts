@@ -85,7 +85,7 @@ export class MicrosoftCalendarClient implements CalendarClient {
     } catch (error) {
       if (!(error instanceof CalendarRefusal)) throw error;
       if (error.status === 410 || error.has(lostState)) {
-        throw new SyncTokenExpired('Microsoft no longer knows from where changes were to be listed.');
+        throw new SyncTokenExpired('Microsoft no longer accepts the sync token.');
       }
       if (error.status === 404) throw new CalendarGone('The calendar does not exist any more.');
       throw this.#http.failureOf(error);

@@ -51,7 +51,7 @@ function scheduleOf(
     args,
     maxRunMs: syncLimitMs,
     paused,
-    pauseNote: 'There is no access to the calendar. It goes on when the calendar is connected again.',
+    pauseNote: 'The calendar cannot be accessed. Syncing continues when the calendar is connected again.',
     resumeNote: 'The calendar was connected again.',
   };
 }

@@ -85,7 +85,7 @@ export class ProcessTransport implements Transport {
     } catch (error) {
       const isComplex = error instanceof JsonRefused && error.reason !== 'malformed';
       if (isComplex) return this.#fail(new AnswerTooComplex());
-      return this.#fail(new Error('The tool server wrote something that is no message.', { cause: error }));
+      return this.#fail(new Error('The tool server wrote something that is not a message.', { cause: error }));
     }
   }
 

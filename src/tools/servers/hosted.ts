@@ -142,16 +142,16 @@ export const aws: ToolServer = {
   description: 'Calls the services of AWS, through its server. Requests are signed with the given credentials.',
   values: {
     region: {
-      description: 'Of the server: us-east-1 by default.',
+      description: 'The region of the server; us-east-1 by default.',
       pattern: region,
       maxLength: 40,
       decidesAddress: true,
     },
   },
   secrets: {
-    accessKeyId: { description: 'Of a role with the least permissions.', required: true },
+    accessKeyId: { description: 'The access key id of a role with the least permissions.', required: true },
     secretAccessKey: { description: 'Belongs to `accessKeyId`.', required: true },
-    sessionToken: { description: 'Of temporary credentials.' },
+    sessionToken: { description: 'The session token of temporary credentials.' },
     token: { description: 'Sent as a bearer token to a `url` of your own.' },
   },
   url: 'optional',

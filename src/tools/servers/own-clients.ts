@@ -51,7 +51,7 @@ export const webSearch: ToolServer = {
     },
   },
   secrets: {
-    apiKey: { description: 'Of that engine.', required: true },
+    apiKey: { description: 'The API key of that engine.', required: true },
     token: { description: 'Sent as a bearer token to a `url` of your own.' },
   },
   url: 'optional',

@@ -46,7 +46,7 @@ export function hostRoutes(services: Services): OpenAPIHono<ApiEnv> {
     path: '/hosts',
     operationId: 'listHosts',
     summary: 'List hosts',
-    description: 'Whose time can be booked, newest first. The default host is always there.',
+    description: 'The hosts whose time can be booked, newest first. The default host always exists.',
     answers: { 200: answer('Returns the hosts.', hostListSchema, { examples: hostListExamples }) },
   });
   const create = operation({

@@ -53,7 +53,7 @@ export function hoursRoutes(services: Services): OpenAPIHono<ApiEnv> {
     path: '/business-hours',
     operationId: 'getBusinessHours',
     summary: 'Retrieve the business hours',
-    description: 'They hold for all hosts, but for exceptions that name one.',
+    description: 'They apply to all hosts, except for exceptions that name a host.',
     answers: { 200: answer('Returns the business hours.', businessHoursSchema, { examples: businessHoursExamples }) },
   });
   const putBusiness = operation({

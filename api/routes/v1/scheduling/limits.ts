@@ -31,7 +31,7 @@ export function limitRoutes(services: Services): OpenAPIHono<ApiEnv> {
     path: '/rate-limits',
     operationId: 'getBookingLimits',
     summary: 'Retrieve the limits on bookings',
-    description: 'Those of all hosts, or those that `hostId` has beside them. Null where there is no limit.',
+    description: 'The limits for all hosts, or the additional ones of the host `hostId`. Null means no limit.',
     query: hostOfLimits,
     answers: { 200: answer('Returns the limits.', limitsSchema, { examples: limitsExamples }) },
     failures: [404],
@@ -42,7 +42,7 @@ export function limitRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'putBookingLimits',
     summary: 'Set the limits on bookings',
     description:
-      'Replaces them as a whole: what is left out has no limit. Existing bookings stay. With `hostId` they are those of one host, which hold beside those of all hosts: the stricter one decides.',
+      'Replaces all limits: an omitted one means no limit. Existing bookings stay. With `hostId` the limits apply to one host, in addition to those for all hosts: the stricter one decides.',
     body: jsonContent(newLimitsSchema, newLimitsExamples),
     answers: { 200: answer('Returns the limits.', limitsSchema, { examples: limitsExamples }) },
   });
@@ -51,9 +51,11 @@ export function limitRoutes(services: Services): OpenAPIHono<ApiEnv> {
     path: '/rate-limits/check',
     operationId: 'checkBookingLimits',
     summary: 'Check the limits on bookings for a day',
-    description: 'How many more bookings of an event type the limits leave room for.',
+    description: 'How many more bookings of an event type the limits allow.',
     query: limitCheckQuery,
-    answers: { 200: answer('Returns what is left.', limitCheckSchema, { examples: limitCheckExamples }) },
+    answers: {
+      200: answer('Returns the number of bookings that remain.', limitCheckSchema, { examples: limitCheckExamples }),
+    },
     failures: [404],
   });
 

@@ -75,7 +75,7 @@ export function toolServerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Remove the configuration of a tool server',
     description: 'Its secrets are erased. Files that it stored stay.',
     params: serverInPath,
-    answers: { 200: deletedAnswer('It is not configured any more.') },
+    answers: { 200: deletedAnswer('The configuration was removed.') },
   });
 
   const routes = newRoutes();
