@@ -8,6 +8,7 @@ import type { TenancyServices } from '../tenancy/index.ts';
 import type { WebhookServices } from '../webhooks/index.ts';
 import { ActiveRunLimiter } from './active-run-limiter.ts';
 import { automationTasks } from './bounded-tasks.ts';
+import { cancelRunRow } from './cancel-run.ts';
 import { automationStateTable } from './core/automation-state.ts';
 import { batchIds, bulkActionIds, runIds, secretIds, workflowIds } from './core/ids.ts';
 import type { TerminalStatus } from './core/run-status.ts';
@@ -103,7 +104,7 @@ export const automation: Part<
   ids: [workflowIds, runIds, secretIds, batchIds, bulkActionIds],
   errors: automationErrors,
   failPoints: failPoint.names,
-  promptKinds: ['run.start', 'run.proceed', 'run.cancel', 'concurrency.admit', 'workflow.release'],
+  promptKinds: ['run.start', 'run.proceed', 'run.cancel', 'run.stop', 'concurrency.admit', 'workflow.release'],
   boundedTasks: automationTasks,
   open({ database, deliveryPolicy, egress, metrics, notifications, tenantEnds }) {
     tenantEnds.on(endAutomations);
@@ -130,6 +131,11 @@ export const automation: Part<
     'run.proceed': (_, runId) => proceedRunWorkflow(services.temporal, runId),
     'concurrency.admit': (scope, group) => admitNext(scope, group),
     'workflow.release': (scope, automationId) => releaseWorkflow(scope, automationId),
+    'run.stop': async (scope, runId) => {
+      if (!(await cancelRunRow(scope, runId))) return;
+      services.waiters.notifyLocal(runId);
+      services.countRunEnd('cancelled');
+    },
     'run.cancel': (_, runId) => cancelRunWorkflow(services.temporal, runId),
     'event.look_back': (scope, waitId) => lookBack(services, scope, waitId),
     'automation.purge': (scope, automationId) => startPurge(services.temporal, scope, automationId),

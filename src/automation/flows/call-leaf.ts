@@ -10,6 +10,7 @@ import { templatesIn } from '../core/payload.ts';
 import type { HttpStep, ModelChoice, Step } from '../core/step-types.ts';
 import { type CallingStep, isCalling } from '../core/steps.ts';
 import { templateNames } from '../core/template.ts';
+import type { CreateRunServices } from '../create-run.ts';
 import { isExpressionFault } from '../evaluate-step.ts';
 import type { StoredEnd } from '../output-space.ts';
 import type { RunServices } from '../run-execution.ts';
@@ -18,7 +19,7 @@ import type { StepEnd, StepOutcome } from '../step-end.ts';
 import { type HttpServices, performHttp } from './http/perform-http.ts';
 import type { BegunRow } from './record-sql.ts';
 
-export type FlowServices = RunServices & HttpServices;
+export type FlowServices = RunServices & HttpServices & CreateRunServices;
 
 /** A step of a flow that leaves the process. */
 export type LeavingStep = CallingStep | HttpStep;

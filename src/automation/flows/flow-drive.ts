@@ -62,7 +62,7 @@ export class FlowDrive {
     this.#options = options;
     this.#items = new FlowItems(services, scope, run);
     this.#places = new FlowPlaces(services.activeRuns, scope, run.runId);
-    this.#waits = new FlowWaits(scope, run);
+    this.#waits = new FlowWaits(services.files, scope, run);
     this.#instant = new InstantSteps(services, scope, run, this.#items, {
       calls: (leaf) => void this.#ready.push(leaf),
       cancel: (path) => this.#cancel(path),

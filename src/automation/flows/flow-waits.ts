@@ -1,8 +1,10 @@
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import type { Files } from '../../storage/index.ts';
 import type { FlowProgress } from '../core/flow-progress.ts';
 import { automationLimits } from '../core/limits.ts';
 import { readPath } from '../core/step-path.ts';
+import { endOfChild } from './child-runs.ts';
 import type { FlowExecution } from './flow-execution.ts';
 import { closeWaits, describeWaits, endOfWaiting, readWaits, resolveDueWaits, type WaitRow } from './open-waits.ts';
 
@@ -16,12 +18,14 @@ const lookEveryMs = 1_000;
 
 /** What a flow waits for, while it is executed. */
 export class FlowWaits {
+  readonly #files: Files;
   readonly #scope: Scope;
   readonly #run: FlowExecution;
   #lookedAt = Number.NEGATIVE_INFINITY;
   readonly #didWait: boolean;
 
-  constructor(scope: Scope, run: FlowExecution) {
+  constructor(files: Files, scope: Scope, run: FlowExecution) {
+    this.#files = files;
     this.#scope = scope;
     this.#run = run;
     this.#didWait = run.work.recorded.some(({ status }) => status === 'waiting');
@@ -40,10 +44,12 @@ export class FlowWaits {
     for (const wait of waits) if (wait.outcome) await this.#end(wait);
   }
 
-  async #end({ path, outcome }: WaitRow): Promise<void> {
+  async #end({ path, type, subjectId, outcome }: WaitRow): Promise<void> {
     const run = this.#run;
     if (!run.walk.open.has(path)) return;
-    run.finish(readPath(path), run.stepAt(path), await run.keep(endOfWaiting(outcome!)));
+    const isChild = type === 'workflow' && subjectId !== null;
+    const end = isChild ? await endOfChild(this.#files, this.#scope, subjectId) : endOfWaiting(outcome!);
+    run.finish(readPath(path), run.stepAt(path), await run.keep(end));
   }
 
   /** A step that waits is stopped. */

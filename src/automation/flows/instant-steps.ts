@@ -7,12 +7,12 @@ import type { FailStep } from '../core/step-types.ts';
 import { isCalling } from '../core/steps.ts';
 import { renderTemplate, templateNames } from '../core/template.ts';
 import { evaluateStep, isExpressionFault } from '../evaluate-step.ts';
-import type { RunServices } from '../run-execution.ts';
 import type { StepContext } from '../step-context.ts';
 import type { StepEnd, StepFault } from '../step-end.ts';
 import { storable } from '../storable.ts';
 import { beginToWait } from './begin-waits.ts';
-import { isLeaving, type LeavingStep } from './call-leaf.ts';
+import { type FlowServices, isLeaving, type LeavingStep } from './call-leaf.ts';
+import { beginChild } from './child-runs.ts';
 import { outputsNamed, summarize } from './container-output.ts';
 import type { FlowExecution } from './flow-execution.ts';
 import type { FlowItems } from './flow-items.ts';
@@ -43,13 +43,13 @@ async function failOf({ message, code }: FailStep, context: StepContext): Promis
 export class InstantSteps {
   /** How the run ends, once it does. */
   end: FlowWrite['end'];
-  readonly #services: RunServices;
+  readonly #services: FlowServices;
   readonly #scope: Scope;
   readonly #run: FlowExecution;
   readonly #items: FlowItems;
   readonly #others: Others;
 
-  constructor(services: RunServices, scope: Scope, run: FlowExecution, items: FlowItems, others: Others) {
+  constructor(services: FlowServices, scope: Scope, run: FlowExecution, items: FlowItems, others: Others) {
     this.#services = services;
     this.#scope = scope;
     this.#run = run;
@@ -114,7 +114,7 @@ export class InstantSteps {
         return await evaluateStep(this.#services.boundedWork, this.#scope.tenantKey, context, step);
       }
       if (step.type === 'fail') return await failOf(step, context);
-      const beginning = await beginToWait(step, context);
+      const beginning = await this.#beginToWait(path, step, context);
       if (!beginning) throw new Error(`Steps of the type ${step.type} are not executed.`);
       if ('end' in beginning) return beginning.end;
       this.#run.beginWaiting(path, step, beginning.wait);
@@ -123,6 +123,12 @@ export class InstantSteps {
       if (isExpressionFault(error)) return messageOf(error);
       throw error;
     }
+  }
+
+  #beginToWait(path: ReadyLeaf['path'], step: ReadyLeaf['step'], context: StepContext) {
+    if (step.type !== 'workflow') return beginToWait(step, context);
+    const { runId, work } = this.#run;
+    return beginChild(this.#services, this.#scope, { runId, work, path }, step, context);
   }
 
   async #open({ path, step, scopes }: Todo & { kind: 'open' }): Promise<void> {

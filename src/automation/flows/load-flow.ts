@@ -39,6 +39,8 @@ export interface FlowWork extends Stored {
   retryOf: string | null;
   rootRunId: string | null;
   depth: number;
+  tags: string[] | null;
+  metadata: Record<string, unknown> | null;
   /** Those that ended in the order of their ends, then the others. */
   recorded: RecordedLeaf[];
 }
@@ -56,7 +58,7 @@ const findWork = statement<FlowWork>(
      returning *)
    select r.fence, r.status, r.automation_id as "automationId", r.input, r.variables, d.steps,
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault",
-          r.waiting_since is not null as "isWaiting", r.retry_of as "retryOf", r.root_run_id as "rootRunId", r.depth,
+          r.waiting_since is not null as "isWaiting", r.retry_of as "retryOf", r.root_run_id as "rootRunId", r.depth, r.tags, r.metadata,
           o.plan, ${storedBytesSql} as "storedBytes",
           coalesce((select json_agg(json_build_object('position', s.position, 'path', s.path, 'status', s.status,
                       'took', case when s.output_bytes <= ${withWorkBytes} and s.output::text in ('true', 'false') then s.output end,

@@ -33,6 +33,16 @@ const insertWait = statement<{ id: string }>(
    returning id`,
 );
 
+const resolveEnded = statement<{ id: string }>(
+  'run_wait.resolve_ended',
+  `with subject as (
+     select status from run where organization_id = $1 and environment = $2 and id = $4 for share)
+   update run_wait set state = 'resolved', outcome = '{"output": null}', resolved_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and state = 'open'
+      and not exists (select from subject where status in (${openRun}))
+   returning id`,
+);
+
 /**
  * A step begins to wait. The wait that it opened before stays as it is, resolved or not.
  * @returns the id of the wait; undefined when the run is over or gone
@@ -40,6 +50,8 @@ const insertWait = statement<{ id: string }>(
 export async function openWait(tx: Transaction, wait: NewWait): Promise<string | undefined> {
   const { runId, path, type, stepId, until, event, match, subjectId, lookBack } = wait;
   const row = await tx.one(insertWait, runId, path, type, stepId, until, event, match, subjectId, lookBack);
+  // A run that ended before the commit resolved nothing: it is looked at after its own commit, or keeps it waiting.
+  if (row && type === 'workflow') await tx.rows(resolveEnded, row.id, subjectId);
   // Events that come meanwhile may be decided before the commit: they are looked for after it.
   if (row && event !== undefined) await tx.enqueue('event.look_back', row.id);
   return row?.id;

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../../platform/errors.ts';
+import { fingerprintOf } from '../../platform/idempotency.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { Files } from '../../storage/index.ts';
+import { templatesIn } from '../core/payload.ts';
+import { ValueRenderer } from '../core/render-value.ts';
+import { endedRun, type RunError, type RunStatus } from '../core/run-status.ts';
+import { dottedPath, type StepPath } from '../core/step-path.ts';
+import type { WorkflowStep } from '../core/step-types.ts';
+import { templateNames } from '../core/template.ts';
+import { type CreateRunServices, createRun } from '../create-run.ts';
+import { isExpressionFault } from '../evaluate-step.ts';
+import { type KeptOutput, readOutput } from '../large-outputs.ts';
+import type { StepContext } from '../step-context.ts';
+import type { StepEnd, StepFault } from '../step-end.ts';
+import { storable } from '../storable.ts';
+import type { Beginning } from './begin-waits.ts';
+import type { FlowWork } from './load-flow.ts';
+
+/** The depth of the deepest runs: those may start none. */
+const maxDepth = 5;
+
+const childFailed = (runId: string | null, code: string, message: string): StepFault => ({
+  status: 'failed',
+  code: 'child_failed',
+  message,
+  details: { runId, code },
+});
+
+/** What the step is executed for. */
+export interface ParentStep {
+  runId: string;
+  work: Pick<FlowWork, 'depth' | 'rootRunId' | 'tags' | 'metadata'>;
+  path: StepPath;
+}
+
+/** Started once, however often the step is executed anew. */
+const claimOf = (runId: string, path: string) => ({
+  method: 'STEP',
+  path: `/api/v1/runs/${runId}/children`,
+  key: createHash('sha256').update(path).digest('hex'),
+  fingerprint: fingerprintOf(null),
+});
+
+/**
+ * Starts the run of a step of type `workflow`.
+ * @returns what the step waits for; its end when it does not wait, or when no run could be started
+ * @throws OutputsTooLarge; TemplateTooLong; StorageFailure; errors of the database
+ */
+export async function beginChild(
+  services: CreateRunServices,
+  scope: Scope,
+  { runId, work, path }: ParentStep,
+  step: WorkflowStep,
+  context: StepContext,
+): Promise<Beginning> {
+  if (work.depth >= maxDepth) {
+    const message = `Runs start each other at most ${maxDepth} deep.`;
+    return { end: { status: 'failed', code: 'too_deep', message } };
+  }
+  const named = new Set(templatesIn({ input: step.input, variables: step.variables }).flatMap(templateNames));
+  const renderer = new ValueRenderer(await context.values(named));
+  const input = renderer.value(step.input);
+  const variables = renderer.value(step.variables ?? {}) as Record<string, unknown>;
+  const { warnings } = renderer;
+  const dotted = dottedPath(path);
+  try {
+    const child = await createRun(services, scope, step.workflowId, {
+      input: step.input === undefined ? 'whole' : { value: input },
+      variables,
+      idempotency: claimOf(runId, dotted),
+      waiter: null,
+      options: { tags: work.tags ?? undefined, metadata: work.metadata ?? undefined },
+      trigger: { type: 'workflow', facts: { runId, stepId: step.id } },
+      parent: { runId, path: dotted, rootRunId: work.rootRunId ?? runId, depth: work.depth + 1 },
+    });
+    if (child.runId === null) {
+      const message = 'As many runs of the workflow run as it allows, and it skips more.';
+      return { end: { ...childFailed(null, 'concurrency', message), warnings } };
+    }
+    if (step.mode === 'detach') {
+      return { end: { status: 'completed', output: storable({ runId: child.runId })!, warnings } };
+    }
+    return { wait: { type: 'workflow', subjectId: child.runId } };
+  } catch (error) {
+    if (isExpressionFault(error)) throw error;
+    if (!(error instanceof AppError) || error.kind === 'internal_error' || error.kind === 'service_unavailable') {
+      throw error;
+    }
+    return { end: { ...childFailed(null, error.code, error.message), warnings } };
+  }
+}
+
+interface EndedChild {
+  status: RunStatus;
+  error: RunError | null;
+  /** As JSON, where the row has it. */
+  result: unknown;
+  /** The step whose output is the result, where that stands in its row alone. */
+  apart: string | null;
+}
+
+const findEnded = statement<EndedChild>(
+  'flow.ended_child',
+  `select status, error, case when total_steps = 0 then input else output -> 'result' end as result,
+          case when outputs_apart ? result_step then result_step end as apart
+     from run where organization_id = $1 and environment = $2 and id = $3 and status in (${endedRun})`,
+);
+
+const findResult = statement<KeptOutput>(
+  'flow.child_result',
+  `select output, output_file as file from run_step
+    where organization_id = $1 and environment = $2 and run_id = $3 and coalesce(path, step_id) = $4`,
+);
+
+/** How a step ends whose run has ended. @throws StorageFailure */
+export async function endOfChild(files: Files, scope: Scope, childId: string): Promise<StepEnd> {
+  const child = await scope.one(findEnded, childId);
+  if (!child) return childFailed(childId, 'run_not_found', 'The run that the step started was deleted.');
+  const { status, error, result, apart } = child;
+  if (status !== 'completed') {
+    const code = error?.code ?? status;
+    return childFailed(childId, code, error?.message ?? 'The run that the step started was cancelled.');
+  }
+  const kept = apart === null ? undefined : await scope.one(findResult, childId, apart);
+  const output = storable(kept ? await readOutput(files, kept) : result);
+  if (output) return { status: 'completed', output };
+  return { status: 'failed', code: 'output_too_large', message: 'The result of the run is too large.' };
+}
