@@ -36,7 +36,9 @@ test('a step waits for the run that it starts, and has its result', async () => 
   const parent = await execute([each], [1, 2, 3]);
   expect(parent).toMatchObject({ status: 'completed', output: { result: { outputs: [2, 4, 6] } } });
   const children = await childrenOf(parent.runId);
-  expect(children.map(({ depth, status }) => [depth, status])).toEqual(Array.from({ length: 3 }, () => [2, 'completed']));
+  expect(children.map(({ depth, status }) => [depth, status])).toEqual(
+    Array.from({ length: 3 }, () => [2, 'completed']),
+  );
   expect(children.map((child) => child.parent_path).sort()).toEqual(['each.0.child', 'each.1.child', 'each.2.child']);
 });
 

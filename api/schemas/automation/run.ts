@@ -52,7 +52,18 @@ const output = z.object({ result: z.unknown(), steps: z.record(z.string(), z.unk
 });
 
 const runError = z
-  .object({ stepId: z.string().optional(), message: z.string(), code: z.enum(runErrorCodes) })
+  .object({
+    stepId: z.string().optional(),
+    message: z.string(),
+    code: z.string().openapi({
+      description: `One of ${runErrorCodes.map((code) => `\`${code}\``).join(', ')}; or the \`code\` of a step of type \`fail\`.`,
+      examples: ['service_unavailable'],
+    }),
+    details: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .openapi({ description: 'What more is known of the failure.' }),
+  })
   .openapi('RunError');
 
 const input = z.object({ input: z.unknown(), variables: z.record(z.string(), z.unknown()) });
