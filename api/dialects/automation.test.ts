@@ -61,6 +61,7 @@ const run: RunDetail = {
   createdAt: at,
   startedAt: at,
   finishedAt: at,
+  version: 2,
   triggerType: 'batch',
   triggerFacts: { batchId: id },
   tags: ['a'],

@@ -61,15 +61,22 @@ export interface CreateRunServices extends StartRunServices {
   countRunEnd(status: TerminalStatus): void;
 }
 
-const findStartable = statement<Startable>(
-  'run.startable',
-  `select a.id, a.state, d.id as "definitionId", d.steps, d.inputs, o.plan, d.concurrency,
+const startableWith = (definition: string) => `
+   select a.id, a.state, d.id as "definitionId", d.steps, d.inputs, o.plan, d.concurrency,
           d.max_duration_seconds as "maxDurationSeconds", a.is_paused as "isPaused",
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault"
      from automation a
-     join definition d on d.id = a.definition_id
+     join definition d on ${definition}
      join organization o on o.id = a.organization_id
-    where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.deleted_at is null`,
+    where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.deleted_at is null`;
+
+const findStartable = statement<Startable>('run.startable', startableWith('d.id = a.definition_id'), {
+  sharesConnection: true,
+});
+
+const findStartableVersion = statement<Startable>(
+  'run.startable_version',
+  startableWith('d.automation_id = a.id and d.version = $4'),
   { sharesConnection: true },
 );
 
@@ -108,12 +115,18 @@ export function prepareRun(
   return { input: given === 'whole' ? variables : given.value, variables };
 }
 
-/** @throws AppError workflow_not_found */
-export async function findStartableWorkflow(scope: Scope, id: string): Promise<Startable> {
+/**
+ * @param version the current one unless given
+ * @throws AppError workflow_not_found; validation_error where it has no such version
+ */
+export async function findStartableWorkflow(scope: Scope, id: string, version?: number): Promise<Startable> {
   const uuid = workflowIds.parse(id);
   const startable = uuid && (await scope.one(findStartable, uuid));
   if (!startable) throw workflowNotFound(id);
-  return startable;
+  if (version === undefined) return startable;
+  const named = await scope.one(findStartableVersion, uuid, version);
+  if (!named) throw invalid([{ path: 'version', message: 'The workflow has no such version.' }]);
+  return named;
 }
 
 /**
@@ -128,7 +141,7 @@ export async function createRun(
   id: string,
   request: RunRequest,
 ): Promise<CreatedRun | SkippedRun> {
-  const startable = await findStartableWorkflow(scope, id);
+  const startable = await findStartableWorkflow(scope, id, request.options?.version);
   const { id: automationId, definitionId, steps, plan, concurrency, maxDurationSeconds, isPaused } = startable;
   const claim = request.idempotency;
   const earlier = claim && (await findClaim(scope, claim));

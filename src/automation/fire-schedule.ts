@@ -83,7 +83,7 @@ export async function fireSchedule(
   const isDue = schedule && (isCurrent || (!schedule.paused && includesTime(schedule.cron, schedule.timezone, dueAt)));
   if (!isDue) return { outdated: true };
 
-  const { input, variables, tags, metadata, expiresInMs, priority } = schedule;
+  const { input, variables, tags, metadata, expiresInMs, priority, version } = schedule;
   const idempotency = claimOf(automationId, dueAt.toISOString());
   const skip = async (reason: string): Promise<ScheduledRunOutcome> => {
     await scope.rows(noteSkip, automationId, dueAt, reason);
@@ -103,6 +103,7 @@ export async function fireSchedule(
         metadata: metadata ?? undefined,
         expiresInMs: expiresInMs ?? undefined,
         priority: priority ?? undefined,
+        version: version ?? undefined,
       },
       trigger: { type: 'schedule', facts: { dueAt: dueAt.toISOString() } },
     });

@@ -28,6 +28,8 @@ export interface RunOptions {
   expiresInMs?: number | undefined;
   /** 1 is first, within the organization. */
   priority?: number | undefined;
+  /** The version of its workflow; the current one unless given. */
+  version?: number | undefined;
 }
 
 /** What started a run. */

@@ -38,6 +38,8 @@ export interface RunSummary extends ValuesApart {
   createdAt: Date;
   startedAt: Date | null;
   finishedAt: Date | null;
+  /** The version of its workflow that it executes. */
+  version: number;
   triggerType: TriggerType;
   triggerFacts: TriggerFacts | null;
   tags: string[] | null;
@@ -92,6 +94,7 @@ function runColumns(maxBytes: number, outputs: 'together' | 'each'): string {
   r.error, r.tokens_used as "tokensUsed", r.duration_ms as "durationMs", r.current_step as "currentStep",
   r.finished_steps as "finishedSteps", r.total_steps as "totalSteps", r.created_at as "createdAt",
   r.started_at as "startedAt", r.finished_at as "finishedAt", r.trigger_type as "triggerType", r.triggered_by as "triggerFacts",
+  (select version from definition where id = r.definition_id) as version,
   r.tags, r.metadata, r.parent_run_id as "parentRunId", r.batch_id as "batchId", r.priority,
   r.scheduled_for as "scheduledFor", r.expires_at as "expiresAt",
   case when r.status = 'queued' then coalesce(r.queued_for,

@@ -178,3 +178,26 @@ test('a change of a version that has been replaced is a conflict', async () => {
   );
   expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409]);
 });
+
+test('a run executes the version that it names, and says which', async () => {
+  const path = await make();
+  await api.patch(path, { steps: [prompt('a', 'Two')] });
+  const execute = async (body: object) => (await api.post(`${path}/execute`, body)).body;
+  const runOf = async (id: string) => (await api.get(`/api/v1/runs/${id}`)).body.data;
+  const first = (await execute({ input: 'x', version: 1 })).data;
+  expect(first.output).toContain('One');
+  expect(await runOf(first.runId)).toMatchObject({ version: 1 });
+  const current = (await execute({ input: 'x' })).data;
+  expect(current.output).toContain('Two');
+  expect(await runOf(current.runId)).toMatchObject({ version: 2 });
+  const listed = (await api.get(`${path}/runs`)).body.data.runs;
+  expect(listed.map(({ version }: { version: number }) => version)).toEqual([2, 1]);
+  expect((await execute({ input: 'x', version: 3 })).error).toMatchObject({
+    code: 'validation_error',
+    details: { errors: [{ path: 'version' }] },
+  });
+  const { id } = (await api.get(path)).body.data;
+  expect((await api.post(`/api/v1/webhooks/${id}?version=1`, {})).body.data.runId).toEqual(expect.any(String));
+  const yearly = { cron: '@yearly', timezone: 'UTC', paused: true, version: 1 };
+  expect((await api.request('PUT', `${path}/schedule`, yearly)).body.data).toMatchObject({ version: 1 });
+});

@@ -128,6 +128,7 @@ const inWords: WordedRule[] = [
     words: /in the past, at most as many days ago as the plan keeps/,
     follow: () => fc.nat({ max: 20 }).map((days) => new Date(Date.now() - days * 86_400_000).toISOString()),
   },
+  { at: ['WorkflowExecution.version'], words: /A version that the workflow has/, follow: () => oneOf(1) },
   { at: ['Retry.fromStep'], words: /The id of a step of the run/, follow: () => oneOf('summarize') },
   {
     at: ['NewWorkflow.steps', 'WorkflowChange.steps'],
@@ -254,7 +255,8 @@ test('parameters that the document allows are accepted', async () => {
     if (parameters.length === 0 || (of.operation.requestBody && !bodyOf(of))) continue;
     const bodies = bodyOf(of) ? valid(bodyOf(of).schema, known()) : fc.constant(undefined);
     const { operationId } = of.operation;
-    const ruleOf = (name: string) => schedulingParameters[`${operationId}.${name}`];
+    const ruleOf = (name: string) =>
+      name === 'version' ? fc.constant(1) : schedulingParameters[`${operationId}.${name}`];
     const shape: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(
       parameters.map(({ name, schema }) => [name, ruleOf(name) ?? valid(schema, known())]),
     );

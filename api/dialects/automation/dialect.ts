@@ -81,6 +81,7 @@ export function startedWith(
   run: RunSummary,
   runId: (uuid: string) => string,
 ): {
+  version: number;
   triggeredBy: { type: RunSummary['triggerType'] } & Record<string, string>;
   tags?: string[];
   metadata?: Record<string, unknown>;
@@ -95,6 +96,7 @@ export function startedWith(
   if (facts.runId) facts.runId = runId(facts.runId);
   if (facts.batchId) facts.batchId = batchIds.format(facts.batchId);
   return {
+    version: run.version,
     triggeredBy: { type: run.triggerType, ...facts },
     ...(run.tags && { tags: run.tags }),
     ...(run.metadata && { metadata: run.metadata }),

@@ -56,6 +56,7 @@ const summary = {
     tokensUsed: 41,
     durationMs: 1_204,
     createdAt: startedAt,
+    version: 1,
     triggeredBy,
     tags: ['customer:7'],
   },
@@ -68,6 +69,7 @@ const summary = {
     completedAt,
     duration: 1_204,
     output,
+    version: 1,
     triggeredBy,
   },
 };
@@ -79,6 +81,7 @@ const failed = {
   progress: 0,
   startedAt,
   failedAt: completedAt,
+  version: 1,
   triggeredBy,
   duration: 1_204,
   error: { stepId: 'summarize', message: 'The provider refused the request.', code: 'service_unavailable' as const },

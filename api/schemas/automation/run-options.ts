@@ -47,6 +47,11 @@ const priority = z.int().min(1).max(5).openapi({
   description: 'Runs of the organization that wait to begin do so by priority: 1 is first, 3 the default.',
 });
 
+const maxVersion = 2_000_000_000;
+const version = z.int().min(1).max(maxVersion).openapi({
+  description: 'A version that the workflow has. Default: the current one when the run is created.',
+});
+
 /** What `execute` takes, and what starts runs in the same way. */
 export const runOptionShape = {
   tags: tags.optional(),
@@ -55,6 +60,7 @@ export const runOptionShape = {
   startAt: startAt.optional(),
   expiresIn: expiresIn.optional(),
   priority: priority.optional(),
+  version: version.optional(),
 };
 
 /** What a schedule sets for its runs. */
@@ -63,6 +69,7 @@ export const scheduleOptionShape = {
   metadata: runOptionShape.metadata,
   expiresIn: runOptionShape.expiresIn,
   priority: runOptionShape.priority,
+  version: runOptionShape.version,
 };
 
 export interface RunOptionFields {
@@ -72,6 +79,7 @@ export interface RunOptionFields {
   startAt?: Date | undefined;
   expiresIn?: number | undefined;
   priority?: number | undefined;
+  version?: number | undefined;
 }
 
 /** @returns undefined where none is given @throws AppError validation_error with both `delay` and `startAt` */
@@ -83,6 +91,7 @@ export function readRunOptions({ delay, expiresIn, tags: given, ...fields }: Run
     startAt: fields.startAt,
     expiresInMs: expiresIn,
     priority: fields.priority,
+    version: fields.version,
   };
   if (delay !== undefined && fields.startAt !== undefined) {
     throw invalid([{ path: 'delay', message: 'Give delay or startAt.' } satisfies FieldError]);
@@ -108,12 +117,19 @@ export const triggerOptionQuery = z.object({
     .transform(Number)
     .optional()
     .openapi({ type: 'string', description: 'As in `execute`. Needs an API key.' }),
+  version: z
+    .string()
+    .regex(/^[1-9]\d{0,8}$/, 'Expected the number of a version.')
+    .transform(Number)
+    .optional()
+    .openapi({ type: 'integer', minimum: 1, description: 'As in `execute`. Needs an API key.' }),
 });
 
 const waitsToBegin = ['delay', 'concurrency', 'paused', 'plan'] as const;
 
 /** What a run was started with, in lists and details. Members are absent where they have no value. */
 export const startedShape = {
+  version: z.int().openapi({ description: 'The version of its workflow that it executes.' }),
   triggeredBy: z
     .object({
       type: z.enum(['api', 'schedule', 'webhook', 'event', 'workflow', 'batch']),

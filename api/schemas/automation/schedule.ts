@@ -47,6 +47,7 @@ export const scheduleSchema = z
     metadata: freeForm.optional(),
     expiresIn: z.number().optional().openapi({ description: 'Seconds.' }),
     priority: z.int().optional(),
+    version: z.int().optional(),
     nextRunTimes: z.array(z.iso.datetime()).max(5).openapi({
       description:
         'The next five times, in UTC. A paused schedule starts no runs at them. If an operator changed the times in Temporal, these are the changed ones, while `cron` and `timezone` are as they were written.',

@@ -32,13 +32,14 @@ const description = [
 
 /** Schedules have no ids and no statuses, so both dialects show them alike. */
 const toAnswer = ({ nextRunTimes, lastRunAt, lastSkipped, ...kept }: ScheduleDetail): ScheduleAnswer => {
-  const { tags, metadata, expiresInMs, priority, version: _, ...schedule } = kept;
+  const { tags, metadata, expiresInMs, priority, version, ...schedule } = kept;
   return {
     ...schedule,
     ...(tags && { tags }),
     ...(metadata && { metadata }),
     ...(expiresInMs !== null && { expiresIn: expiresInMs / 1_000 }),
     ...(priority !== null && { priority }),
+    ...(version !== null && { version }),
     nextRunTimes: nextRunTimes.map((time) => time.toISOString()),
     lastRunAt: lastRunAt?.toISOString() ?? null,
     lastSkipped: lastSkipped && { ...lastSkipped, at: lastSkipped.at.toISOString() },
@@ -83,7 +84,7 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   routes.openapi(put, async (c) => {
     const { inputs, input = inputs ?? null, variables, paused = false, ...given } = c.req.valid('json');
-    const { tags, metadata, expiresIn, priority, ...times } = given;
+    const { tags, metadata, expiresIn, priority, version, ...times } = given;
     const schedule = {
       ...times,
       paused,
@@ -93,7 +94,7 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
       metadata: metadata ?? null,
       expiresInMs: expiresIn ?? null,
       priority: priority ?? null,
-      version: null,
+      version: version ?? null,
     };
     return c.json(
       success(toAnswer(await putSchedule(services, c.get('scope'), c.req.valid('param').id, schedule))),
