@@ -31,9 +31,30 @@ const definition = {
 
 const summary = ['id', 'name', 'description', 'totalRuns', 'createdAt', 'updatedAt'];
 const change = ['id', 'name', 'description', 'aiModel', 'updatedAt'];
-const detail = [...summary, 'aiModel', 'aiProvider', 'steps', 'config', 'version'];
-const runA = ['id', 'status', 'input', 'output', 'error', 'tokensUsed', 'durationMs', 'createdAt'];
-const runB = ['runId', 'workflowId', 'status', 'progress', 'currentStep', 'startedAt', 'duration'];
+const detail = [...summary, 'aiModel', 'aiProvider', 'steps', 'config', 'version', 'isPaused'];
+const runA = [
+  'id',
+  'status',
+  'input',
+  'output',
+  'error',
+  'tokensUsed',
+  'durationMs',
+  'createdAt',
+  'triggeredBy',
+  'version',
+];
+const runB = [
+  'runId',
+  'workflowId',
+  'status',
+  'progress',
+  'currentStep',
+  'startedAt',
+  'duration',
+  'triggeredBy',
+  'version',
+];
 
 describe('dialect A', () => {
   test('shows workflows with exactly the published fields', async () => {
@@ -171,7 +192,17 @@ describe('dialect B', () => {
       return body.data.status === 'running' && body.data;
     });
     expect(fields(running)).toEqual(
-      sorted('runId', 'workflowId', 'status', 'progress', 'currentStep', 'startedAt', 'stepResults'),
+      sorted(
+        'runId',
+        'workflowId',
+        'status',
+        'progress',
+        'currentStep',
+        'startedAt',
+        'stepResults',
+        'triggeredBy',
+        'version',
+      ),
     );
     await api.delete(`/v1/workflows/${wf}`);
   });
