@@ -12,14 +12,17 @@ interface ReadTypes {
   timestamptz: Date;
   date: Date;
   bytea: Buffer;
+  json: unknown;
   jsonb: unknown;
 }
 
 /** The types of values that are bound, where they differ from those that are read. */
-interface BoundTypes extends Omit<ReadTypes, 'bigint' | 'timestamptz' | 'jsonb'> {
+interface BoundTypes extends Omit<ReadTypes, 'bigint' | 'timestamptz' | 'date' | 'json' | 'jsonb'> {
   bigint: string | number | bigint;
   timestamptz: Date | string;
+  date: Date | string;
   /** JSON that is written already: PostgreSQL's driver would make an array of its own of a list. */
+  json: string;
   jsonb: string;
 }
 

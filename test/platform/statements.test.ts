@@ -8,7 +8,7 @@ import { prepare } from './prepared-statement.ts';
 
 let database: TestDatabase;
 let client: pg.Client;
-/** PostgreSQL's names of types by their object ids. `text` is also `varchar`. */
+/** PostgreSQL's names of types by their object ids. `text` is also `varchar` and `name`. */
 let types: ReadonlyMap<number, string>;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -17,7 +17,7 @@ beforeAll(async () => {
   const { rows } = await client.query<{ oid: number; name: string }>(
     'select oid, oid::regtype::text as name from pg_type',
   );
-  types = new Map(rows.map(({ oid, name }) => [oid, name.replace('character varying', 'text')]));
+  types = new Map(rows.map(({ oid, name }) => [oid, name.replace(/^(character varying|name)\b/, 'text')]));
 });
 afterAll(async () => {
   await client.end();
