@@ -4,7 +4,8 @@ import type { Database } from './database.ts';
 import type { AuditEntry } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { sortedJson } from './idempotency.ts';
-import { type Sql, sqlOn, statement } from './sql.ts';
+import { type Sql, sqlOn, statement, systemStatement } from './sql.ts';
+import { typed } from './sql-types.ts';
 import type { Environment } from './tenant.ts';
 
 /** The actor of commands on the installation itself. */
@@ -89,19 +90,39 @@ const columns = `organization_id as "organizationId", number, environment, actio
   correlation_id as "correlationId", facts, recorded_at as "recordedAt", previous_hash as "previousHash", hash,
   hash_version as "hashVersion"`;
 
-const findLatest = statement<AuditEntry>(
-  'audit.latest',
-  `select ${columns} from audit_log where organization_id = $1 order by number desc limit $2`,
-);
+const auditEntryColumns = {
+  organizationId: 'uuid',
+  number: 'int',
+  environment: 'text?',
+  action: 'text',
+  subjectId: 'uuid',
+  actor: 'text',
+  correlationId: 'text?',
+  facts: typed<Record<string, unknown>>('jsonb'),
+  recordedAt: 'timestamptz',
+  previousHash: 'bytea',
+  hash: 'bytea',
+  hashVersion: 'smallint',
+} as const;
+
+const findLatest = systemStatement({
+  name: 'audit.latest',
+  parameters: { organizationId: 'uuid', limit: 'int' },
+  row: auditEntryColumns,
+  text: `select ${columns} from audit_log where organization_id = :organizationId order by number desc limit :limit`,
+});
 
 /** An organization's latest entries, newest first. `organizationId` is a canonical uuid. */
 export const latestAudit = (database: Database, organizationId: string, limit: number): Promise<AuditEntry[]> =>
-  sqlOn(database.pool).rows(findLatest, [organizationId, limit]);
+  sqlOn(database.pool).rows(findLatest, { organizationId, limit });
 
-const findNext = statement<AuditEntry>(
-  'audit.next',
-  `select ${columns} from audit_log where organization_id = $1 and number > $2::bigint order by number limit $3`,
-);
+const findNext = systemStatement({
+  name: 'audit.next',
+  parameters: { organizationId: 'uuid', after: 'bigint', limit: 'int' },
+  row: auditEntryColumns,
+  text: `select ${columns} from audit_log where organization_id = :organizationId and number > :after order by number
+    limit :limit`,
+});
 
 const pageSize = 1_000;
 const beforeAll = -(2 ** 31) - 1;
@@ -125,7 +146,7 @@ export async function verifyAudit(database: Database, organizationId: string): P
   let previous = firstHash;
   const report = () => ({ entries, lastHash: entries === 0 ? null : previous.toString('hex') });
   for (let after = beforeAll; ; after = entries) {
-    const page = await sql.rows(findNext, [organizationId, after, pageSize]);
+    const page = await sql.rows(findNext, { organizationId, after, limit: pageSize });
     for (const { number, previousHash, hash, hashVersion, ...content } of page) {
       const position = Buffer.alloc(4);
       position.writeInt32BE(number);

@@ -11,16 +11,23 @@ interface Claimed<Result> {
   done?: Result;
 }
 
-const ofKey = `organization_id = $1 and environment = $2 and method = $3 and path = $4 and key = $5`;
+const ofKey = `organization_id = :organizationId and environment = :environment
+  and method = :method and path = :path and key = :key`;
 
-const replace = statement<{ replaced: boolean }>(
-  'idempotency.replace_outcome',
-  `update idempotency set outcome = $7::json where ${ofKey} and outcome->>'id' = $6 returning true as replaced`,
-);
+const replace = statement({
+  name: 'idempotency.replace_outcome',
+  parameters: { method: 'text', path: 'text', key: 'text', id: 'text', outcome: 'json' },
+  row: { replaced: 'boolean' },
+  text: `update idempotency set outcome = :outcome where ${ofKey} and outcome->>'id' = :id returning true as replaced`,
+});
 
-const release = statement('idempotency.release', `delete from idempotency where ${ofKey} and outcome->>'id' = $6`);
+const release = statement({
+  name: 'idempotency.release',
+  parameters: { method: 'text', path: 'text', key: 'text', id: 'text' },
+  text: `delete from idempotency where ${ofKey} and outcome->>'id' = :id`,
+});
 
-const partsOf = ({ method, path, key }: IdempotencyClaim) => [method, path, key] as const;
+const partsOf = ({ method, path, key }: IdempotencyClaim) => ({ method, path, key });
 
 /** Takes the key, or finds what it stands for. @returns undefined for who has to do the work */
 async function take<Result>(
@@ -34,7 +41,8 @@ async function take<Result>(
   if (found.done !== undefined) return { result: found.done };
   const isOver = found.until < Date.now();
   // The process that had it died. One of those who notice takes it over.
-  if (isOver && (await scope.one(replace, ...partsOf(claim), found.id, JSON.stringify(mine)))) return undefined;
+  const mineInstead = { ...partsOf(claim), id: found.id, outcome: JSON.stringify(mine) };
+  if (isOver && (await scope.one(replace, mineInstead))) return undefined;
   throw requestInProgress();
 }
 
@@ -55,10 +63,10 @@ export async function onceOutside<Result extends object>(
   if (found) return { outcome: found.result, replayed: true };
   try {
     const done = await work();
-    await scope.rows(replace, ...partsOf(claim), mine.id, JSON.stringify({ ...mine, done }));
+    await scope.rows(replace, { ...partsOf(claim), id: mine.id, outcome: JSON.stringify({ ...mine, done }) });
     return { outcome: done, replayed: false };
   } catch (error) {
-    await scope.rows(release, ...partsOf(claim), mine.id).catch(() => {});
+    await scope.rows(release, { ...partsOf(claim), id: mine.id }).catch(() => {});
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import pg, { type Client, type Pool } from 'pg';
-import { sqlOn, statement } from './sql.ts';
+import { sqlOn, systemStatement } from './sql.ts';
 
 const userOf = (url: string): string => decodeURIComponent(new URL(url).username);
 
@@ -19,8 +19,17 @@ const lookAt = (name: string) => `
                   where refclassid = 'pg_authid'::regclass and refobjid = r.oid and deptype = 'o') as "isOwner"
     from pg_roles r where rolname = ${name}`;
 
-const find = statement<Login>('database_login.find', lookAt('$1'));
-const findOwn = statement<Login>('database_login.find_own', lookAt('session_user'));
+const find = systemStatement({
+  name: 'database_login.find',
+  parameters: { user: 'text' },
+  row: { name: 'text', isPowerful: 'boolean', isOwner: 'boolean' },
+  text: lookAt(':user'),
+});
+const findOwn = systemStatement({
+  name: 'database_login.find_own',
+  row: { name: 'text', isPowerful: 'boolean', isOwner: 'boolean' },
+  text: lookAt('session_user'),
+});
 
 /** What a login gives its holder beyond the roles of the product; undefined when that is nothing. */
 function excessOf({ name, isPowerful, isOwner }: Login): string | undefined {
@@ -45,7 +54,7 @@ export async function prepareLogin(owner: Client, applicationUrl: string, roles:
   const name = pg.escapeIdentifier(user);
   const password = decodeURIComponent(new URL(applicationUrl).password);
   const withPassword = password === '' ? '' : ` password ${pg.escapeLiteral(password)}`;
-  const existing = await sqlOn(owner).one(find, [user]);
+  const existing = await sqlOn(owner).one(find, { user });
   const excess = existing && excessOf(existing);
   if (excess) throw new Error(`${excess} Name another one in DATABASE_URL; it is made.`);
   await owner.query(`${existing ? 'alter' : 'create'} role ${name} login noinherit${withPassword}`);

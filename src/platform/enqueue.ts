@@ -53,10 +53,8 @@ export const kindsInStatements = (): ReadonlySet<string> => enqueuedKinds;
  */
 export function enqueueSql(kind: string, { subject, correlation, from, due }: Source): string {
   enqueuedKinds.add(kind);
-  // The tenant of a statement with named parameters, and of one with parameters by position.
-  const tenant = correlation.startsWith(':') ? ':organizationId, :environment' : '$1::uuid, $2::text';
   return `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
-   select uuidv7(), ${tenant}, '${kind}', ${subject}, ${correlation}::text, 0, clock_timestamp(),
+   select uuidv7(), :organizationId, :environment, '${kind}', ${subject}, ${correlation}::text, 0, clock_timestamp(),
           clock_timestamp() + make_interval(secs => ${due === 'now' ? 0 : directGraceMs / 1000})
      from ${from}`;
 }

@@ -3,7 +3,8 @@ import type { SealedPlace, Sealer } from './crypto.ts';
 import type { Database } from './database.ts';
 import { AppError } from './errors.ts';
 import { newId } from './ids.ts';
-import { sqlOn, statement, type TenantSql } from './sql.ts';
+import { sqlOn, statement, systemStatement, type TenantSql } from './sql.ts';
+import { typed } from './sql-types.ts';
 import { readOutcome, writeOutcome } from './stored-outcome.ts';
 
 /** An Idempotency-Key with what it is bound to. */
@@ -59,35 +60,51 @@ export interface Claimed {
   outcome: object | null;
 }
 
-const find = statement<Claimed>(
-  'idempotency.find',
-  `select resource_id as "resourceId", fingerprint, outcome from idempotency
-    where organization_id = $1 and environment = $2 and method = $3 and path = $4 and key = $5
-      and created_at > clock_timestamp() - make_interval(hours => $6)`,
-);
+const find = statement({
+  name: 'idempotency.find',
+  parameters: { method: 'text', path: 'text', key: 'text', keptHours: 'int' },
+  row: { resourceId: 'uuid', fingerprint: 'bytea', outcome: typed<object | null>('json?') },
+  text: `select resource_id as "resourceId", fingerprint, outcome from idempotency
+    where organization_id = :organizationId and environment = :environment and method = :method and path = :path
+      and key = :key
+      and created_at > clock_timestamp() - make_interval(hours => :keptHours)`,
+});
 
 // Waits for a concurrent claim of the same key to commit or roll back; an outdated one is taken over.
-const take = statement<{ claimed: boolean }>(
-  'idempotency.take',
-  `insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome, created_at)
-   values ($1, $2, $3, $4, $5, $7, $8, $9::json, clock_timestamp())
+const take = statement({
+  name: 'idempotency.take',
+  parameters: {
+    method: 'text',
+    path: 'text',
+    key: 'text',
+    keptHours: 'int',
+    fingerprint: 'bytea',
+    resourceId: 'uuid',
+    stored: 'json?',
+  },
+  row: { claimed: 'boolean' },
+  text: `insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome,
+    created_at)
+   values (:organizationId, :environment, :method, :path, :key, :fingerprint, :resourceId, :stored, clock_timestamp())
    on conflict (organization_id, environment, method, path, key) do update
       set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, outcome = excluded.outcome,
           created_at = excluded.created_at
-    where idempotency.created_at <= clock_timestamp() - make_interval(hours => $6)
+    where idempotency.created_at <= clock_timestamp() - make_interval(hours => :keptHours)
    returning true as claimed`,
-);
+});
 
-const keepOutcome = statement(
-  'idempotency.keep_outcome',
-  `update idempotency set outcome = $6::json, resource_id = coalesce($7::uuid, resource_id)
-    where organization_id = $1 and environment = $2 and method = $3 and path = $4 and key = $5`,
-);
+const keepOutcome = statement({
+  name: 'idempotency.keep_outcome',
+  parameters: { method: 'text', path: 'text', key: 'text', outcome: 'json', resourceId: 'uuid?' },
+  text: `update idempotency set outcome = :outcome, resource_id = coalesce(:resourceId, resource_id)
+    where organization_id = :organizationId and environment = :environment and method = :method and path = :path
+      and key = :key`,
+});
 
 /** What the key already stands for, if anything. @throws AppError idempotency_key_reused */
 export async function findClaim(sql: TenantSql, claim: IdempotencyClaim): Promise<Claimed | undefined> {
   const { method, path, key, fingerprint } = claim;
-  const found = await sql.one(find, method, path, key, keptHours);
+  const found = await sql.one(find, { method, path, key, keptHours });
   if (found && !found.fingerprint.equals(fingerprint)) {
     throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used with another body.');
   }
@@ -151,24 +168,32 @@ export async function once<Tx extends TenantSql, Outcome extends object>(
   const { method, path, key, fingerprint } = claim;
   const resourceId = (known && uuidOf(known)) ?? newId();
   const stored = known ? store(tx, known, sealer) : null;
-  if (!(await tx.one(take, method, path, key, keptHours, fingerprint, resourceId, stored))) {
+  if (!(await tx.one(take, { method, path, key, keptHours, fingerprint, resourceId, stored }))) {
     return { outcome: await readClaimed<Outcome>(tx, claim, sealer), replayed: true };
   }
   const outcome = await work(tx);
-  if (!known) await tx.rows(keepOutcome, method, path, key, store(tx, outcome, sealer), uuidOf(outcome) ?? null);
+  if (!known) {
+    const kept = { outcome: store(tx, outcome, sealer), resourceId: uuidOf(outcome) ?? null };
+    await tx.rows(keepOutcome, { method, path, key, ...kept });
+  }
   return { outcome, replayed: false };
 }
 
-const columnsOf = (claims: readonly Pick<IdempotencyClaim, 'method' | 'path' | 'key'>[]) =>
-  [claims.map(({ method }) => method), claims.map(({ path }) => path), claims.map(({ key }) => key)] as const;
+const columnsOf = (claims: readonly Pick<IdempotencyClaim, 'method' | 'path' | 'key'>[]) => ({
+  methods: claims.map(({ method }) => method),
+  paths: claims.map(({ path }) => path),
+  keys: claims.map(({ key }) => key),
+});
 
-const release = statement(
-  'idempotency.release_resources',
-  `delete from idempotency i
-    using unnest($3::text[], $4::text[], $5::text[], $6::uuid[]) as c (method, path, key, resource_id)
-    where i.organization_id = $1 and i.environment = $2 and (i.method, i.path, i.key) = (c.method, c.path, c.key)
+const release = statement({
+  name: 'idempotency.release_resources',
+  parameters: { methods: 'text[]', paths: 'text[]', keys: 'text[]', resourceIds: 'uuid[]' },
+  text: `delete from idempotency i
+    using unnest(:methods, :paths, :keys, :resourceIds) as c (method, path, key, resource_id)
+    where i.organization_id = :organizationId and i.environment = :environment
+      and (i.method, i.path, i.key) = (c.method, c.path, c.key)
       and i.resource_id = c.resource_id`,
-);
+});
 
 /** A key, and the id of what it stands for. */
 export type ClaimOf = ClaimedKey & { resourceId: string };
@@ -176,30 +201,40 @@ export type ClaimOf = ClaimedKey & { resourceId: string };
 /** Gives keys free that stand for these resources: their requests turned out to be refused, which does not use a key up. */
 export async function releaseClaims(tx: TenantSql, claims: readonly ClaimOf[]): Promise<void> {
   if (claims.length === 0) return;
-  const resources = claims.map(({ resourceId }) => resourceId);
-  await tx.rows(release, ...columnsOf(claims), resources);
+  await tx.rows(release, { ...columnsOf(claims), resourceIds: claims.map(({ resourceId }) => resourceId) });
 }
 
 export const releaseClaim = (tx: TenantSql, claim: Omit<ClaimOf, 'resourceId'>, resourceId: string): Promise<void> =>
   releaseClaims(tx, [{ ...claim, resourceId }]);
 
 // In one order, so that transactions that take several wait for each other and never in a circle.
-const takeAll = statement<{ n: number }>(
-  'idempotency.take_all',
-  `with asked as (
-     select c.* from unnest($3::text[], $4::text[], $5::text[], $6::bytea[], $7::uuid[])
+const takeAll = statement({
+  name: 'idempotency.take_all',
+  parameters: {
+    methods: 'text[]',
+    paths: 'text[]',
+    keys: 'text[]',
+    fingerprints: 'bytea[]',
+    resourceIds: 'uuid[]',
+    keptHours: 'int',
+  },
+  row: { n: 'int' },
+  text: `with asked as (
+     select c.* from unnest(:methods, :paths, :keys, :fingerprints, :resourceIds)
        with ordinality as c (method, path, key, fingerprint, resource_id, n)),
    taken as (
-     insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome, created_at)
-     select $1::uuid, $2::text, method, path, key, fingerprint, resource_id, null, clock_timestamp() from asked
+     insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome,
+       created_at)
+     select :organizationId, :environment, method, path, key, fingerprint, resource_id, null, clock_timestamp()
+       from asked
       order by method, path, key
      on conflict (organization_id, environment, method, path, key) do update
         set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, outcome = excluded.outcome,
             created_at = excluded.created_at
-      where idempotency.created_at <= clock_timestamp() - make_interval(hours => $8)
+      where idempotency.created_at <= clock_timestamp() - make_interval(hours => :keptHours)
      returning method, path, key)
    select a.n::int as n from asked a join taken t on (t.method, t.path, t.key) = (a.method, a.path, a.key)`,
-);
+});
 
 /**
  * Takes the keys of several requests for a transaction that does all of them, after waiting for the holders of those that
@@ -212,17 +247,23 @@ export async function takeClaims<Claim extends IdempotencyClaim & { resourceId: 
   claims: readonly Claim[],
 ): Promise<Set<Claim>> {
   if (claims.length === 0) return new Set();
-  const more = [claims.map(({ fingerprint }) => fingerprint), claims.map(({ resourceId }) => resourceId)];
-  const taken = await tx.rows(takeAll, ...columnsOf(claims), ...more, keptHours);
+  const taken = await tx.rows(takeAll, {
+    ...columnsOf(claims),
+    fingerprints: claims.map(({ fingerprint }) => fingerprint),
+    resourceIds: claims.map(({ resourceId }) => resourceId),
+    keptHours,
+  });
   return new Set(taken.map(({ n }) => claims[n - 1]!));
 }
 
-const keepAll = statement(
-  'idempotency.keep_outcomes',
-  `update idempotency i set outcome = c.outcome::json
-     from unnest($3::text[], $4::text[], $5::text[], $6::text[]) as c (method, path, key, outcome)
-    where i.organization_id = $1 and i.environment = $2 and (i.method, i.path, i.key) = (c.method, c.path, c.key)`,
-);
+const keepAll = statement({
+  name: 'idempotency.keep_outcomes',
+  parameters: { methods: 'text[]', paths: 'text[]', keys: 'text[]', outcomes: 'text[]' },
+  text: `update idempotency i set outcome = c.outcome::json
+     from unnest(:methods, :paths, :keys, :outcomes) as c (method, path, key, outcome)
+    where i.organization_id = :organizationId and i.environment = :environment
+      and (i.method, i.path, i.key) = (c.method, c.path, c.key)`,
+});
 
 /** Stores what keys stand for that `takeClaims` took. */
 export async function keepOutcomes(
@@ -231,7 +272,7 @@ export async function keepOutcomes(
 ): Promise<void> {
   if (outcomes.length === 0) return;
   const texts = outcomes.map(({ outcome }) => writeOutcome(outcome));
-  await tx.rows(keepAll, ...columnsOf(outcomes.map(({ claim }) => claim)), texts);
+  await tx.rows(keepAll, { ...columnsOf(outcomes.map(({ claim }) => claim)), outcomes: texts });
 }
 
 /** The outcome of a key that was taken before. @throws AppError idempotency_key_reused; conflict when it is gone */
@@ -245,17 +286,19 @@ export async function readClaimed<Outcome extends object>(
   return restore(earlier, tx, sealer) as Outcome;
 }
 
-const forget = statement<{ count: number }>(
-  'idempotency.forget',
-  `with outdated as (
+const forget = systemStatement({
+  name: 'idempotency.forget',
+  parameters: { keptHours: 'int', limit: 'int' },
+  row: { count: 'int' },
+  text: `with outdated as (
      delete from idempotency where ctid = any(array(
        select ctid from idempotency
-        where created_at <= statement_timestamp() - make_interval(hours => $1) order by created_at limit $2))
+        where created_at <= statement_timestamp() - make_interval(hours => :keptHours) order by created_at limit :limit))
      returning 1)
    select count(*)::int as count from outdated`,
-);
+});
 
 /** Deletes keys that are past their time, of all tenants. @returns how many; as many as `limit` means that there may be more */
 export async function forgetOldClaims(database: Database, limit: number): Promise<number> {
-  return (await sqlOn(database.pool).one(forget, [keptHours, limit]))!.count;
+  return (await sqlOn(database.pool).one(forget, { keptHours, limit }))!.count;
 }

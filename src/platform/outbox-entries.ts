@@ -1,6 +1,7 @@
 import type { Database } from './database.ts';
-import { sqlOn, statement } from './sql.ts';
-import type { Tenant } from './tenant.ts';
+import { sqlOn, systemStatement } from './sql.ts';
+import { typed } from './sql-types.ts';
+import type { Environment, Tenant } from './tenant.ts';
 
 /** An outbox entry as operators see it. */
 export interface OutboxEntryView extends Tenant {
@@ -17,15 +18,29 @@ export interface OutboxEntryView extends Tenant {
   nextAttemptAt: Date;
 }
 
-const list = statement<OutboxEntryView>(
-  'outbox.list',
-  `select id, kind, organization_id as "organizationId", environment, subject_id as "subjectId",
+const list = systemStatement({
+  name: 'outbox.list',
+  parameters: { kind: 'text?', failing: 'boolean', limit: 'int' },
+  row: {
+    id: 'uuid',
+    kind: 'text',
+    organizationId: 'uuid',
+    environment: typed<Environment>('text'),
+    subjectId: 'uuid',
+    correlationId: 'text',
+    attempts: 'int',
+    lastError: 'text?',
+    createdAt: 'timestamptz',
+    lastAttemptAt: 'timestamptz?',
+    nextAttemptAt: 'timestamptz',
+  },
+  text: `select id, kind, organization_id as "organizationId", environment, subject_id as "subjectId",
           correlation_id as "correlationId", attempts, last_error as "lastError", created_at as "createdAt",
           last_attempt_at as "lastAttemptAt", available_at as "nextAttemptAt"
      from outbox
-    where ($1::text is null or kind = $1) and (not $2::boolean or last_error is not null)
-    order by id limit $3`,
-);
+    where (:kind is null or kind = :kind) and (not :failing or last_error is not null)
+    order by id limit :limit`,
+});
 
 export interface OutboxFilter {
   kind?: string | undefined;
@@ -38,4 +53,4 @@ export interface OutboxFilter {
 export const listOutbox = (
   database: Database,
   { kind, failing = false, limit }: OutboxFilter,
-): Promise<OutboxEntryView[]> => sqlOn(database.pool).rows(list, [kind ?? null, failing, limit]);
+): Promise<OutboxEntryView[]> => sqlOn(database.pool).rows(list, { kind: kind ?? null, failing, limit });

@@ -205,7 +205,7 @@ export class Outbox implements OutboxOfProcess {
   async #attempt(scope: Scope, { kind, subjectId, entryId, hint }: Enqueued): Promise<unknown> {
     this.requireKind(kind);
     const done = this.#handlers[kind]!(scope, subjectId, hint as never).then(async (result) => {
-      if (entryId !== undefined) await scope.rows(finish, entryId);
+      if (entryId !== undefined) await scope.rows(finish, { entryId });
       return result;
     });
     return withDeadline(done, this.#policy.deadlineMs);
@@ -292,13 +292,17 @@ export class Outbox implements OutboxOfProcess {
     else log.warn(facts, 'an outbox entry failed and will be retried');
     // Where this fails too, the entry is due again when its lease ends.
     await scope
-      .rows(postpone, id, waitMs, error instanceof DeadlineExceeded ? 'deadline exceeded' : describeError(error))
+      .rows(postpone, {
+        id,
+        waitMs,
+        error: error instanceof DeadlineExceeded ? 'deadline exceeded' : describeError(error),
+      })
       .catch((failure) => log.warn({ err: failure, kind, subjectId }, 'an outbox entry could not be postponed'));
   }
 
   /** Reports entries of kinds that this version does not know: they wait for a version that does. */
   async #reportUnknown(): Promise<void> {
-    const unknown = await sqlOn(this.#services.database.pool).rows(countUnknown, [this.kinds]);
+    const unknown = await sqlOn(this.#services.database.pool).rows(countUnknown, { kinds: this.kinds });
     for (const entries of unknown)
       this.#services.log.error(entries, 'the outbox holds entries of a kind that no part declares');
   }

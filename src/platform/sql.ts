@@ -112,7 +112,11 @@ export function statement(
   text = '',
   { enqueues, sharesConnection = false }: Options<QueryResultRow> = {},
 ): Statement<QueryResultRow, unknown[] | Tenant> {
-  if (typeof named === 'string') return define({ name: named, text, enqueues, sharesConnection });
+  if (typeof named === 'string') {
+    // Parts of a text that statements of both forms have in common name the tenant.
+    const positional = text.replaceAll(':organizationId', '$1::uuid').replaceAll(':environment', '$2::text');
+    return define({ name: named, text: positional, enqueues, sharesConnection });
+  }
   return defineNamed(named, { ...tenantParameters, ...named.parameters });
 }
 

@@ -5,7 +5,11 @@ import { WakeSignal } from './wake-signal.ts';
 /** How often a waiter polls: a notification can be lost, and what was deleted sends none. */
 const lookAgainMs = 2_000;
 
-const notifyStatement = statement('waiters.notify', 'select pg_notify($3::text, $4::text), $1::uuid, $2::text');
+const notifyStatement = statement({
+  name: 'waiters.notify',
+  parameters: { channel: 'text', id: 'text' },
+  text: 'select pg_notify(:channel, :id) where :organizationId is not null and :environment is not null',
+});
 
 /** A subscription to the changes of a resource. It misses no change after its creation. */
 export interface Watch {
@@ -39,7 +43,7 @@ export class Waiters {
   /** Wakes the request of another process that waits for the resource, once the transaction of `sql` commits. */
   async notifyRemote(sql: TenantSql, id: string, waiter: string | null): Promise<void> {
     const channel = this.remoteChannel(waiter);
-    if (channel !== null) await sql.rows(notifyStatement, channel, id);
+    if (channel !== null) await sql.rows(notifyStatement, { channel, id });
   }
 
   /** Whether a request waits, or began to wait within the last `ms`. */
