@@ -1,9 +1,12 @@
 import type { Background } from '../platform/background.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Caller } from './caller.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment } from '../platform/tenant.ts';
+import type { Caller, Variant } from './caller.ts';
 import { limitsOf } from './core/limits.ts';
+import type { PlanName } from './core/plans.ts';
 import type { KeyCache } from './key-cache.ts';
 import { hashKeyAsText, keyEnvironment } from './key-format.ts';
 
@@ -23,23 +26,35 @@ export const unauthorized = (reason: KeyRefusal): AppError => refusals[reason];
 /** `last used` may lag by 60 s. Half of that is the interval at which it is written. */
 const touchEveryMs = 30_000;
 
-interface KeyRow extends Omit<Caller, 'limits' | 'expiresAt' | 'generation'> {
-  rateMinute: number | null;
-  rateDay: number | null;
-  expiresAt: Date | null;
-  revoked: boolean;
-}
-
-const findKey = statement<KeyRow>(
-  'api_key.by_hash',
-  `select k.id as "keyId", k.organization_id as "organizationId", o.name as "organizationName", o.plan,
+const findKey = systemStatement({
+  name: 'api_key.by_hash',
+  parameters: { hash: 'bytea' },
+  row: {
+    keyId: 'uuid',
+    organizationId: 'uuid',
+    organizationName: 'text',
+    plan: typed<PlanName>('text'),
+    rateMinute: 'int?',
+    rateDay: 'int?',
+    environment: typed<Environment>('text'),
+    scopes: 'text[]',
+    variant: typed<Variant>('text'),
+    expiresAt: 'timestamptz?',
+    revoked: 'boolean',
+  },
+  text: `select k.id as "keyId", k.organization_id as "organizationId", o.name as "organizationName", o.plan,
           o.rate_minute as "rateMinute", o.rate_day as "rateDay",
-          k.environment, k.scopes, k.variant, k.expires_at as "expiresAt", k.revoked_at is not null or o.deleted_at is not null as revoked
+          k.environment, k.scopes, k.variant, k.expires_at as "expiresAt", k.revoked_at is not null
+            or o.deleted_at is not null as revoked
      from api_key k join organization o on o.id = k.organization_id
-    where k.hash = $1`,
-);
+    where k.hash = :hash`,
+});
 
-const touchKey = statement('api_key.touch', 'update api_key set last_used_at = clock_timestamp() where id = $1');
+const touchKey = systemStatement({
+  name: 'api_key.touch',
+  parameters: { keyId: 'uuid' },
+  text: 'update api_key set last_used_at = clock_timestamp() where id = :keyId',
+});
 
 /** Finds the caller of a key, in this process's cache if possible. */
 export class Authenticator {
@@ -103,7 +118,7 @@ export class Authenticator {
   }
 
   async #ask(hash: string, generation: number): Promise<Caller> {
-    const row = await sqlOn(this.#database.pool).one(findKey, [Buffer.from(hash, 'base64')]);
+    const row = await sqlOn(this.#database.pool).one(findKey, { hash: Buffer.from(hash, 'base64') });
     if (!row || row.revoked) {
       this.#cache.refuse(hash, generation);
       throw unauthorized('invalid_api_key');
@@ -119,6 +134,6 @@ export class Authenticator {
     const now = performance.now();
     if (now - (this.#touched.get(keyId) ?? Number.NEGATIVE_INFINITY) < touchEveryMs) return;
     this.#touched.set(keyId, now);
-    this.#background.run('last use of a key', sqlOn(this.#database.pool).rows(touchKey, [keyId]));
+    this.#background.run('last use of a key', sqlOn(this.#database.pool).rows(touchKey, { keyId }));
   }
 }

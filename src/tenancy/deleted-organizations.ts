@@ -8,10 +8,11 @@ import { statement } from '../platform/sql.ts';
 export const isKept = (organizationId: string): string =>
   `exists (select from organization kept where kept.id = ${organizationId} and kept.deleted_at is null)`;
 
-const find = statement<{ found: boolean }>(
-  'organization.is_kept',
-  `select ${isKept('$1::uuid')} and $2::text is not null as found`,
-);
+const find = statement({
+  name: 'organization.is_kept',
+  row: { found: 'boolean' },
+  text: `select ${isKept(':organizationId')} and :environment is not null as found`,
+});
 
 /** Whether the organization was deleted: what works for it by itself stops, and goes on where it is restored. */
 export const isDeleted = async (scope: Scope): Promise<boolean> => !(await scope.one(find))!.found;

@@ -3,7 +3,7 @@ import { operator } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, type FieldError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { systemTransaction } from '../platform/unit-of-work.ts';
 import { keyIds } from './core/ids.ts';
@@ -48,25 +48,59 @@ export interface KeyView {
 }
 
 // Statements and not entities, as for organizations: see there.
-const insert = statement(
-  'api_key.create',
-  `insert into api_key (id, organization_id, environment, name, hash, prefix, last_four, scopes, variant, created_at, expires_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-);
-const findOfOrganization = statement<Omit<ApiKey, 'hash'>>(
-  'api_key.list',
-  `select id, organization_id as "organizationId", environment, name, prefix, last_four as "lastFour", scopes, variant,
-          created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"
-     from api_key where organization_id = $1 order by id desc`,
-);
-const findTenant = statement<Pick<ApiKey, 'organizationId' | 'environment'>>(
-  'api_key.tenant',
-  'select organization_id as "organizationId", environment from api_key where id = $1',
-);
-const revoke = statement<{ revoked: boolean }>(
-  'api_key.revoke',
-  'update api_key set revoked_at = $2 where id = $1 and revoked_at is null returning true as revoked',
-);
+const insert = systemStatement({
+  name: 'api_key.create',
+  parameters: {
+    id: 'uuid',
+    organizationId: 'uuid',
+    environment: 'text',
+    name: 'text',
+    hash: 'bytea',
+    prefix: 'text',
+    lastFour: 'text',
+    scopes: 'text[]',
+    variant: 'text',
+    createdAt: 'timestamptz',
+    expiresAt: 'timestamptz?',
+  },
+  text: `insert into api_key (id, organization_id, environment, name, hash, prefix, last_four, scopes, variant,
+    created_at, expires_at)
+   values (:id, :organizationId, :environment, :name, :hash, :prefix, :lastFour, :scopes, :variant, :createdAt,
+     :expiresAt)`,
+});
+const findOfOrganization = systemStatement({
+  name: 'api_key.list',
+  parameters: { organizationId: 'uuid' },
+  row: {
+    id: 'uuid',
+    organizationId: 'uuid',
+    environment: 'text',
+    name: 'text',
+    prefix: 'text',
+    lastFour: 'text',
+    scopes: 'text[]',
+    variant: 'text',
+    createdAt: 'timestamptz',
+    lastUsedAt: 'timestamptz?',
+    expiresAt: 'timestamptz?',
+    revokedAt: 'timestamptz?',
+  },
+  text: `select id, organization_id as "organizationId", environment, name, prefix, last_four as "lastFour", scopes,
+          variant, created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"
+     from api_key where organization_id = :organizationId order by id desc`,
+});
+const findTenant = systemStatement({
+  name: 'api_key.tenant',
+  parameters: { id: 'uuid' },
+  row: { organizationId: 'uuid', environment: 'text' },
+  text: 'select organization_id as "organizationId", environment from api_key where id = :id',
+});
+const revoke = systemStatement({
+  name: 'api_key.revoke',
+  parameters: { id: 'uuid', now: 'timestamptz' },
+  row: { revoked: 'boolean' },
+  text: 'update api_key set revoked_at = :now where id = :id and revoked_at is null returning true as revoked',
+});
 
 const isoTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
@@ -112,9 +146,20 @@ export async function createKey(database: Database, input: NewKey): Promise<Issu
   const id = newId();
   const { id: organizationId } = organization;
   const { name = `${environment} key`, scopes = known, variant = 'A' } = input;
-  const secret = [hashKey(key), prefix, key.slice(-4)];
   await systemTransaction(database, async (tx) => {
-    await tx.rows(insert, [id, organizationId, environment, name, ...secret, scopes, variant, now, expiresAt]);
+    await tx.rows(insert, {
+      id,
+      organizationId,
+      environment,
+      name,
+      hash: hashKey(key),
+      prefix,
+      lastFour: key.slice(-4),
+      scopes,
+      variant,
+      createdAt: now,
+      expiresAt,
+    });
     const facts = { name, scopes, variant, expiresAt: expiresAt?.toISOString() ?? null };
     const whose = { organizationId, environment, subjectId: id, actor: operator };
     await tx.audit({ ...whose, action: 'api_key.create', facts });
@@ -137,7 +182,7 @@ const status = (key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, now: Date): KeyVie
 export async function listKeys(database: Database, organizationId: string): Promise<KeyView[]> {
   const organization = await findOrganization(database, organizationId);
   const now = new Date();
-  const rows = await sqlOn(database.pool).rows(findOfOrganization, [organization.id]);
+  const rows = await sqlOn(database.pool).rows(findOfOrganization, { organizationId: organization.id });
   return rows.map((key) => ({
     id: keyIds.format(key.id),
     name: key.name,
@@ -158,10 +203,10 @@ export async function listKeys(database: Database, organizationId: string): Prom
  */
 export async function revokeKey(database: Database, id: string): Promise<{ id: string; status: 'revoked' }> {
   const uuid = keyIds.parse(id);
-  const key = uuid && (await sqlOn(database.pool).one(findTenant, [uuid]));
+  const key = uuid && (await sqlOn(database.pool).one(findTenant, { id: uuid }));
   if (!key) throw new AppError('not_found', `No key has the id ${id}.`);
   await systemTransaction(database, async (tx) => {
-    const revoked = await tx.one(revoke, [uuid, new Date()]);
+    const revoked = await tx.one(revoke, { id: uuid, now: new Date() });
     if (!revoked) return;
     const { organizationId } = key;
     const whose = { organizationId, environment: key.environment as Environment, subjectId: uuid, actor: operator };

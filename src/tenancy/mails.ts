@@ -1,24 +1,26 @@
 import type { Database } from '../platform/database.ts';
 import type { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
 import { tenancyLimits } from './core/limits.ts';
 
 const today = "(clock_timestamp() at time zone 'UTC')::date";
 
-const count = statement<{ isWithinLimit: boolean }>(
-  'mails.count',
-  `with allowed as (
+const count = statement({
+  name: 'mails.count',
+  parameters: { mailsByPlan: 'jsonb', isRequired: 'boolean' },
+  row: { isWithinLimit: 'boolean' },
+  text: `with allowed as (
      select m.number::int as mails from organization o
-       join jsonb_each_text($3::jsonb) as m (plan, number) on m.plan = o.plan
-      where o.id = $1),
+       join jsonb_each_text(:mailsByPlan) as m (plan, number) on m.plan = o.plan
+      where o.id = :organizationId),
    counted as (
      insert into mail_day as d (organization_id, environment, day, mails)
-     select $1::uuid, $2::text, ${today}, 1 from allowed where $4::boolean or allowed.mails > 0
+     select :organizationId, :environment, ${today}, 1 from allowed where :isRequired or allowed.mails > 0
      on conflict (organization_id, environment, day) do update set mails = d.mails + 1
-      where $4::boolean or d.mails < (select mails from allowed)
+      where :isRequired or d.mails < (select mails from allowed)
      returning mails)
    select exists (select from counted, allowed where counted.mails <= allowed.mails) as "isWithinLimit"`,
-);
+});
 
 /**
  * Counts a mail to an address that belongs to no member, against the mails that the plan includes in a UTC day.
@@ -26,21 +28,24 @@ const count = statement<{ isWithinLimit: boolean }>(
  * @returns whether the plan includes it
  */
 export async function countMail(scope: Scope, { isRefusable }: { isRefusable: boolean }): Promise<boolean> {
-  return (await scope.one(count, tenancyLimits.mailsPerDay.byPlan(), !isRefusable))!.isWithinLimit;
+  return (await scope.one(count, { mailsByPlan: tenancyLimits.mailsPerDay.byPlan(), isRequired: !isRefusable }))!
+    .isWithinLimit;
 }
 
 /** The limit looks at the current day. */
 const keptDays = 31;
 
-const forget = statement<{ count: number }>(
-  'mails.forget',
-  `with gone as (
+const forget = systemStatement({
+  name: 'mails.forget',
+  parameters: { limit: 'int' },
+  row: { count: 'int' },
+  text: `with gone as (
      delete from mail_day where ctid = any(array(
-       select ctid from mail_day where day < ${today} - ${keptDays} limit $1))
+       select ctid from mail_day where day < ${today} - ${keptDays} limit :limit))
      returning 1)
    select count(*)::int as count from gone`,
-);
+});
 
 /** Removes the counts of days that are long over, of all tenants. @returns how many */
 export const forgetOldMails = async (database: Database, limit: number): Promise<number> =>
-  (await sqlOn(database.pool).one(forget, [limit]))!.count;
+  (await sqlOn(database.pool).one(forget, { limit }))!.count;

@@ -1,6 +1,6 @@
 import type { Database } from '../platform/database.ts';
 import { type AppError, concurrencyLimitReached, unavailable } from '../platform/errors.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
 import { unauthorized } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import { tenancyLimits } from './core/limits.ts';
@@ -14,10 +14,12 @@ export type OpenKind = 'eventStreams' | 'waitingRequests';
 /** A revoked or expired key loses what it has open within this time, and the time of a query. */
 const checkEveryMs = 500;
 
-const findValid = statement<{ id: string }>(
-  'api_key.still_valid',
-  'select id from api_key where id = any($1) and revoked_at is null',
-);
+const findValid = systemStatement({
+  name: 'api_key.still_valid',
+  parameters: { keyIds: 'uuid[]' },
+  row: { id: 'uuid' },
+  text: 'select id from api_key where id = any(:keyIds) and revoked_at is null',
+});
 
 /** One open request. */
 export interface OpenRequest {
@@ -144,7 +146,7 @@ export class OpenRequests {
     const { cache, database } = this.#options;
     const { generation } = cache;
     const keyIds = [...new Set(due.map(({ caller }) => caller.keyId))];
-    const valid = new Set((await sqlOn(database.pool).rows(findValid, [keyIds])).map(({ id }) => id));
+    const valid = new Set((await sqlOn(database.pool).rows(findValid, { keyIds })).map(({ id }) => id));
     for (const one of due) {
       if (valid.has(one.caller.keyId)) one.checkedIn = generation;
       else one.end(unauthorized('invalid_api_key'));

@@ -3,7 +3,7 @@ import { operator } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
 import { systemTransaction, type UnitOfWork } from '../platform/unit-of-work.ts';
 import { organizationIds } from './core/ids.ts';
 import { isPlanName, type PlanName, planNames } from './core/plans.ts';
@@ -44,28 +44,80 @@ const view = (organization: Organization): OrganizationView => ({
 const columns = `id, name, plan, email, rate_minute as "rateMinute", rate_day as "rateDay", calling_runs as "callingRuns",
   deleted_at as "deletedAt", purging_at as "purgingAt", created_at as "createdAt", updated_at as "updatedAt"`;
 
-const insert = statement<Organization>(
-  'organization.create',
-  `insert into organization (id, name, plan, email, rate_minute, rate_day, calling_runs, created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $8) returning ${columns}`,
-);
-const findById = statement<Organization>('organization.find', `select ${columns} from organization where id = $1`);
-const findAll = statement<Organization>('organization.list', `select ${columns} from organization order by id`);
-const findIds = statement<{ id: string }>('organization.ids', 'select id from organization order by id');
-const lockById = statement<Organization>(
-  'organization.lock',
-  `select ${columns} from organization where id = $1 for update`,
-);
-const change = statement(
-  'organization.change',
-  `update organization
-      set name = $2, plan = $3, email = $4, rate_minute = $5, rate_day = $6, calling_runs = $7, updated_at = $8
-    where id = $1`,
-);
-const setDeleted = statement(
-  'organization.set_deleted',
-  'update organization set deleted_at = $2, updated_at = $3 where id = $1',
-);
+const organizationColumns = {
+  id: 'uuid',
+  name: 'text',
+  plan: 'text',
+  email: 'text?',
+  rateMinute: 'int?',
+  rateDay: 'int?',
+  callingRuns: 'int?',
+  deletedAt: 'timestamptz?',
+  purgingAt: 'timestamptz?',
+  createdAt: 'timestamptz',
+  updatedAt: 'timestamptz',
+} as const;
+
+const insert = systemStatement({
+  name: 'organization.create',
+  parameters: {
+    id: 'uuid',
+    name: 'text',
+    plan: 'text',
+    email: 'text?',
+    rateMinute: 'int?',
+    rateDay: 'int?',
+    callingRuns: 'int?',
+    now: 'timestamptz',
+  },
+  row: organizationColumns,
+  text: `insert into organization (id, name, plan, email, rate_minute, rate_day, calling_runs, created_at, updated_at)
+   values (:id, :name, :plan, :email, :rateMinute, :rateDay, :callingRuns, :now, :now) returning ${columns}`,
+});
+const findById = systemStatement({
+  name: 'organization.find',
+  parameters: { id: 'uuid' },
+  row: organizationColumns,
+  text: `select ${columns} from organization where id = :id`,
+});
+const findAll = systemStatement({
+  name: 'organization.list',
+  row: organizationColumns,
+  text: `select ${columns} from organization order by id`,
+});
+const findIds = systemStatement({
+  name: 'organization.ids',
+  row: { id: 'uuid' },
+  text: 'select id from organization order by id',
+});
+const lockById = systemStatement({
+  name: 'organization.lock',
+  parameters: { id: 'uuid' },
+  row: organizationColumns,
+  text: `select ${columns} from organization where id = :id for update`,
+});
+const change = systemStatement({
+  name: 'organization.change',
+  parameters: {
+    id: 'uuid',
+    name: 'text',
+    plan: 'text',
+    email: 'text?',
+    rateMinute: 'int?',
+    rateDay: 'int?',
+    callingRuns: 'int?',
+    now: 'timestamptz',
+  },
+  text: `update organization
+      set name = :name, plan = :plan, email = :email, rate_minute = :rateMinute, rate_day = :rateDay,
+        calling_runs = :callingRuns, updated_at = :now
+    where id = :id`,
+});
+const setDeleted = systemStatement({
+  name: 'organization.set_deleted',
+  parameters: { id: 'uuid', deletedAt: 'timestamptz?', now: 'timestamptz' },
+  text: 'update organization set deleted_at = :deletedAt, updated_at = :now where id = :id',
+});
 
 /** As browsers check it: no list of addresses, no name beside the address. */
 const oneAddress = z.email({ pattern: z.regexes.html5Email }).max(320);
@@ -104,7 +156,9 @@ export async function createOrganization(database: Database, input: NewOrganizat
   check(input);
   const now = new Date();
   return systemTransaction(database, async (tx) => {
-    const [organization] = await tx.rows(insert, [newId(), ...changeable.map((name) => input[name] ?? null), now]);
+    const { name, plan, email = null, rateMinute = null, rateDay = null, callingRuns = null } = input;
+    const given = { name, plan, email, rateMinute, rateDay, callingRuns };
+    const organization = await tx.one(insert, { id: newId(), ...given, now });
     if (!organization) throw new Error('An insert returned nothing.');
     await tx.audit({
       organizationId: organization.id,
@@ -119,7 +173,7 @@ export async function createOrganization(database: Database, input: NewOrganizat
 
 /** Other changes of this organization wait until the transaction ends. @throws AppError not_found */
 async function lock(tx: UnitOfWork, id: string): Promise<Organization> {
-  const organization = await tx.one(lockById, [id]);
+  const organization = await tx.one(lockById, { id });
   if (!organization) throw new AppError('not_found', `No organization has the id ${organizationIds.format(id)}.`);
   return organization;
 }
@@ -127,7 +181,7 @@ async function lock(tx: UnitOfWork, id: string): Promise<Organization> {
 /** Finds by `org_…` or uuid. @throws AppError not_found */
 export async function findOrganization(database: Database, id: string): Promise<Organization> {
   const uuid = organizationIds.parse(id);
-  const organization = uuid && (await sqlOn(database.pool).one(findById, [uuid]));
+  const organization = uuid && (await sqlOn(database.pool).one(findById, { id: uuid }));
   if (!organization) throw new AppError('not_found', `No organization has the id ${id}.`);
   return organization;
 }
@@ -152,7 +206,7 @@ export async function listOrganizationIds(database: Database): Promise<string[]>
 
 export async function organizationExists(database: Database, id: string): Promise<boolean> {
   const uuid = organizationIds.parse(id);
-  return uuid !== undefined && (await sqlOn(database.pool).one(findById, [uuid])) !== undefined;
+  return uuid !== undefined && (await sqlOn(database.pool).one(findById, { id: uuid })) !== undefined;
 }
 
 /**
@@ -171,7 +225,8 @@ export async function updateOrganization(
     const given = changeable.filter((name) => changes[name] !== undefined);
     if (given.length === 0) return view(before);
     const organization = { ...before, ...Object.fromEntries(given.map((name) => [name, changes[name]])) };
-    await tx.rows(change, [uuid, ...changeable.map((name) => organization[name]), new Date()]);
+    const { name, plan, email = null, rateMinute = null, rateDay = null, callingRuns = null } = organization;
+    await tx.rows(change, { id: uuid, name, plan, email, rateMinute, rateDay, callingRuns, now: new Date() });
     await tx.audit({
       organizationId: uuid,
       subjectId: uuid,
@@ -202,7 +257,7 @@ export async function deleteOrganization(
     const organization = await lock(tx, uuid);
     if (organization.deletedAt) return organization.deletedAt;
     const now = new Date();
-    await tx.rows(setDeleted, [uuid, now, now]);
+    await tx.rows(setDeleted, { id: uuid, deletedAt: now, now });
     await tx.audit({ organizationId: uuid, subjectId: uuid, actor: operator, action: 'organization.delete' });
     return now;
   });
@@ -221,7 +276,7 @@ export async function restoreOrganization(database: Database, id: string): Promi
     const organization = await lock(tx, uuid);
     if (!organization.deletedAt) throw new AppError('conflict', 'The organization was not deleted.');
     if (organization.purgingAt) throw new AppError('conflict', 'The organization is being removed.');
-    await tx.rows(setDeleted, [uuid, null, new Date()]);
+    await tx.rows(setDeleted, { id: uuid, deletedAt: null, now: new Date() });
     await tx.audit({ organizationId: uuid, subjectId: uuid, actor: operator, action: 'organization.restore' });
     return view(organization);
   });

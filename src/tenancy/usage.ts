@@ -1,32 +1,33 @@
 import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Environment, Tenant } from '../platform/tenant.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
 
 /** The first day of the current UTC month, as SQL. */
 export const thisMonth = "date_trunc('month', clock_timestamp() at time zone 'UTC')::date";
 
-/** A CTE that counts one run of the tenant $1, $2 for each row of `from`. */
+/** A CTE that counts one run of the tenant for each row of `from`. */
 export const countRuns = (from: string) =>
   `insert into usage_month (organization_id, environment, month, runs)
-   select $1::uuid, $2::text, ${thisMonth}, 1 from ${from}
+   select :organizationId, :environment, ${thisMonth}, 1 from ${from}
    on conflict (organization_id, environment, month) do update set runs = usage_month.runs + 1`;
 
-/** A CTE that counts the tokens of the parameter for the tenant $1, $2, once for each row of `from`. */
+/** A CTE that counts the tokens of the parameter for the tenant, once for each row of `from`. */
 export const countTokens = (parameter: string, from: string) =>
   `insert into usage_month (organization_id, environment, month, tokens)
-   select $1::uuid, $2::text, ${thisMonth}, ${parameter} from ${from} where ${parameter} > 0
+   select :organizationId, :environment, ${thisMonth}, ${parameter} from ${from} where ${parameter} > 0
    on conflict (organization_id, environment, month) do update set tokens = usage_month.tokens + excluded.tokens`;
 
-const addRequests = statement(
-  'usage.requests',
-  `insert into usage_month (organization_id, environment, month, requests)
+const addRequests = systemStatement({
+  name: 'usage.requests',
+  parameters: { organizationIds: 'uuid[]', environments: 'text[]', requests: 'bigint[]' },
+  text: `insert into usage_month (organization_id, environment, month, requests)
    select organization_id, environment, ${thisMonth}, requests
-     from unnest($1::uuid[], $2::text[], $3::bigint[]) as counted (organization_id, environment, requests)
+     from unnest(:organizationIds, :environments, :requests) as counted (organization_id, environment, requests)
     order by organization_id, environment
    on conflict (organization_id, environment, month) do update set requests = usage_month.requests + excluded.requests`,
-);
+});
 
 const flushEveryMs = 5_000;
 
@@ -63,11 +64,11 @@ export class RequestCounter {
     if (counted.length === 0) return;
     this.#counts = new Map();
     try {
-      await sqlOn(this.#database.pool).rows(addRequests, [
-        counted.map(({ tenant }) => tenant.organizationId),
-        counted.map(({ tenant }) => tenant.environment),
-        counted.map(({ requests }) => requests),
-      ]);
+      await sqlOn(this.#database.pool).rows(addRequests, {
+        organizationIds: counted.map(({ tenant }) => tenant.organizationId),
+        environments: counted.map(({ tenant }) => tenant.environment),
+        requests: counted.map(({ requests }) => requests),
+      });
     } catch (error) {
       this.#log.warn({ err: error }, 'usage counts could not be written and will be retried');
       for (const { tenant, requests } of counted) this.count(tenant, requests);
@@ -83,21 +84,14 @@ export interface Usage {
   tokens: number;
 }
 
-interface UsageRow {
-  start: string;
-  end: string;
-  environment: Environment;
-  requests: string;
-  runs: string;
-  tokens: string;
-}
-
-const findUsage = statement<UsageRow>(
-  'usage.find',
-  `select ${thisMonth}::text as start, (${thisMonth} + interval '1 month')::date::text as end,
+const findUsage = statement({
+  name: 'usage.find',
+  row: { start: 'text', end: 'text', requests: 'numeric', runs: 'numeric', tokens: 'numeric' },
+  text: `select ${thisMonth}::text as start, (${thisMonth} + interval '1 month')::date::text as end,
           coalesce(sum(requests), 0) as requests, coalesce(sum(runs), 0) as runs, coalesce(sum(tokens), 0) as tokens
-     from usage_month where organization_id = $1 and environment = $2 and month = ${thisMonth}`,
-);
+     from usage_month
+    where organization_id = :organizationId and environment = :environment and month = ${thisMonth}`,
+});
 
 /** The tenant's usage in this month. The count of requests lags by some seconds. */
 export async function readUsage(scope: Scope): Promise<Usage> {
@@ -108,15 +102,17 @@ export async function readUsage(scope: Scope): Promise<Usage> {
 /** Three years: what an operator may still be asked to account for. */
 const keptMonths = 36;
 
-const forget = statement<{ count: number }>(
-  'usage.forget',
-  `with gone as (
+const forget = systemStatement({
+  name: 'usage.forget',
+  parameters: { limit: 'int' },
+  row: { count: 'int' },
+  text: `with gone as (
      delete from usage_month where ctid = any(array(
-       select ctid from usage_month where month < (${thisMonth} - interval '${keptMonths} months') limit $1))
+       select ctid from usage_month where month < (${thisMonth} - interval '${keptMonths} months') limit :limit))
      returning 1)
    select count(*)::int as count from gone`,
-);
+});
 
 /** Removes the usage of months that are long over, of all tenants. @returns how many rows */
 export const forgetOldUsage = async (database: Database, limit: number): Promise<number> =>
-  (await sqlOn(database.pool).one(forget, [limit]))!.count;
+  (await sqlOn(database.pool).one(forget, { limit }))!.count;
