@@ -1,6 +1,7 @@
 import type { Database } from '../platform/database.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
 
 /** A tenant whose accounts differ from its ledger. */
 export interface LedgerFault extends Tenant {
@@ -11,17 +12,25 @@ export interface LedgerFault extends Tenant {
 }
 
 // What constraints cannot say because it is about many rows, for the organizations after $1 up to $2.
-const findFaults = statement<LedgerFault>(
-  'credit.faults',
-  `with summed as (
+const findFaults = systemStatement({
+  name: 'credit.faults',
+  parameters: { after: 'uuid', bound: 'uuid' },
+  row: {
+    organizationId: 'uuid',
+    environment: typed<Environment>('text'),
+    fault: typed<
+      'account differs from entries' | 'held differs from open reservations' | 'reservation is neither open nor ended'
+    >('text'),
+  },
+  text: `with summed as (
      select organization_id, environment, sum(monthly) as monthly, sum(lasting) as lasting, sum(held) as held,
             sum(spent) as spent, sum(lapsed) as lapsed, sum(issued) as issued
-       from credit_entry where organization_id > $1::uuid and organization_id <= $2::uuid group by 1, 2),
+       from credit_entry where organization_id > :after and organization_id <= :bound group by 1, 2),
    account as (
-     select * from credit_account where organization_id > $1::uuid and organization_id <= $2::uuid),
+     select * from credit_account where organization_id > :after and organization_id <= :bound),
    holds as (
      select organization_id, environment, sum(monthly + lasting) as held from credit_hold
-      where organization_id > $1::uuid and organization_id <= $2::uuid group by 1, 2)
+      where organization_id > :after and organization_id <= :bound group by 1, 2)
    select organization_id as "organizationId", environment, 'account differs from entries' as fault
      from account a full join summed s using (organization_id, environment)
     where (coalesce(a.monthly, 0), coalesce(a.lasting, 0), coalesce(a.held, 0), coalesce(a.spent, 0),
@@ -39,14 +48,16 @@ const findFaults = statement<LedgerFault>(
        and ended.environment = opened.environment and ended.key = opened.key and ended.phase = 2
      left join credit_hold hold on hold.organization_id = opened.organization_id
        and hold.environment = opened.environment and hold.key = opened.key
-    where opened.organization_id > $1::uuid and opened.organization_id <= $2::uuid
+    where opened.organization_id > :after and opened.organization_id <= :bound
       and opened.phase = 1 and (ended.key is null) = (hold.key is null)`,
-);
+});
 
-const findBound = statement<{ id: string }>(
-  'credit.faults_bound',
-  'select id from organization where id > $1 order by id offset $2 limit 1',
-);
+const findBound = systemStatement({
+  name: 'credit.faults_bound',
+  parameters: { after: 'uuid', offset: 'bigint' },
+  row: { id: 'uuid' },
+  text: 'select id from organization where id > :after order by id offset :offset limit 1',
+});
 
 const firstId = '00000000-0000-0000-0000-000000000000';
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -58,25 +69,27 @@ export async function findLedgerFaults(database: Database): Promise<LedgerFault[
   const sql = sqlOn(database.pool);
   const faults: LedgerFault[] = [];
   for (let after = firstId; after !== lastId; ) {
-    const bound = (await sql.one(findBound, [after, batch - 1]))?.id ?? lastId;
-    faults.push(...(await sql.rows(findFaults, [after, bound])));
+    const bound = (await sql.one(findBound, { after, offset: batch - 1 }))?.id ?? lastId;
+    faults.push(...(await sql.rows(findFaults, { after, bound })));
     after = bound;
   }
   return faults;
 }
 
 // One process at a time checks the ledger. If it dies, another one takes over after an hour.
-const tryLock = statement<{ taken: boolean }>(
-  'credit.check_turn',
-  `insert into ledger_check (name, due_at) values ('credits', clock_timestamp() + interval '1 hour')
+const tryLock = systemStatement({
+  name: 'credit.check_turn',
+  row: { taken: 'boolean' },
+  text: `insert into ledger_check (name, due_at) values ('credits', clock_timestamp() + interval '1 hour')
    on conflict (name) do update set due_at = excluded.due_at where ledger_check.due_at <= clock_timestamp()
    returning true as taken`,
-);
+});
 
-const recordCheck = statement(
-  'credit.check_record',
-  "update ledger_check set checked_at = clock_timestamp(), faults = $1 where name = 'credits'",
-);
+const recordCheck = systemStatement({
+  name: 'credit.check_record',
+  parameters: { faults: 'int' },
+  text: "update ledger_check set checked_at = clock_timestamp(), faults = :faults where name = 'credits'",
+});
 
 /**
  * Verifies the ledger once an hour, in one of the processes, and stores the number of faults for the gauges.
@@ -86,6 +99,6 @@ export async function checkLedger(database: Database): Promise<LedgerFault[] | u
   const sql = sqlOn(database.pool);
   if (!(await sql.one(tryLock))) return undefined;
   const faults = await findLedgerFaults(database);
-  await sql.rows(recordCheck, [faults.length]);
+  await sql.rows(recordCheck, { faults: faults.length });
   return faults;
 }

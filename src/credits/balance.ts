@@ -40,13 +40,16 @@ async function mustRead(scope: Scope): Promise<AccountState> {
   return state;
 }
 
-const sumSpent = statement<{ credits: number }>(
-  'credit.spent_between',
-  `select coalesce(sum(spent), 0)::float8 as credits from credit_entry
-    where organization_id = $1 and environment = $2 and created_at >= $3 and created_at < $4 and spent > 0`,
-);
+const sumSpent = statement({
+  name: 'credit.spent_between',
+  parameters: { from: 'timestamptz', to: 'timestamptz' },
+  row: { credits: 'float8' },
+  text: `select coalesce(sum(spent), 0)::float8 as credits from credit_entry
+    where organization_id = :organizationId and environment = :environment and created_at >= :from
+      and created_at < :to and spent > 0`,
+});
 
 /** Credits charged from one time (inclusive) to another (exclusive), by the time of settlement. */
 export async function creditsUsed(scope: Scope, from: Date, to: Date): Promise<number> {
-  return (await scope.one(sumSpent, from, to))!.credits;
+  return (await scope.one(sumSpent, { from, to }))!.credits;
 }

@@ -1,15 +1,18 @@
 import type { Database } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment } from '../platform/tenant.ts';
 import { expireCredits } from './reservations.ts';
 
-const findExpired = statement<Tenant & { key: string }>(
-  'credit.expired',
-  `select organization_id as "organizationId", environment, key from credit_hold
-    where expires_at <= $1 order by expires_at limit $2`,
-);
+const findExpired = systemStatement({
+  name: 'credit.expired',
+  parameters: { now: 'timestamptz', limit: 'int' },
+  row: { organizationId: 'uuid', environment: typed<Environment>('text'), key: 'text' },
+  text: `select organization_id as "organizationId", environment, key from credit_hold
+    where expires_at <= :now order by expires_at limit :limit`,
+});
 
 /**
  * Expires overdue reservations of all tenants, oldest first, and returns their credits. Safe to run concurrently. Each
@@ -18,7 +21,7 @@ const findExpired = statement<Tenant & { key: string }>(
  * @returns the number of expired reservations; if it equals `limit`, there may be more
  */
 export async function expireReservations(database: Database, limit: number, now = new Date()): Promise<number> {
-  const expired = await sqlOn(database.pool).rows(findExpired, [now, limit]);
+  const expired = await sqlOn(database.pool).rows(findExpired, { now, limit });
   const correlationId = newId();
   let ended = 0;
   for (const { key, ...tenant } of expired) {

@@ -4,6 +4,7 @@ import { type FieldError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { findOrganization } from '../tenancy/index.ts';
@@ -18,70 +19,73 @@ export interface AccountState {
   reserved: number;
 }
 
-interface AccountRow {
-  plan: PlanName;
-  ownGrant: number | null;
-  givenPlan: PlanName;
-  period: string | null;
-  periodGrant: number;
-  available: number;
-  reserved: number;
-}
-
-const readAccount = statement<AccountRow>(
-  'credit.account',
-  `select o.plan, a.own_grant as "ownGrant", a.plan as "givenPlan", a.period,
+const readAccount = statement({
+  name: 'credit.account',
+  row: {
+    plan: typed<PlanName>('text'),
+    ownGrant: 'int?',
+    givenPlan: typed<PlanName>('text'),
+    period: 'text?',
+    periodGrant: 'int',
+    available: 'float8',
+    reserved: 'float8',
+  },
+  text: `select o.plan, a.own_grant as "ownGrant", a.plan as "givenPlan", a.period,
           a.period_grant as "periodGrant",
           coalesce(a.monthly + a.lasting, 0)::float8 as available, coalesce(a.held, 0)::float8 as reserved
-     from organization o left join credit_account a on a.organization_id = $1 and a.environment = $2
-    where o.id = $1`,
-);
+     from organization o left join credit_account a on a.organization_id = :organizationId
+       and a.environment = :environment
+    where o.id = :organizationId`,
+});
 
-const openAccount = statement(
-  'credit.open_account',
-  `insert into credit_account (organization_id, environment, plan, period, period_grant,
+const openAccount = statement({
+  name: 'credit.open_account',
+  text: `insert into credit_account (organization_id, environment, plan, period, period_grant,
                                monthly, lasting, held, spent, lapsed, issued)
-   values ($1, $2, '', '', 0, 0, 0, 0, 0, 0, 0)
+   values (:organizationId, :environment, '', '', 0, 0, 0, 0, 0, 0, 0)
    on conflict do nothing`,
-);
+});
 
 // What is left of an earlier period lapses, and the present one's grant is given, or the rest of it: one statement, and
 // only for whoever finds it due once it has the account's lock. The new row is made of what the lock saw, as in reserve.
-const giveGrant = statement(
-  'credit.give_grant',
-  `with account as materialized (
+const giveGrant = statement({
+  name: 'credit.give_grant',
+  parameters: { period: 'text', amount: 'int', lasts: 'boolean', now: 'timestamptz', plan: 'text' },
+  text: `with account as materialized (
      select period, period_grant, monthly, lasting, held, spent, lapsed, issued from credit_account
-      where organization_id = $1 and environment = $2
-        and (period < $3::text or (period = $3 and (period_grant < $4::int or plan <> $7::text)))
+      where organization_id = :organizationId and environment = :environment
+        and (period < :period or (period = :period and (period_grant < :amount or plan <> :plan)))
         for no key update),
    lapse as (
      insert into credit_entry (organization_id, environment, key, phase, step,
                                monthly, lasting, held, spent, lapsed, issued, created_at)
-     select $1::uuid, $2::text, 'lapse ' || period, 0, 'lapsed', -monthly, 0, 0, 0, monthly, 0, $6::timestamptz
-       from account where period < $3 and monthly > 0
+     select :organizationId, :environment, 'lapse ' || period, 0, 'lapsed', -monthly, 0, 0, 0, monthly, 0, :now
+       from account where period < :period and monthly > 0
      returning monthly, lapsed),
    due as (
-     select case when period < $3 then 'grant ' || $3 else 'grant ' || $3 || ' up to ' || $4 end as key,
-            case when period < $3 then $4 else $4 - period_grant end as amount
+     select case when period < :period then 'grant ' || :period
+       else 'grant ' || :period || ' up to ' || :amount end as key,
+            case when period < :period then :amount else :amount - period_grant end as amount
        from account),
    given as (
      insert into credit_entry (organization_id, environment, key, phase, step,
                                monthly, lasting, held, spent, lapsed, issued, created_at)
-     select $1::uuid, $2::text, key, 0, 'granted',
-            case when $5::boolean then 0 else amount end, case when $5 then amount else 0 end, 0, 0, 0, -amount, $6
+     select :organizationId, :environment, key, 0, 'granted',
+            case when :lasts then 0 else amount end, case when :lasts then amount else 0 end, 0, 0, 0, -amount, :now
        from due where amount > 0
      returning monthly, lasting, issued)
    update credit_account a
-      set plan = $7, period = $3,
-          period_grant = case when account.period < $3 then $4 else greatest(account.period_grant, $4) end,
+      set plan = :plan, period = :period,
+          period_grant = case when account.period < :period then :amount
+            else greatest(account.period_grant, :amount) end,
           monthly = account.monthly + coalesce(lapse.monthly, 0) + coalesce(given.monthly, 0),
           lasting = account.lasting + coalesce(given.lasting, 0),
           lapsed = account.lapsed + coalesce(lapse.lapsed, 0),
           issued = account.issued + coalesce(given.issued, 0),
           held = account.held, spent = account.spent
      from account left join lapse on true left join given on true
-    where a.organization_id = $1 and a.environment = $2`,
-);
+    where a.organization_id = :organizationId and a.environment = :environment`,
+});
 
 /** @returns undefined if the organization does not exist */
 export async function readAccountState(scope: Scope): Promise<AccountState | undefined> {
@@ -107,22 +111,30 @@ export async function giveDueGrants(scope: Scope, now: Date): Promise<boolean> {
   const grant = currentGrant(state.standing, now);
   if (!isGrantDue(state.given, state.standing, grant)) return false;
   if (!state.given) await scope.rows(openAccount);
-  await scope.rows(giveGrant, grant.period, grant.amount, grant.lasts, now, state.standing.plan);
+  await scope.rows(giveGrant, {
+    period: grant.period,
+    amount: grant.amount,
+    lasts: grant.lasts,
+    now,
+    plan: state.standing.plan,
+  });
   return true;
 }
 
-const addGrant = statement<{ granted: number }>(
-  'credit.add_grant',
-  `with entry as (
+const addGrant = statement({
+  name: 'credit.add_grant',
+  parameters: { key: 'text', amount: 'int', reason: 'text?', now: 'timestamptz' },
+  row: { granted: 'int' },
+  text: `with entry as (
      insert into credit_entry (organization_id, environment, key, phase, step,
                                monthly, lasting, held, spent, lapsed, issued, reason, created_at)
-     values ($1, $2, $3, 0, 'granted', 0, $4::int, 0, 0, 0, -$4::int, $5, $6)
+     values (:organizationId, :environment, :key, 0, 'granted', 0, :amount, 0, 0, 0, -:amount, :reason, :now)
      on conflict do nothing
      returning lasting)
    update credit_account a set lasting = a.lasting + entry.lasting, issued = a.issued - entry.lasting
-     from entry where a.organization_id = $1 and a.environment = $2
+     from entry where a.organization_id = :organizationId and a.environment = :environment
    returning entry.lasting as granted`,
-);
+});
 
 export interface OperatorGrant {
   /** `org_…` or uuid. */
@@ -163,7 +175,7 @@ export async function grantCredits(database: Database, grant: OperatorGrant, now
   const { organizationId } = scope.tenant;
   const { key = newId(), amount, reason = null } = grant;
   await scope.transaction(async (tx) => {
-    if (!(await tx.one(addGrant, key, amount, reason, now))) return;
+    if (!(await tx.one(addGrant, { key, amount, reason, now }))) return;
     await tx.audit({ action: 'credits.grant', subjectId: organizationId, facts: { amount, reason } });
   });
   return scope;
@@ -178,10 +190,12 @@ export async function operatorScope(database: Database, organizationId: string, 
   return new Scope(database, { organizationId: id, environment }, newId(), operator);
 }
 
-const setOwnGrant = statement(
-  'credit.set_own_grant',
-  'update credit_account set own_grant = $3 where organization_id = $1 and environment = $2',
-);
+const setOwnGrant = statement({
+  name: 'credit.set_own_grant',
+  parameters: { monthlyCredits: 'int?' },
+  text: `update credit_account set own_grant = :monthlyCredits where organization_id = :organizationId
+    and environment = :environment`,
+});
 
 /**
  * Overrides the monthly credits of an Enterprise organization; null restores the plan's. An increase takes effect
@@ -205,7 +219,7 @@ export async function setMonthlyGrant(
   await scope.rows(openAccount);
   const { organizationId: subjectId } = scope.tenant;
   await scope.transaction(async (tx) => {
-    await tx.rows(setOwnGrant, monthlyCredits);
+    await tx.rows(setOwnGrant, { monthlyCredits });
     await tx.audit({ action: 'credits.monthly', subjectId, facts: { monthlyCredits } });
   });
   await giveDueGrants(scope, now);

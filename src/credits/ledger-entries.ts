@@ -22,19 +22,39 @@ export interface LedgerEntry {
 const columns =
   'key, step, operation, monthly, lasting, held, spent, lapsed, issued, reason, created_at as "createdAt"';
 
-const ofKey = statement<LedgerEntry>(
-  'credit.entries_of_key',
-  `select ${columns} from credit_entry where organization_id = $1 and environment = $2 and key = $3 order by phase`,
-);
+const ledgerEntryColumns = {
+  key: 'text',
+  step: 'text',
+  operation: 'text?',
+  monthly: 'int',
+  lasting: 'int',
+  held: 'int',
+  spent: 'int',
+  lapsed: 'int',
+  issued: 'int',
+  reason: 'text?',
+  createdAt: 'timestamptz',
+} as const;
 
-const latest = statement<LedgerEntry>(
-  'credit.latest_entries',
-  `select ${columns} from credit_entry where organization_id = $1 and environment = $2
-    order by created_at desc, key, phase desc limit $3`,
-);
+const ofKey = statement({
+  name: 'credit.entries_of_key',
+  parameters: { key: 'text' },
+  row: ledgerEntryColumns,
+  text: `select ${columns} from credit_entry where organization_id = :organizationId and environment = :environment
+    and key = :key order by phase`,
+});
+
+const latest = statement({
+  name: 'credit.latest_entries',
+  parameters: { limit: 'int' },
+  row: ledgerEntryColumns,
+  text: `select ${columns} from credit_entry where organization_id = :organizationId and environment = :environment
+    order by created_at desc, key, phase desc limit :limit`,
+});
 
 /** The entries of one piece of work, in their order. */
-export const ledgerEntriesOf = (scope: Scope, key: string): Promise<LedgerEntry[]> => scope.rows(ofKey, key);
+export const ledgerEntriesOf = (scope: Scope, key: string): Promise<LedgerEntry[]> => scope.rows(ofKey, { key });
 
 /** A tenant's entries, newest first. */
-export const latestLedgerEntries = (scope: Scope, limit: number): Promise<LedgerEntry[]> => scope.rows(latest, limit);
+export const latestLedgerEntries = (scope: Scope, limit: number): Promise<LedgerEntry[]> =>
+  scope.rows(latest, { limit });

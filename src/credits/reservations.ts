@@ -1,6 +1,7 @@
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { periodAt } from './core/grants.ts';
 import { giveDueGrants } from './grants.ts';
 
@@ -35,44 +36,66 @@ export interface NewReservation {
 // credits there are; the entry's key decides which of two equal requests does it. The plan's grant, which lapses, is
 // taken before credits that stay. PostgreSQL checks a row's constraints before it notices that another transaction has
 // changed the row, and then again: so the new row is made of what the lock saw, and of nothing that may be outdated.
-const reserve = statement<{ current: boolean; available: number; reserved: boolean }>(
-  'credit.reserve',
-  `with account as materialized (
+const reserve = statement({
+  name: 'credit.reserve',
+  parameters: {
+    key: 'text',
+    operation: 'text',
+    amount: 'int',
+    now: 'timestamptz',
+    expiresAt: 'timestamptz',
+    period: 'text',
+  },
+  row: { current: 'boolean', available: 'float8', reserved: 'boolean' },
+  text: `with account as materialized (
      select period, monthly, lasting, held, spent, lapsed, issued,
-            period > $8::text or (period = $8 and plan = (select plan from organization where id = $1)) as current
-       from credit_account where organization_id = $1 and environment = $2 for no key update),
+            period > :period or (period = :period and plan = (select plan from organization
+              where id = :organizationId)) as current
+       from credit_account where organization_id = :organizationId and environment = :environment for no key update),
    entry as (
      insert into credit_entry (organization_id, environment, key, phase, step, operation,
                                monthly, lasting, held, spent, lapsed, issued, created_at)
-     select $1::uuid, $2::text, $3::text, 1, 'held', $4::text,
-            -least(monthly, $5::int), least(monthly, $5) - $5, $5, 0, 0, 0, $6::timestamptz
-       from account where current and monthly + lasting >= $5
+     select :organizationId, :environment, :key, 1, 'held', :operation,
+            -least(monthly, :amount), least(monthly, :amount) - :amount, :amount, 0, 0, 0, :now
+       from account where current and monthly + lasting >= :amount
      on conflict do nothing
      returning monthly, lasting, held),
    hold as (
      insert into credit_hold (organization_id, environment, key, operation, monthly, lasting, period, expires_at)
-     select $1::uuid, $2::text, $3::text, $4::text, -entry.monthly, -entry.lasting, account.period, $7::timestamptz
+     select :organizationId, :environment, :key, :operation, -entry.monthly, -entry.lasting, account.period, :expiresAt
        from entry, account),
    moved as (
      update credit_account a
         set monthly = account.monthly + entry.monthly, lasting = account.lasting + entry.lasting,
             held = account.held + entry.held, spent = account.spent, lapsed = account.lapsed, issued = account.issued
-       from account, entry where a.organization_id = $1 and a.environment = $2)
+       from account, entry where a.organization_id = :organizationId and a.environment = :environment)
    select account.current, (account.monthly + account.lasting)::float8 as available,
           entry.held is not null as reserved
      from account left join entry on true`,
-);
+});
 
-const find = statement<Reservation>(
-  'credit.reservation',
-  `select opened.key, opened.operation, opened.held as amount, coalesce(ended.step, 'held') as status,
+const find = statement({
+  name: 'credit.reservation',
+  parameters: { key: 'text' },
+  row: {
+    key: 'text',
+    operation: 'text',
+    amount: 'int',
+    status: typed<'held' | 'settled' | 'voided' | 'expired'>('text'),
+    charged: 'int',
+    expiresAt: 'timestamptz?',
+  },
+  text: `select opened.key, opened.operation, opened.held as amount, coalesce(ended.step, 'held') as status,
           coalesce(ended.spent, 0) as charged, hold.expires_at as "expiresAt"
      from credit_entry opened
-     left join credit_entry ended on ended.organization_id = $1 and ended.environment = $2 and ended.key = $3
+     left join credit_entry ended on ended.organization_id = :organizationId and ended.environment = :environment
+       and ended.key = :key
                                  and ended.phase = 2
-     left join credit_hold hold on hold.organization_id = $1 and hold.environment = $2 and hold.key = $3
-    where opened.organization_id = $1 and opened.environment = $2 and opened.key = $3 and opened.phase = 1`,
-);
+     left join credit_hold hold on hold.organization_id = :organizationId and hold.environment = :environment
+       and hold.key = :key
+    where opened.organization_id = :organizationId and opened.environment = :environment and opened.key = :key
+      and opened.phase = 1`,
+});
 
 /** More lost races than this indicate a bug. */
 const attempts = 10;
@@ -97,9 +120,9 @@ export async function reserveCredits(
   const expiresAt = new Date(now.getTime() + expiresInMs);
   const period = periodAt(scope.tenant.environment, now);
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const account = await scope.one(reserve, key, operation, amount, now, expiresAt, period);
+    const account = await scope.one(reserve, { key, operation, amount, now, expiresAt, period });
     if (account?.reserved) return { key, operation, amount, status: 'held', charged: 0, expiresAt };
-    const earlier = await scope.one(find, key);
+    const earlier = await scope.one(find, { key });
     if (earlier) return same(earlier, operation, amount);
     // A plan grant is due: there is no account yet, a new month has begun, or the plan is larger.
     if (await giveDueGrants(scope, now)) continue;
@@ -121,13 +144,17 @@ const insufficient = (required: number, available: number) =>
 
 // Deleting the hold decides which transaction ends the reservation. Unused credits return to their account, except that
 // a plan grant expires with its month.
-const end = statement<Pick<Reservation, 'operation' | 'amount' | 'charged'>>(
-  'credit.end',
-  `with hold as (
-     delete from credit_hold where organization_id = $1 and environment = $2 and key = $3
+const end = statement({
+  name: 'credit.end',
+  parameters: { key: 'text', amount: 'int', status: 'text', now: 'timestamptz' },
+  row: { operation: 'text', amount: 'int', charged: 'int' },
+  text: `with hold as (
+     delete from credit_hold where organization_id = :organizationId and environment = :environment and key = :key
      returning operation, monthly, lasting, period),
    used as (
-     select *, least($4::int, monthly) as used_monthly, least($4 - least($4, monthly), lasting) as used_lasting from hold),
+     select *, least(:amount, monthly) as used_monthly,
+            least(:amount - least(:amount, monthly), lasting) as used_lasting
+       from hold),
    back as (
      select *, monthly - used_monthly as back_monthly, lasting - used_lasting as back_lasting,
             used_monthly + used_lasting as charged
@@ -137,15 +164,15 @@ const end = statement<Pick<Reservation, 'operation' | 'amount' | 'charged'>>(
         set held = a.held - b.monthly - b.lasting, spent = a.spent + b.charged, lasting = a.lasting + b.back_lasting,
             monthly = a.monthly + case when a.period = b.period then b.back_monthly else 0 end,
             lapsed = a.lapsed + case when a.period = b.period then 0 else b.back_monthly end
-       from back b where a.organization_id = $1 and a.environment = $2
+       from back b where a.organization_id = :organizationId and a.environment = :environment
      returning b.*, case when a.period = b.period then b.back_monthly else 0 end as kept_monthly)
    insert into credit_entry (organization_id, environment, key, phase, step, operation,
                              monthly, lasting, held, spent, lapsed, issued, created_at)
-   select $1::uuid, $2::text, $3::text, 2, $5::text, operation,
-          kept_monthly, back_lasting, -monthly - lasting, charged, back_monthly - kept_monthly, 0, $6::timestamptz
+   select :organizationId, :environment, :key, 2, :status, operation,
+          kept_monthly, back_lasting, -monthly - lasting, charged, back_monthly - kept_monthly, 0, :now
      from moved
    returning operation, -held as amount, spent as charged`,
-);
+});
 
 /** Ends a reservation, or returns it as it ended before; undefined if it never existed. */
 async function endReservation(
@@ -156,9 +183,9 @@ async function endReservation(
   now: Date,
 ): Promise<Reservation | undefined> {
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const ended = await scope.one(end, key, amount, status, now);
+    const ended = await scope.one(end, { key, amount, status, now });
     if (ended) return { key, ...ended, status, expiresAt: null };
-    const earlier = await scope.one(find, key);
+    const earlier = await scope.one(find, { key });
     if (earlier?.status !== 'held') return earlier;
   }
   throw tooManyRaces(key);
@@ -196,4 +223,4 @@ export const voidCredits = (
 
 /** Returns all credits of an overdue reservation. Called by the sweep. @returns false if it had already ended */
 export const expireCredits = async (scope: Scope, key: string, now: Date): Promise<boolean> =>
-  (await scope.one(end, key, 0, 'expired', now)) !== undefined;
+  (await scope.one(end, { key, amount: 0, status: 'expired', now })) !== undefined;
