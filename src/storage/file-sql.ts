@@ -1,5 +1,4 @@
-import { statement } from '../platform/sql.ts';
-import type { FileRecord } from './ports.ts';
+import { statement, systemStatement } from '../platform/sql.ts';
 
 /** The outbox entry of a transaction that marked files as removable: they are removed right after its commit. */
 export const removedFilesKind = 'file.remove';
@@ -9,70 +8,92 @@ const orphanAfterHours = 24;
 /** A transaction that records a file is over by then: the sweep can no longer meet it. */
 const recordWithinHours = 23;
 
-export const announce = statement<{ name: string }>(
-  'file.announce',
-  `insert into file (organization_id, environment, name, kind, content_type, title, created_at, remove_at)
-   values ($1, $2, $3, $4, $5, $6, clock_timestamp(), clock_timestamp() + make_interval(hours => ${orphanAfterHours}))
+export const announce = statement({
+  name: 'file.announce',
+  parameters: { name: 'text', kind: 'text', contentType: 'text', title: 'text' },
+  row: { name: 'text' },
+  text: `insert into file (organization_id, environment, name, kind, content_type, title, created_at, remove_at)
+   values (:organizationId, :environment, :name, :kind, :contentType, :title, clock_timestamp(),
+     clock_timestamp() + make_interval(hours => ${orphanAfterHours}))
    returning name`,
-);
+});
 
-export const markRecorded = statement<{ name: string }>(
-  'file.record',
-  `update file set bytes = $4, sha256 = $5, recorded_at = clock_timestamp(), remove_at = $6
-    where organization_id = $1 and environment = $2 and name = $3 and recorded_at is null
+export const markRecorded = statement({
+  name: 'file.record',
+  parameters: { name: 'text', bytes: 'bigint', sha256: 'bytea', until: 'timestamptz?' },
+  row: { name: 'text' },
+  text: `update file set bytes = :bytes, sha256 = :sha256, recorded_at = clock_timestamp(), remove_at = :until
+    where organization_id = :organizationId and environment = :environment and name = :name and recorded_at is null
       and created_at > clock_timestamp() - make_interval(hours => ${recordWithinHours})
    returning name`,
-);
+});
 
-export const markWithdrawn = statement<{ name: string }>(
-  'file.withdraw',
-  `update file set remove_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and name = $3 and recorded_at is null
+export const markWithdrawn = statement({
+  name: 'file.withdraw',
+  parameters: { name: 'text' },
+  row: { name: 'text' },
+  text: `update file set remove_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and name = :name and recorded_at is null
    returning name`,
-);
+});
 
-export const markRemovable = statement<{ name: string }>(
-  'file.remove',
-  `update file set remove_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and name = any($3) and recorded_at is not null
+export const markRemovable = statement({
+  name: 'file.remove',
+  parameters: { names: 'text[]' },
+  row: { name: 'text' },
+  text: `update file set remove_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and name = any(:names)
+      and recorded_at is not null
       and (remove_at is null or remove_at > clock_timestamp())
    returning name`,
-);
+});
 
 /**
  * For a statement of a feature that deletes what owns files: removes the files that the column `column` of `from` names, as
- * `file.remove` does. Uses the parameters $1 and $2 as every statement of a tenant.
+ * `file.remove` does.
  */
 export const removeFilesSql = (from: string, column: string) => `
   update file set remove_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and name in (select ${column} from ${from} where ${column} is not null)
+    where organization_id = :organizationId and environment = :environment
+      and name in (select ${column} from ${from} where ${column} is not null)
       and recorded_at is not null and (remove_at is null or remove_at > clock_timestamp())`;
 
 /** Whoever holds a signed address may read its file: no tenant is asked for. */
-export const findReadable = statement<FileRecord>(
-  'file.readable',
-  `select name, organization_id as "organizationId", content_type as "contentType", bytes::float8 as bytes, sha256, title
+export const findReadable = systemStatement({
+  name: 'file.readable',
+  parameters: { name: 'text' },
+  row: { name: 'text', organizationId: 'uuid', contentType: 'text', bytes: 'float8', sha256: 'bytea', title: 'text' },
+  text: `select name, organization_id as "organizationId", content_type as "contentType", bytes::float8 as bytes,
+    sha256, title
      from file
-    where name = $1 and recorded_at is not null and (remove_at is null or remove_at > clock_timestamp())`,
-);
+    where name = :name and recorded_at is not null and (remove_at is null or remove_at > clock_timestamp())`,
+});
 
-export const findRemovable = statement<{ name: string }>(
-  'file.removable',
-  'select name from file where remove_at <= $1 order by remove_at limit $2',
-);
+export const findRemovable = systemStatement({
+  name: 'file.removable',
+  parameters: { now: 'timestamptz', limit: 'int' },
+  row: { name: 'text' },
+  text: 'select name from file where remove_at <= :now order by remove_at limit :limit',
+});
 
-export const findRemovableOf = statement<{ name: string }>(
-  'file.removable_of_tenant',
-  `select name from file where organization_id = $1 and environment = $2 and remove_at <= $3 order by remove_at limit $4`,
-);
+export const findRemovableOf = statement({
+  name: 'file.removable_of_tenant',
+  parameters: { now: 'timestamptz', limit: 'int' },
+  row: { name: 'text' },
+  text: `select name from file where organization_id = :organizationId and environment = :environment
+    and remove_at <= :now order by remove_at limit :limit`,
+});
 
-export const forgetRemoved = statement<{ name: string }>(
-  'file.forget',
-  'delete from file where name = any($1) and remove_at <= $2 returning name',
-);
+export const forgetRemoved = systemStatement({
+  name: 'file.forget',
+  parameters: { gone: 'text[]', now: 'timestamptz' },
+  row: { name: 'text' },
+  text: 'delete from file where name = any(:gone) and remove_at <= :now returning name',
+});
 
 /** Behind all others that are due: files that cannot be removed hold up none that can. */
-export const putOff = statement(
-  'file.put_off',
-  'update file set remove_at = clock_timestamp() where name = any($1) and remove_at <= $2',
-);
+export const putOff = systemStatement({
+  name: 'file.put_off',
+  parameters: { failed: 'text[]', now: 'timestamptz' },
+  text: 'update file set remove_at = clock_timestamp() where name = any(:failed) and remove_at <= :now',
+});

@@ -48,7 +48,7 @@ export class Files {
     if (scope instanceof Transaction) throw new Error('A file cannot be stored in a transaction, which may roll back.');
     if (!titlePattern.test(title)) throw new Error('The title of a file is made of letters, digits, _ and -.');
     const name = randomName(type);
-    await scope.one(announce, name, kind, contentTypes[type], title);
+    await scope.one(announce, { name, kind, contentType: contentTypes[type], title });
     return this.#place(name, await this.#spool(name, content, { maxBytes, signal }));
   }
 
@@ -68,7 +68,7 @@ export class Files {
     { kind, type, title }: Pick<NewFile, 'kind' | 'type' | 'title'>,
   ): Promise<StoredFile> {
     const name = randomName(type);
-    await scope.one(announce, name, kind, contentTypes[type], title);
+    await scope.one(announce, { name, kind, contentType: contentTypes[type], title });
     return this.#place(name, received);
   }
 
@@ -79,7 +79,7 @@ export class Files {
 
   /** Has a stored file removed that will not be recorded after all, before its day is over. */
   async withdraw(scope: Scope, { name }: StoredFile): Promise<void> {
-    await scope.rows(markWithdrawn, name);
+    await scope.rows(markWithdrawn, { name });
   }
 
   #spool(name: string, content: Content, limits: { maxBytes: number; signal?: AbortSignal | undefined }) {
@@ -106,18 +106,18 @@ export class Files {
    * @throws Error when it was recorded before, or stored too long ago
    */
   async record(tx: Transaction, { name, bytes, sha256 }: StoredFile, until: Date | null = null): Promise<void> {
-    const recorded = await tx.one(markRecorded, name, bytes, sha256, until);
+    const recorded = await tx.one(markRecorded, { name, bytes, sha256, until });
     if (!recorded) throw new Error('The file was recorded before, or stored more than 23 hours ago.');
   }
 
   /** Makes recorded files of the tenant unreadable once this is committed. The sweep removes them soon after. */
   async remove(scope: Scope, names: readonly string[]): Promise<void> {
-    await scope.rows(markRemovable, names);
+    await scope.rows(markRemovable, { names });
   }
 
   /** The record of a file, whosever it is: only for a name that came with a good signature. */
   find(name: string): Promise<FileRecord | undefined> {
-    return sqlOn(this.#options.database.pool).one(findReadable, [name]);
+    return sqlOn(this.#options.database.pool).one(findReadable, { name });
   }
 
   /**

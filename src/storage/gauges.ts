@@ -1,22 +1,18 @@
 import { memoize } from '../platform/memoize.ts';
 import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
 import type { Probe } from '../platform/probe.ts';
-import { statement } from '../platform/sql.ts';
+import { systemStatement } from '../platform/sql.ts';
 
 const cachedMs = 5_000;
 
-interface StorageState {
-  bytes: number;
-  lateSeconds: number;
-}
-
 // Some rows for each tenant that ever kept a file, and one entry of the index of files to be removed.
-const storageState = statement<StorageState>(
-  'gauges.storage',
-  `select (select coalesce(sum(bytes), 0) from storage_used)::float8 as bytes,
+const storageState = systemStatement({
+  name: 'gauges.storage',
+  row: { bytes: 'float8', lateSeconds: 'float8' },
+  text: `select (select coalesce(sum(bytes), 0) from storage_used)::float8 as bytes,
           greatest(coalesce((select extract(epoch from clock_timestamp() - min(remove_at)) from file
                               where remove_at is not null), 0), 0)::float8 as "lateSeconds"`,
-);
+});
 
 /** What is stored, and whether it is removed in time. */
 export function storageGauges(observer: Probe): GaugeOptions[] {

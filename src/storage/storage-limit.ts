@@ -1,22 +1,25 @@
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { storageLimits } from './core/limits.ts';
 
 /** For SQL: the bytes that the tenant `$1`, `$2` keeps. */
 export const storedBytesSql = `(select coalesce(sum(bytes), 0)::float8 from storage_used
-  where organization_id = $1 and environment = $2)`;
+  where organization_id = :organizationId and environment = :environment)`;
 
 export interface Stored {
   plan: PlanName;
   storedBytes: number;
 }
 
-const findStored = statement<Stored>(
-  'storage.stored',
-  `select o.plan, ${storedBytesSql} as "storedBytes" from organization o where o.id = $1 and $2::text is not null`,
-);
+const findStored = statement({
+  name: 'storage.stored',
+  row: { plan: typed<PlanName>('text'), storedBytes: 'float8' },
+  text: `select o.plan, ${storedBytesSql} as "storedBytes" from organization o where o.id = :organizationId
+    and :environment is not null`,
+});
 
 const units = [
   [1024 ** 4, 'TiB'],

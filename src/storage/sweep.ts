@@ -20,10 +20,10 @@ async function remove({ database, disk, log }: SweepServices, names: readonly st
   const [failure] = tried.filter((one) => one.status === 'rejected');
   if (failure) {
     log.error({ err: failure.reason, files: failed.length }, 'files could not be removed');
-    await sql.rows(putOff, [failed, now]);
+    await sql.rows(putOff, { failed, now });
   }
   const gone = names.filter((name) => !failed.includes(name));
-  if (gone.length > 0) await sql.rows(forgetRemoved, [gone, now]);
+  if (gone.length > 0) await sql.rows(forgetRemoved, { gone, now });
   return gone;
 }
 
@@ -33,7 +33,7 @@ async function remove({ database, disk, log }: SweepServices, names: readonly st
  * @returns the number of removed files; if it equals `limit`, there may be more
  */
 export async function removeDueFiles(services: SweepServices, limit: number, now = new Date()): Promise<number> {
-  const due = await sqlOn(services.database.pool).rows(findRemovable, [now, limit]);
+  const due = await sqlOn(services.database.pool).rows(findRemovable, { now, limit });
   const gone = await remove(
     services,
     due.map(({ name }) => name),
@@ -49,7 +49,7 @@ export const removedTogether = 20;
 export function removeDueFilesOf(services: SweepServices, scope: Scope): Promise<number> {
   return inBatches(async (limit) => {
     const now = new Date();
-    const due = await scope.rows(findRemovableOf, now, limit);
+    const due = await scope.rows(findRemovableOf, { now, limit });
     const gone = await remove(
       services,
       due.map(({ name }) => name),
