@@ -1,4 +1,5 @@
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { ConnectionStatus } from './core/connection-status.ts';
 
 /** What using a connection needs of it. */
@@ -14,47 +15,75 @@ export interface Access {
   version: number;
 }
 
-const own = 'organization_id = $1 and environment = $2 and id = $3';
+const own = 'organization_id = :organizationId and environment = :environment and id = :id';
 /** Nobody changed the tokens since they were read. */
-const unchanged = `${own} and version = $4 and status = 'active'`;
+const unchanged = `${own} and version = :version and status = 'active'`;
 
-export const findAccess = statement<Access>(
-  'connection.access',
-  `select id, purpose, provider, status, sealed_access_token as "sealedAccessToken",
+export const findAccess = statement({
+  name: 'connection.access',
+  parameters: { id: 'uuid' },
+  row: {
+    id: 'uuid',
+    purpose: 'text',
+    provider: 'text',
+    status: typed<ConnectionStatus>('text'),
+    sealedAccessToken: 'text?',
+    sealedRefreshToken: 'text?',
+    accessExpiresAt: 'timestamptz?',
+    refreshAt: 'timestamptz?',
+    version: 'int',
+  },
+  text: `select id, purpose, provider, status, sealed_access_token as "sealedAccessToken",
           sealed_refresh_token as "sealedRefreshToken", access_expires_at as "accessExpiresAt",
           refresh_at as "refreshAt", version
      from oauth_connection where ${own}`,
-  { sharesConnection: true },
-);
+  sharesConnection: true,
+});
 
 /** Takes the lease for a refresh. The lease of a process that died expires. */
-export const leaseRefresh = statement<{ leased: boolean }>(
-  'connection.lease',
-  `update oauth_connection set lease_until = clock_timestamp() + make_interval(secs => $5)
+export const leaseRefresh = statement({
+  name: 'connection.lease',
+  parameters: { id: 'uuid', version: 'int', leaseSeconds: 'float8' },
+  row: { leased: 'boolean' },
+  text: `update oauth_connection set lease_until = clock_timestamp() + make_interval(secs => :leaseSeconds)
     where ${unchanged} and (lease_until is null or lease_until <= clock_timestamp())
     returning true as leased`,
-);
+});
 
 /** After a refresh that failed for now: the next one may begin after so many seconds. */
-export const postponeRefresh = statement(
-  'connection.postpone',
-  `update oauth_connection set lease_until = clock_timestamp() + make_interval(secs => $5) where ${unchanged}`,
-);
+export const postponeRefresh = statement({
+  name: 'connection.postpone',
+  parameters: { id: 'uuid', version: 'int', seconds: 'float8' },
+  text: `update oauth_connection set lease_until = clock_timestamp() + make_interval(secs => :seconds)
+    where ${unchanged}`,
+});
 
-export const saveTokens = statement<{ version: number }>(
-  'connection.save_tokens',
-  `update oauth_connection
-      set sealed_access_token = $5, sealed_refresh_token = coalesce($6, sealed_refresh_token),
-          access_expires_at = $7, refresh_at = $8, version = version + 1, lease_until = null,
+export const saveTokens = statement({
+  name: 'connection.save_tokens',
+  parameters: {
+    id: 'uuid',
+    version: 'int',
+    sealedAccessToken: 'text',
+    sealedRefreshToken: 'text?',
+    accessExpiresAt: 'timestamptz?',
+    refreshAt: 'timestamptz?',
+  },
+  row: { version: 'int' },
+  text: `update oauth_connection
+      set sealed_access_token = :sealedAccessToken, 
+          sealed_refresh_token = coalesce(:sealedRefreshToken, sealed_refresh_token),
+          access_expires_at = :accessExpiresAt, refresh_at = :refreshAt, version = version + 1, lease_until = null,
           updated_at = clock_timestamp()
     where ${unchanged} returning version`,
-);
+});
 
 /** The tokens are no longer valid. */
-export const endAccess = statement<{ purpose: string }>(
-  'connection.end_access',
-  `update oauth_connection
+export const endAccess = statement({
+  name: 'connection.end_access',
+  parameters: { id: 'uuid', version: 'int' },
+  row: { purpose: 'text' },
+  text: `update oauth_connection
       set status = 'auth_expired', sealed_access_token = null, sealed_refresh_token = null, access_expires_at = null,
           refresh_at = null, version = version + 1, lease_until = null, updated_at = clock_timestamp()
     where ${unchanged} returning purpose`,
-);
+});

@@ -75,7 +75,7 @@ export class AccessTokens {
    * @param isMeant asked after the access was looked at: one that is renewed meanwhile is not ended
    */
   async expire(scope: Scope, connectionId: string, isMeant: () => Promise<boolean>): Promise<void> {
-    const access = await scope.one(findAccess, connectionId);
+    const access = await scope.one(findAccess, { id: connectionId });
     if (access && (await isMeant())) await this.#end(scope, connectionId, access.version);
   }
 
@@ -84,7 +84,7 @@ export class AccessTokens {
     const waitsUntil = Date.now() + this.#policy.waitMs;
     let before: number | undefined;
     for (let pauseMs = 25; ; pauseMs = Math.min(2 * pauseMs, 400)) {
-      const access = await scope.one(findAccess, id);
+      const access = await scope.one(findAccess, { id });
       if (!access) throw new ConnectionMissing();
       if (access.status === 'auth_expired') throw new AuthExpired();
       const isRefused = access.version === refused;
@@ -139,8 +139,8 @@ export class AccessTokens {
     const { id, version, purpose, provider } = access;
     const refreshToken = this.#openToken(scope, access, 'sealed_refresh_token', access.sealedRefreshToken);
     if (refreshToken === null) return this.#withoutRefreshToken(scope, access, isRefused);
-    if (!(await scope.one(leaseRefresh, id, version, this.#policy.leaseMs / 1_000))) {
-      const now = await scope.one(findAccess, id);
+    if (!(await scope.one(leaseRefresh, { id, version, leaseSeconds: this.#policy.leaseMs / 1_000 }))) {
+      const now = await scope.one(findAccess, { id });
       return now && now.version === version ? 'busy' : 'done';
     }
     let tokens: Tokens;
@@ -153,7 +153,7 @@ export class AccessTokens {
     const sealed = sealTokens(this.#sealer, tokens, { id, tenant: scope.tenant });
     const { sealedAccessToken, sealedRefreshToken = null, accessExpiresAt, refreshAt } = sealed;
     // Nothing is saved over what a new consent of the account gave meanwhile.
-    await scope.one(saveTokens, id, version, sealedAccessToken, sealedRefreshToken, accessExpiresAt, refreshAt);
+    await scope.one(saveTokens, { id, version, sealedAccessToken, sealedRefreshToken, accessExpiresAt, refreshAt });
     return 'done';
   }
 
@@ -177,7 +177,7 @@ export class AccessTokens {
     const { pauseMs, maxPauseMs } = this.#policy;
     const askedMs = error instanceof AuthorizationFailure ? (error.retryAfterMs ?? 0) : 0;
     const seconds = Math.min(Math.max(askedMs, pauseMs), maxPauseMs) / 1_000;
-    await scope.one(postponeRefresh, id, version, seconds);
+    await scope.one(postponeRefresh, { id, version, seconds });
     this.#log.warn({ err: error, connectionId: id, provider }, 'tokens of a connection could not be refreshed');
     if (error instanceof AuthorizationFailure) throw error;
     const code = (error as { code?: unknown }).code;
@@ -190,7 +190,7 @@ export class AccessTokens {
   /** Ends access, and notifies the feature that owns the connection, once, unless the account was connected again. */
   async #end(scope: Scope, id: string, version: number): Promise<void> {
     await scope.transaction(async (tx) => {
-      const ended = await tx.one(endAccess, id, version);
+      const ended = await tx.one(endAccess, { id, version });
       if (ended) await this.#authorities.purpose(ended.purpose).onExpired?.(tx, id);
     });
   }

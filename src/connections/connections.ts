@@ -67,10 +67,12 @@ export interface NewConnection {
   tokens: Tokens;
 }
 
-const erase = statement(
-  'connection.erase',
-  'delete from oauth_connection where organization_id = $1 and environment = $2 and id = $3',
-);
+const erase = statement({
+  name: 'connection.erase',
+  parameters: { connectionId: 'uuid' },
+  text: `delete from oauth_connection where organization_id = :organizationId and environment = :environment
+    and id = :connectionId`,
+});
 
 interface Parts {
   database: Database;
@@ -263,7 +265,7 @@ export class Connections {
 
   /** The second half, in a transaction of the caller's or in its own. */
   async erase(scope: Scope, connectionId: string): Promise<void> {
-    await scope.rows(erase, connectionId);
+    await scope.rows(erase, { connectionId });
   }
 
   /** Erases a connection in a transaction, after whose commit `revokeGrant` is called with what this returns. */

@@ -2,7 +2,7 @@ import type { Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { Authorities } from './authorities.ts';
 import { openToken } from './sealed-tokens.ts';
@@ -17,27 +17,31 @@ export interface Grant {
   token: string;
 }
 
-interface Row {
-  purpose: string;
-  provider: string;
-  accountId: string;
-  sealedAccessToken: string | null;
-  sealedRefreshToken: string | null;
-}
-
-const find = statement<Row>(
-  'connection.grant',
-  `select purpose, provider, account_id as "accountId", sealed_access_token as "sealedAccessToken",
+const find = statement({
+  name: 'connection.grant',
+  parameters: { connectionId: 'uuid' },
+  row: {
+    purpose: 'text',
+    provider: 'text',
+    accountId: 'text',
+    sealedAccessToken: 'text?',
+    sealedRefreshToken: 'text?',
+  },
+  text: `select purpose, provider, account_id as "accountId", sealed_access_token as "sealedAccessToken",
           sealed_refresh_token as "sealedRefreshToken"
-     from oauth_connection where organization_id = $1 and environment = $2 and id = $3`,
-);
+     from oauth_connection where organization_id = :organizationId and environment = :environment
+       and id = :connectionId`,
+});
 // Across tenants, because a revocation at the provider affects all of them.
-const findShared = statement<{ id: string }>(
-  'connection.of_same_account',
-  `select id from oauth_connection
-    where purpose = $1 and provider = $2 and account_id = $3 and environment = $4 and id <> $5 and status = 'active'
+const findShared = systemStatement({
+  name: 'connection.of_same_account',
+  parameters: { purpose: 'text', provider: 'text', accountId: 'text', environment: 'text', connectionId: 'uuid' },
+  row: { id: 'uuid' },
+  text: `select id from oauth_connection
+    where purpose = :purpose and provider = :provider and account_id = :accountId and environment = :environment
+      and id <> :connectionId and status = 'active'
     limit 1`,
-);
+});
 
 interface Parts {
   database: Database;
@@ -57,7 +61,7 @@ export class Grants {
   /** @returns undefined where there is no access, or its tokens cannot be opened */
   async find(scope: Scope, connectionId: string): Promise<Grant | undefined> {
     const { authorities, sealer, log } = this.#parts;
-    const row = await scope.one(find, connectionId);
+    const row = await scope.one(find, { connectionId });
     if (!row) return undefined;
     const { purpose, provider, accountId, sealedAccessToken, sealedRefreshToken } = row;
     const { environment } = scope.tenant;
@@ -83,8 +87,8 @@ export class Grants {
     const { database, authorities, log } = this.#parts;
     try {
       const authority = authorities.of(environment, purpose, provider);
-      const shared = [purpose, provider, accountId, environment, connectionId];
-      if (authority.revokesAccount && (await sqlOn(database.pool).one(findShared, shared))) return;
+      const account = { purpose, provider, accountId, environment, connectionId };
+      if (authority.revokesAccount && (await sqlOn(database.pool).one(findShared, account))) return;
       await authority.revoke(token);
     } catch (error) {
       log.warn({ err: error, connectionId, provider }, 'a grant could not be revoked');

@@ -3,34 +3,46 @@ import type { Database } from '../platform/database.ts';
 import { knownAddresses } from '../platform/egress-destination.ts';
 import { invalid } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import { statement, systemStatement } from '../platform/sql.ts';
 import { systemTransaction, type UnitOfWork } from '../platform/unit-of-work.ts';
 import { findOrganization } from '../tenancy/index.ts';
 
 const maxRedirects = 20;
 const maxUrlLength = 2_048;
 
-const findAllowed = statement<{ url: string }>(
-  'redirect.find',
-  'select url from allowed_redirect where organization_id = $1 and $2::text is not null and url = $3',
-);
-const findAll = statement<{ url: string }>(
-  'redirect.list',
-  'select url from allowed_redirect where organization_id = $1 order by created_at, url',
-);
-const lockOrganization = statement(
-  'redirect.lock_organization',
-  'select id from organization where id = $1 for update',
-);
-const add = statement<{ added: boolean }>(
-  'redirect.add',
-  `insert into allowed_redirect (organization_id, url, created_at) values ($1, $2, clock_timestamp())
+const findAllowed = statement({
+  name: 'redirect.find',
+  parameters: { url: 'text' },
+  row: { url: 'text' },
+  text: `select url from allowed_redirect where organization_id = :organizationId and :environment is not null
+    and url = :url`,
+});
+const findAll = systemStatement({
+  name: 'redirect.list',
+  parameters: { organizationId: 'uuid' },
+  row: { url: 'text' },
+  text: 'select url from allowed_redirect where organization_id = :organizationId order by created_at, url',
+});
+const lockOrganization = systemStatement({
+  name: 'redirect.lock_organization',
+  parameters: { organizationId: 'uuid' },
+  row: { id: 'uuid' },
+  text: 'select id from organization where id = :organizationId for update',
+});
+const add = systemStatement({
+  name: 'redirect.add',
+  parameters: { organizationId: 'uuid', url: 'text' },
+  row: { added: 'boolean' },
+  text: `insert into allowed_redirect (organization_id, url, created_at)
+    values (:organizationId, :url, clock_timestamp())
    on conflict (organization_id, url) do nothing returning true as added`,
-);
-const remove = statement<{ removed: boolean }>(
-  'redirect.remove',
-  'delete from allowed_redirect where organization_id = $1 and url = $2 returning true as removed',
-);
+});
+const remove = systemStatement({
+  name: 'redirect.remove',
+  parameters: { organizationId: 'uuid', url: 'text' },
+  row: { removed: 'boolean' },
+  text: `delete from allowed_redirect where organization_id = :organizationId and url = :url returning true as removed`,
+});
 
 const isLoopback = ({ hostname }: URL) =>
   knownAddresses(hostname)?.every((address) => /^(127\.|::1$)/.test(address)) ?? false;
@@ -59,7 +71,7 @@ export async function checkRedirect(scope: Scope, redirectUrl: string, allowsLoo
   const refuse = (message: string) => invalid([{ path: 'redirectUrl', message }]);
   const url = readRedirect(redirectUrl, allowsLoopback);
   if (typeof url === 'string') throw refuse(url);
-  if (await scope.one(findAllowed, comparable(url))) return;
+  if (await scope.one(findAllowed, { url: comparable(url) })) return;
   throw refuse("This address is not in the organization's list of allowed redirect addresses.");
 }
 
@@ -82,8 +94,8 @@ export function addRedirect(database: Database, id: string, text: string, allows
   if (typeof url === 'string') throw refused(url);
   if (url.search !== '') throw refused('Leave out the query: an address is allowed with every query.');
   return changeList(database, id, async (tx, organizationId) => {
-    const known = await tx.rows(findAll, [organizationId]);
-    const [adds] = await tx.rows(add, [organizationId, comparable(url)]);
+    const known = await tx.rows(findAll, { organizationId });
+    const [adds] = await tx.rows(add, { organizationId, url: comparable(url) });
     if (!adds) return;
     if (known.length >= maxRedirects) throw refused(`An organization has at most ${maxRedirects} addresses.`);
     await audit(tx, organizationId, 'redirect.add', comparable(url));
@@ -94,7 +106,7 @@ export function addRedirect(database: Database, id: string, text: string, allows
 export function removeRedirect(database: Database, id: string, text: string): Promise<Redirects> {
   const url = URL.parse(text);
   return changeList(database, id, async (tx, organizationId) => {
-    const [removed] = url ? await tx.rows(remove, [organizationId, comparable(url)]) : [];
+    const [removed] = url ? await tx.rows(remove, { organizationId, url: comparable(url) }) : [];
     if (removed) await audit(tx, organizationId, 'redirect.remove', comparable(url!));
   });
 }
@@ -111,8 +123,8 @@ async function changeList(
 ): Promise<Redirects> {
   const { id: organizationId } = await findOrganization(database, id);
   return systemTransaction(database, async (tx) => {
-    await tx.rows(lockOrganization, [organizationId]);
+    await tx.rows(lockOrganization, { organizationId });
     await change(tx, organizationId);
-    return { redirects: (await tx.rows(findAll, [organizationId])).map(({ url }) => url) };
+    return { redirects: (await tx.rows(findAll, { organizationId })).map(({ url }) => url) };
   });
 }

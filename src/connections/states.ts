@@ -2,7 +2,8 @@ import type { SealedPlace, Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { Environment, Tenant } from '../platform/tenant.ts';
 import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { hashOfState, newSecret, secretPattern } from './code-verifier.ts';
@@ -29,41 +30,76 @@ export interface Asked extends Question {
   verifier: string;
 }
 
-const removeOver = statement(
-  'oauth_state.remove_over',
-  'delete from oauth_state where organization_id = $1 and environment = $2 and expires_at <= clock_timestamp()',
-);
-const keep = statement<{ kept: boolean }>(
-  'oauth_state.keep',
-  `insert into oauth_state (organization_id, environment, state_hash, purpose, provider, subject, redirect_url,
+const removeOver = statement({
+  name: 'oauth_state.remove_over',
+  text: `delete from oauth_state where organization_id = :organizationId and environment = :environment
+    and expires_at <= clock_timestamp()`,
+});
+const keep = statement({
+  name: 'oauth_state.keep',
+  parameters: {
+    stateHash: 'text',
+    purpose: 'text',
+    provider: 'text',
+    subject: 'jsonb',
+    redirectUrl: 'text?',
+    loginHint: 'text?',
+    scopes: 'jsonb?',
+    sealedVerifier: 'text',
+    correlationId: 'text',
+    stateSeconds: 'float8',
+    maxOpen: 'bigint',
+  },
+  row: { kept: 'boolean' },
+  text: `insert into oauth_state (organization_id, environment, state_hash, purpose, provider, subject, redirect_url,
                             login_hint, scopes, sealed_verifier, correlation_id, created_at, expires_at)
-   select $1::uuid, $2::text, $3, $4, $5, $6::jsonb, $7, $8, $9::jsonb, $10, $11, clock_timestamp(),
-          clock_timestamp() + make_interval(secs => $12)
-    where (select count(*) from oauth_state where organization_id = $1 and environment = $2) < $13
+   select :organizationId, :environment, :stateHash, :purpose, :provider, :subject, :redirectUrl, :loginHint, :scopes,
+          :sealedVerifier, :correlationId, clock_timestamp(), clock_timestamp() + make_interval(secs => :stateSeconds)
+    where (select count(*) from oauth_state
+            where organization_id = :organizationId and environment = :environment) < :maxOpen
    returning true as kept`,
-);
-
-interface Row extends Question, Tenant {
-  environment: Environment;
-  sealedVerifier: string;
-  correlationId: string;
-  isOpen: boolean;
-}
+});
 
 const columns = `organization_id as "organizationId", environment, purpose, provider, subject,
   redirect_url as "redirectUrl", login_hint as "loginHint", scopes, sealed_verifier as "sealedVerifier",
   correlation_id as "correlationId", expires_at > clock_timestamp() as "isOpen"`;
 
-// The only look-ups without a tenant: the state identifies it.
-const take = statement<Row>('oauth_state.take', `delete from oauth_state where state_hash = $1 returning ${columns}`);
-const find = statement<Row>('oauth_state.find', `select ${columns} from oauth_state where state_hash = $1`);
+const rowColumns = {
+  organizationId: 'uuid',
+  environment: typed<Environment>('text'),
+  purpose: 'text',
+  provider: 'text',
+  subject: typed<Record<string, unknown>>('jsonb'),
+  redirectUrl: 'text?',
+  loginHint: 'text?',
+  scopes: typed<readonly string[] | null>('jsonb?'),
+  sealedVerifier: 'text',
+  correlationId: 'text',
+  isOpen: 'boolean',
+} as const;
 
-const removeExpired = statement<{ removed: boolean }>(
-  'oauth_state.remove_expired',
-  `delete from oauth_state where state_hash in (
-     select state_hash from oauth_state where expires_at <= statement_timestamp() order by expires_at limit $1)
+// The only look-ups without a tenant: the state identifies it.
+const take = systemStatement({
+  name: 'oauth_state.take',
+  parameters: { stateHash: 'text' },
+  row: rowColumns,
+  text: `delete from oauth_state where state_hash = :stateHash returning ${columns}`,
+});
+const find = systemStatement({
+  name: 'oauth_state.find',
+  parameters: { stateHash: 'text' },
+  row: rowColumns,
+  text: `select ${columns} from oauth_state where state_hash = :stateHash`,
+});
+
+const removeExpired = systemStatement({
+  name: 'oauth_state.remove_expired',
+  parameters: { limit: 'int' },
+  row: { removed: 'boolean' },
+  text: `delete from oauth_state where state_hash in (
+     select state_hash from oauth_state where expires_at <= statement_timestamp() order by expires_at limit :limit)
    returning true as removed`,
-);
+});
 
 /** Pending consents. */
 export class States {
@@ -88,14 +124,19 @@ export class States {
       // Those who begin at the same time take turns, so that none of them goes over the limit.
       await lockForTransaction(tx, 'oauth states');
       await tx.rows(removeOver);
-      return tx.one(
-        ...([keep, hash, purpose, provider, JSON.stringify(subject), redirectUrl, loginHint] as const),
-        scopes && JSON.stringify(scopes),
-        sealed,
-        scope.correlationId,
+      return tx.one(keep, {
+        stateHash: hash,
+        purpose,
+        provider,
+        subject: JSON.stringify(subject),
+        redirectUrl,
+        loginHint,
+        scopes: scopes && JSON.stringify(scopes),
+        sealedVerifier: sealed,
+        correlationId: scope.correlationId,
         stateSeconds,
         maxOpen,
-      );
+      });
     });
     if (kept) return { state, verifier };
     const message = `At most ${maxOpen} accounts may be waiting for the consent of their owners.`;
@@ -115,7 +156,7 @@ export class States {
   async #read(by: typeof take, state: string, actor: string): Promise<Asked | undefined> {
     if (!secretPattern.test(state)) return undefined;
     const hash = hashOfState(state);
-    const row = await sqlOn(this.#database.pool).one(by, [hash]);
+    const row = await sqlOn(this.#database.pool).one(by, { stateHash: hash });
     if (!row?.isOpen) return undefined;
     const { organizationId, environment, sealedVerifier, correlationId, isOpen: _, ...question } = row;
     const tenant = { organizationId, environment };
@@ -133,4 +174,4 @@ const placeOf = (hash: string, tenant: Tenant): SealedPlace => ({
 
 /** Removes consents that nobody answered in time. @returns how many */
 export const removeExpiredStates = async (database: Database, limit: number): Promise<number> =>
-  (await sqlOn(database.pool).rows(removeExpired, [limit])).length;
+  (await sqlOn(database.pool).rows(removeExpired, { limit })).length;
