@@ -4,6 +4,7 @@ import { AppError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { catalogue } from './catalogue.ts';
 import { applyChange, type Configuration, type ConfigurationChange } from './check-configuration.ts';
 import { isToolServerId, type ToolServerId, toolServerIds } from './core/server-ids.ts';
@@ -44,29 +45,73 @@ type Row = Omit<ToolConfiguration, 'organizationId' | 'environment' | 'createdAt
 // Statements and not entities: operators' commands use them, each a process of its own that loads as little as it can.
 const columns = `id, server, enabled, url, values, sealed_secrets as "sealedSecrets", secret_names as "secretNames", functions,
   updated_at as "updatedAt"`;
-const ofTenant = 'organization_id = $1 and environment = $2';
+const ofTenant = 'organization_id = :organizationId and environment = :environment';
 
-const findAll = statement<Row>(
-  'tool_configuration.list',
-  `select ${columns} from tool_configuration where ${ofTenant}`,
-);
-const lockServer = statement<Row>(
-  'tool_configuration.lock',
-  `select ${columns} from tool_configuration where ${ofTenant} and server = $3 for update`,
-);
-const insert = statement<Row>(
-  'tool_configuration.create',
-  `insert into tool_configuration
-     (organization_id, environment, id, server, enabled, url, values, sealed_secrets, secret_names, created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9::jsonb, $10, $10) returning ${columns}`,
-);
-const change = statement<Row>(
-  'tool_configuration.change',
-  `update tool_configuration
-      set enabled = $5, url = $6, values = $7::json, sealed_secrets = $8, secret_names = $9::jsonb, functions = null, updated_at = $10
-    where ${ofTenant} and id = $3 and server = $4 returning ${columns}`,
-);
-const remove = statement('tool_configuration.remove', `delete from tool_configuration where ${ofTenant} and id = $3`);
+const rowColumns = {
+  id: 'uuid',
+  server: 'text',
+  enabled: 'boolean',
+  url: 'text?',
+  values: typed<Record<string, string>>('json'),
+  sealedSecrets: 'text?',
+  secretNames: typed<string[]>('jsonb'),
+  functions: typed<string[] | null | undefined>('jsonb?'),
+  updatedAt: 'timestamptz',
+} as const;
+
+const findAll = statement({
+  name: 'tool_configuration.list',
+  row: rowColumns,
+  text: `select ${columns} from tool_configuration where ${ofTenant}`,
+});
+const lockServer = statement({
+  name: 'tool_configuration.lock',
+  parameters: { server: 'text' },
+  row: rowColumns,
+  text: `select ${columns} from tool_configuration where ${ofTenant} and server = :server for update`,
+});
+const insert = statement({
+  name: 'tool_configuration.create',
+  parameters: {
+    id: 'uuid',
+    server: 'text',
+    enabled: 'boolean',
+    url: 'text?',
+    values: 'json',
+    sealedSecrets: 'text?',
+    secretNames: 'jsonb',
+    now: 'timestamptz',
+  },
+  row: rowColumns,
+  text: `insert into tool_configuration
+     (organization_id, environment, id, server, enabled, url, values, sealed_secrets, secret_names, created_at,
+       updated_at)
+   values (:organizationId, :environment, :id, :server, :enabled, :url, :values, :sealedSecrets, :secretNames, :now,
+     :now) returning ${columns}`,
+});
+const change = statement({
+  name: 'tool_configuration.change',
+  parameters: {
+    id: 'uuid',
+    server: 'text',
+    enabled: 'boolean',
+    url: 'text?',
+    values: 'json',
+    sealedSecrets: 'text?',
+    secretNames: 'jsonb',
+    now: 'timestamptz',
+  },
+  row: rowColumns,
+  text: `update tool_configuration
+      set enabled = :enabled, url = :url, values = :values, sealed_secrets = :sealedSecrets,
+        secret_names = :secretNames, functions = null, updated_at = :now
+    where ${ofTenant} and id = :id and server = :server returning ${columns}`,
+});
+const remove = statement({
+  name: 'tool_configuration.remove',
+  parameters: { id: 'uuid' },
+  text: `delete from tool_configuration where ${ofTenant} and id = :id`,
+});
 
 function viewOf(scope: Scope, id: ToolServerId, row: Row | undefined): ToolServerView {
   const { name, description, functions, stubs } = catalogue[id];
@@ -127,12 +172,22 @@ const stored = ({ sealer }: ConfigurationServices, scope: Scope, row: StoredRow)
 });
 
 // Each call of a live tool reads it.
-const findEnabled = statement<StoredRow>(
-  'tool_configuration.enabled',
-  `select id, enabled, url, values, sealed_secrets as "sealedSecrets", updated_at as "updatedAt" from tool_configuration
-    where organization_id = $1 and environment = $2 and server = $3 and enabled`,
-  { sharesConnection: true },
-);
+const findEnabled = statement({
+  name: 'tool_configuration.enabled',
+  parameters: { server: 'text' },
+  row: {
+    id: 'uuid',
+    enabled: 'boolean',
+    url: 'text?',
+    values: typed<Record<string, string>>('json'),
+    sealedSecrets: 'text?',
+    updatedAt: 'timestamptz',
+  },
+  text: `select id, enabled, url, values, sealed_secrets as "sealedSecrets", updated_at as "updatedAt"
+    from tool_configuration
+    where organization_id = :organizationId and environment = :environment and server = :server and enabled`,
+  sharesConnection: true,
+});
 
 /** @returns undefined where it is not configured or not enabled. @throws SealError */
 export async function findConfiguration(
@@ -140,7 +195,7 @@ export async function findConfiguration(
   scope: Scope,
   server: ToolServerId,
 ): Promise<StoredConfiguration | undefined> {
-  const row = await scope.one(findEnabled, server);
+  const row = await scope.one(findEnabled, { server });
   return row ? stored(services, scope, row) : undefined;
 }
 
@@ -154,7 +209,7 @@ const factsOf = (id: ToolServerId, { enabled, url, values, secrets }: Configurat
 
 /** @throws AppError validation_error */
 async function put(services: ConfigurationServices, tx: Transaction, id: ToolServerId, changes: ConfigurationChange) {
-  const row = await tx.one(lockServer, id);
+  const row = await tx.one(lockServer, { server: id });
   const before = row ? stored(services, tx, row) : undefined;
   const after = applyChange(catalogue[id], before, changes, services.egress);
   if (Array.isArray(after)) throw invalid(after);
@@ -163,8 +218,16 @@ async function put(services: ConfigurationServices, tx: Transaction, id: ToolSer
   const sealedSecrets = sealSecrets(services.sealer, secrets, sealedSecretsOf(rowId, tx.tenant));
   // Later than before, whatever the clock says: the time tells one configuration from the next.
   const now = new Date(Math.max(Date.now(), (row?.updatedAt.getTime() ?? 0) + 1));
-  const written = [enabled, url, JSON.stringify(values), sealedSecrets, JSON.stringify(Object.keys(secrets)), now];
-  const kept = await tx.one(row ? change : insert, rowId, id, ...written);
+  const kept = await tx.one(row ? change : insert, {
+    id: rowId,
+    server: id,
+    enabled,
+    url,
+    values: JSON.stringify(values),
+    sealedSecrets,
+    secretNames: JSON.stringify(Object.keys(secrets)),
+    now,
+  });
   await tx.audit({ action: 'tool_server.configure', subjectId: rowId, facts: factsOf(id, after) });
   return viewOf(tx, id, kept);
 }
@@ -188,24 +251,25 @@ export async function putToolServer(
 export async function removeToolServer(scope: Scope, id: string): Promise<void> {
   const server = requireServer(id);
   await scope.transaction(async (tx) => {
-    const row = await tx.one(lockServer, server);
+    const row = await tx.one(lockServer, { server });
     if (!row) return;
-    await tx.rows(remove, row.id);
+    await tx.rows(remove, { id: row.id });
     await tx.audit({ action: 'tool_server.remove', subjectId: row.id, facts: { server } });
   });
 }
 
-const keepFunctionsStatement = statement(
-  'tool_configuration.keep_functions',
-  `update tool_configuration set functions = $5::jsonb
-    where organization_id = $1 and environment = $2 and id = $3 and updated_at = $4 and functions is distinct from $5::jsonb`,
-);
+const keepFunctionsStatement = statement({
+  name: 'tool_configuration.keep_functions',
+  parameters: { id: 'uuid', updatedAt: 'timestamptz', names: 'jsonb' },
+  text: `update tool_configuration set functions = :names
+    where organization_id = :organizationId and environment = :environment and id = :id and updated_at = :updatedAt
+      and functions is distinct from :names`,
+});
 
 /** Remembers which tools a server listed, for those who look at its configuration. */
 export const keepFunctions = (scope: Scope, { id, version }: StoredConfiguration, names: string[]): Promise<unknown> =>
-  scope.rows(
-    keepFunctionsStatement,
+  scope.rows(keepFunctionsStatement, {
     id,
-    new Date(Number(version.slice(version.indexOf('/') + 1))),
-    JSON.stringify(names),
-  );
+    updatedAt: new Date(Number(version.slice(version.indexOf('/') + 1))),
+    names: JSON.stringify(names),
+  });
