@@ -1,6 +1,7 @@
 import type { Database } from '../platform/database.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { subscriptionIs } from './core/subscription-state.ts';
 import { eventIdOf } from './publish-event.ts';
@@ -31,20 +32,45 @@ export interface AnyDelivery extends Tenant {
   finishedAt: Date | null;
 }
 
-const findAll = statement<AnyDelivery>(
-  'delivery.of_all_tenants',
-  `select d.id, d.organization_id as "organizationId", d.environment, d.subscription_id as "subscriptionId",
+const findAll = systemStatement({
+  name: 'delivery.of_all_tenants',
+  parameters: {
+    status: 'text?',
+    organizationId: 'uuid?',
+    subscriptionId: 'uuid?',
+    eventType: 'text?',
+    since: 'timestamptz?',
+    limit: 'int',
+  },
+  row: {
+    id: 'uuid',
+    organizationId: 'uuid',
+    environment: typed<Environment>('text'),
+    subscriptionId: 'uuid',
+    eventId: 'uuid',
+    eventType: 'text',
+    status: typed<DeliveryStatus>('text'),
+    isActive: 'boolean',
+    attempts: 'int',
+    statusCode: 'int?',
+    errorClass: 'text?',
+    createdAt: 'timestamptz',
+    nextAttemptAt: 'timestamptz?',
+    finishedAt: 'timestamptz?',
+  },
+  text: `select d.id, d.organization_id as "organizationId", d.environment, d.subscription_id as "subscriptionId",
           e.id as "eventId", e.type as "eventType", d.status, ${subscriptionIs('s', 'active')} as "isActive",
           d.attempts, d.status_code as "statusCode", d.error_class as "errorClass", d.created_at as "createdAt",
           d.next_attempt_at as "nextAttemptAt", d.finished_at as "finishedAt"
      from delivery d
      join event e on e.id = ${eventIdOf('d')}
      join webhook_subscription s on s.id = d.subscription_id
-    where ($1::varchar is null or d.status = $1) and ($2::uuid is null or d.organization_id = $2)
-      and ($3::uuid is null or d.subscription_id = $3) and ($4::varchar is null or e.type = $4)
-      and ($5::timestamptz is null or coalesce(d.finished_at, d.created_at) >= $5)
-    order by d.id desc limit $6`,
-);
+    where (:status is null or d.status = :status) and (:organizationId is null or d.organization_id = :organizationId)
+      and (:subscriptionId is null or d.subscription_id = :subscriptionId) and (:eventType is null
+        or e.type = :eventType)
+      and (:since is null or coalesce(d.finished_at, d.created_at) >= :since)
+    order by d.id desc limit :limit`,
+});
 
 /** Deliveries of all tenants, newest first, for operators. */
 export function listAnyDeliveries(
@@ -52,6 +78,12 @@ export function listAnyDeliveries(
   { status, organizationId, subscriptionId, eventType, since }: AnyDeliveryFilter,
   limit: number,
 ): Promise<AnyDelivery[]> {
-  const of = [status, organizationId, subscriptionId, eventType, since].map((value) => value ?? null);
-  return sqlOn(database.pool).rows(findAll, [...of, limit]);
+  return sqlOn(database.pool).rows(findAll, {
+    status: status ?? null,
+    organizationId: organizationId ?? null,
+    subscriptionId: subscriptionId ?? null,
+    eventType: eventType ?? null,
+    since: since ?? null,
+    limit,
+  });
 }

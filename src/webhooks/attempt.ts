@@ -52,10 +52,31 @@ export interface AttemptWork {
   correlationId: string;
 }
 
-const findWork = statement<AttemptWork>(
-  'delivery.work',
-  `select d.id as "deliveryId", d.attempts, d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
-          s.max_attempts as "maxAttempts", s.last_failed_at is not null as "hasFailed", s.url, s.integration, s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
+const findWork = statement({
+  name: 'delivery.work',
+  parameters: { deliveryIds: 'uuid[]' },
+  row: {
+    deliveryId: 'uuid',
+    attempts: 'int',
+    scheduleAttempts: 'int',
+    subscriptionId: 'uuid',
+    maxAttempts: 'int',
+    hasFailed: 'boolean',
+    url: 'text',
+    integration: 'text?',
+    sealedHeaders: 'text?',
+    sealedSecret: 'text',
+    sealedPreviousSecret: 'text?',
+    sealedOlderSecret: 'text?',
+    eventId: 'uuid',
+    eventType: 'text',
+    facts: 'json',
+    eventCreatedAt: 'timestamptz',
+    correlationId: 'text',
+  },
+  text: `select d.id as "deliveryId", d.attempts, d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
+          s.max_attempts as "maxAttempts", s.last_failed_at is not null as "hasFailed", s.url, s.integration,
+            s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
           case when s.previous_secret_expires_at > clock_timestamp() then s.sealed_previous_secret end as "sealedPreviousSecret",
           case when s.older_secret_expires_at > clock_timestamp() then s.sealed_older_secret end as "sealedOlderSecret",
           e.id as "eventId", e.type as "eventType", e.facts, e.created_at as "eventCreatedAt",
@@ -63,11 +84,12 @@ const findWork = statement<AttemptWork>(
      from delivery d
      join webhook_subscription s on s.id = d.subscription_id
      ${eventOf('d', 'id, type, facts, created_at, correlation_id')} e
-    where d.organization_id = $1 and d.environment = $2 and d.id = any($3) and s.deleted_at is null`,
-);
+    where d.organization_id = :organizationId and d.environment = :environment and d.id = any(:deliveryIds)
+      and s.deleted_at is null`,
+});
 
 export const loadAttempts = (scope: Scope, deliveryIds: readonly string[]): Promise<AttemptWork[]> =>
-  scope.rows(findWork, deliveryIds);
+  scope.rows(findWork, { deliveryIds });
 
 /** The result of an attempt and what the log keeps of it. */
 export interface AttemptOutcome {

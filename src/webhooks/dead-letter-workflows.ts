@@ -100,9 +100,9 @@ export class DeadLetterWorkflows {
     if (subscriptions.length > 0) {
       // Before anything else: what is left unparked makes the next turn repeat a turn that failed.
       if (!(await this.#whileLocked(() => this.#leaveSurplus(sql, subscriptions)))) return false;
-      await sql.rows(leaveOlder, [subscriptions]);
+      await sql.rows(leaveOlder, { subscriptions });
     }
-    const unparking = await sql.rows(findUnparking, [this.#perSecond]);
+    const unparking = await sql.rows(findUnparking, { perSecond: this.#perSecond });
     if (subscriptions.length + unparking.length === 0) return false;
     return this.#whileLocked(async (tx) => {
       if (subscriptions.length > 0) await this.#park(tx, sql, subscriptions);
@@ -124,31 +124,31 @@ export class DeadLetterWorkflows {
   }
 
   async #leaveSurplus(sql: Sql, subscriptions: string[]): Promise<void> {
-    const surplus = await sql.rows(leaveSurplus, [subscriptions, this.#perSecond]);
+    const surplus = await sql.rows(leaveSurplus, { subscriptions, perSecond: this.#perSecond });
     await this.#notifyEach(surplus, ({ id }) => resumeIfParked(this.#services.temporal, id));
-    await sql.rows(markLeft, [surplus.map(({ id }) => id)]);
+    await sql.rows(markLeft, { ids: surplus.map(({ id }) => id) });
   }
 
   async #park(tx: Sql, sql: Sql, subscriptions: string[]): Promise<void> {
     const perSecond = this.#perSecond;
-    const found = await tx.rows(findDeadLetters, [subscriptions, perSecond]);
+    const found = await tx.rows(findDeadLetters, { subscriptions, perSecond });
     const next = found.slice(0, await this.#allowance(tx, parkRateName, found.length, perSecond)).map(({ id }) => id);
     // Committed before they are started. Others were replayed meanwhile.
-    const marked = await sql.rows(markStarting, [next]);
+    const marked = await sql.rows(markStarting, { ids: next });
     const ids = marked.map(({ id }) => id);
     const letters = found.filter(({ id }) => ids.includes(id));
     await this.#notifyEach(letters, (letter) => this.#start(letter));
     failPoint('letter.parked');
-    await sql.rows(markParked, [ids]);
+    await sql.rows(markParked, { ids });
   }
 
   async #unpark(tx: Sql, sql: Sql): Promise<void> {
     // Nobody waits for these, and what was replayed has the machine's attention.
     const perSecond = this.#perSecond / 2;
-    const found = await tx.rows(findUnparking, [perSecond]);
+    const found = await tx.rows(findUnparking, { perSecond });
     const replayed = found.slice(0, await this.#allowance(tx, unparkRateName, found.length, perSecond));
     await this.#notifyEach(replayed, ({ id }) => resumeIfParked(this.#services.temporal, id));
-    await sql.rows(markUnparked, [replayed.map(({ id }) => id)]);
+    await sql.rows(markUnparked, { ids: replayed.map(({ id }) => id) });
   }
 
   /** @returns how many of them may be told now */

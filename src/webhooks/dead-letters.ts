@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../platform/database.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
 import type { RedriveArgs } from '../temporal/contracts/webhooks.ts';
 import { failPoint } from './fail-points.ts';
 import { operatorScopeOf, renewAsOperator } from './operator-actions.ts';
@@ -22,20 +23,44 @@ export interface DeadLetter extends Tenant {
   position: string;
 }
 
-const findDead = statement<DeadLetter>(
-  'delivery.dead_letters',
-  `select d.id, d.organization_id as "organizationId", d.environment, d.subscription_id as "subscriptionId",
+const findDead = systemStatement({
+  name: 'delivery.dead_letters',
+  parameters: {
+    after: 'timestamptz',
+    afterId: 'uuid',
+    until: 'timestamptz',
+    organizationId: 'uuid?',
+    subscriptionId: 'uuid?',
+    eventType: 'text?',
+    replayable: 'boolean',
+    limit: 'int',
+  },
+  row: {
+    id: 'uuid',
+    organizationId: 'uuid',
+    environment: typed<Environment>('text'),
+    subscriptionId: 'uuid',
+    eventType: 'text',
+    correlationId: 'text',
+    attempts: 'int',
+    statusCode: 'int?',
+    errorClass: 'text?',
+    finishedAt: 'timestamptz',
+    position: 'text',
+  },
+  text: `select d.id, d.organization_id as "organizationId", d.environment, d.subscription_id as "subscriptionId",
           e.type as "eventType", e.correlation_id as "correlationId", d.attempts, d.status_code as "statusCode",
           d.error_class as "errorClass", d.finished_at as "finishedAt", d.finished_at::text as position
      from delivery d
      join event e on e.id = ${eventIdOf('d')}
      join webhook_subscription s on s.id = d.subscription_id and s.deleted_at is null
-    where d.status = 'dead_lettered' and (d.finished_at, d.id) > ($1::timestamptz, $2::uuid)
-      and d.finished_at <= $3::timestamptz
-      and ($4::uuid is null or d.organization_id = $4) and ($5::uuid is null or d.subscription_id = $5)
-      and ($6::text is null or e.type = $6) and (not $7::boolean or s.is_active)
-    order by d.finished_at, d.id limit $8`,
-);
+    where d.status = 'dead_lettered' and (d.finished_at, d.id) > (:after, :afterId)
+      and d.finished_at <= :until
+      and (:organizationId is null or d.organization_id = :organizationId) and (:subscriptionId is null
+        or d.subscription_id = :subscriptionId)
+      and (:eventType is null or e.type = :eventType) and (not :replayable or s.is_active)
+    order by d.finished_at, d.id limit :limit`,
+});
 
 /** The position of the last dead letter of a page. */
 export interface DeadLetterCursor {
@@ -62,9 +87,16 @@ export function listDeadLetters(
   { filter, after, until, replayable, limit }: Page,
 ): Promise<DeadLetter[]> {
   const { organizationId, subscriptionId, eventType, since } = filter;
-  const from = after?.finishedAt ?? since ?? new Date(0);
-  const of = [organizationId ?? null, subscriptionId ?? null, eventType ?? null];
-  return sqlOn(database.pool).rows(findDead, [from, after?.id ?? noId, until, ...of, replayable, limit]);
+  return sqlOn(database.pool).rows(findDead, {
+    after: after?.finishedAt ?? since ?? new Date(0),
+    afterId: after?.id ?? noId,
+    until,
+    organizationId: organizationId ?? null,
+    subscriptionId: subscriptionId ?? null,
+    eventType: eventType ?? null,
+    replayable,
+    limit,
+  });
 }
 
 export interface RedrivePage {
@@ -104,7 +136,11 @@ export async function redrivePage(
   return { replayed, next };
 }
 
-const readClock = statement<{ now: Date }>('delivery.redrive_begins', 'select clock_timestamp() as now');
+const readClock = systemStatement({
+  name: 'delivery.redrive_begins',
+  row: { now: 'timestamptz' },
+  text: 'select clock_timestamp() as now',
+});
 
 const perPage = 20;
 const perSecondByDefault = 20;

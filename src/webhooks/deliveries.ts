@@ -1,8 +1,10 @@
 import type { Sealer } from '../platform/crypto.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { DeliveryStatus } from './core/delivery-status.ts';
 import { deliveryIds, webhookIds } from './core/ids.ts';
-import { type DeliveryEntry, type DeliveryRow, entryColumns, entryOf, loadSubscription } from './delivery-entry.ts';
+import { type DeliveryEntry, entryColumns, entryOf, loadSubscription } from './delivery-entry.ts';
 import { deliveryNotFound, webhookNotFound } from './errors.ts';
 import { type EventCatalog, integrationPayloadOf, payloadOf } from './payload.ts';
 import { eventIdOf } from './publish-event.ts';
@@ -25,39 +27,61 @@ export interface DeliveryDetail extends DeliveryEntry {
   attemptLog: Attempt[];
 }
 
-const findLive = statement<{ id: string }>(
-  'subscription.is_live',
-  `select id from webhook_subscription
-    where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
-);
+const findLive = statement({
+  name: 'subscription.is_live',
+  parameters: { id: 'uuid' },
+  row: { id: 'uuid' },
+  text: `select id from webhook_subscription
+    where organization_id = :organizationId and environment = :environment and id = :id and deleted_at is null`,
+});
 
 /** @param id in either form @returns the canonical uuid @throws AppError not_found */
 export async function findSubscriptionId(scope: Scope, id: string): Promise<string> {
   const uuid = webhookIds.parse(id);
-  const found = uuid && (await scope.one(findLive, uuid));
+  const found = uuid && (await scope.one(findLive, { id: uuid }));
   if (!found) throw webhookNotFound(id);
   return found.id;
 }
 
-interface BodyRow {
-  facts: unknown;
-  eventCreatedAt: Date;
-  /** The subscription's integration. */
-  integration: string | null;
-  sealedSecret: string;
-}
-
-const findOne = statement<DeliveryRow & BodyRow>(
-  'delivery.by_id',
-  `select ${entryColumns}, e.facts, e.created_at as "eventCreatedAt", s.integration, s.sealed_secret as "sealedSecret"
+const findOne = statement({
+  name: 'delivery.by_id',
+  parameters: { subscriptionId: 'uuid', id: 'uuid' },
+  row: {
+    id: 'uuid',
+    eventId: 'uuid',
+    eventType: 'text',
+    status: typed<DeliveryStatus>('text'),
+    statusCode: 'int?',
+    responseBody: 'text?',
+    responseBodyTruncated: 'boolean',
+    durationMs: 'int?',
+    attempts: 'int',
+    nextAttemptAt: 'timestamptz?',
+    errorClass: 'text?',
+    ignoresBreaker: 'boolean',
+    isLeased: 'boolean',
+    correlationId: 'text',
+    createdAt: 'timestamptz',
+    facts: 'json',
+    eventCreatedAt: 'timestamptz',
+    /** The subscription's integration. */
+    integration: 'text?',
+    sealedSecret: 'text',
+  },
+  text: `select ${entryColumns}, e.facts, e.created_at as "eventCreatedAt", s.integration,
+    s.sealed_secret as "sealedSecret"
      from delivery d join event e on e.id = ${eventIdOf('d')} join webhook_subscription s on s.id = d.subscription_id
-    where d.organization_id = $1 and d.environment = $2 and d.subscription_id = $3 and d.id = $4`,
-);
+    where d.organization_id = :organizationId and d.environment = :environment and d.subscription_id = :subscriptionId
+      and d.id = :id`,
+});
 
-const findOwn = statement<{ id: string }>(
-  'delivery.is_of',
-  'select id from delivery where organization_id = $1 and environment = $2 and subscription_id = $3 and id = $4',
-);
+const findOwn = statement({
+  name: 'delivery.is_of',
+  parameters: { subscriptionId: 'uuid', id: 'uuid' },
+  row: { id: 'uuid' },
+  text: `select id from delivery where organization_id = :organizationId and environment = :environment
+    and subscription_id = :subscriptionId and id = :id`,
+});
 
 /**
  * Both ids in either form.
@@ -71,21 +95,32 @@ export async function findDeliveryId(
 ): Promise<{ subscriptionId: string; deliveryId: string }> {
   const subscriptionId = await findSubscriptionId(scope, subscription);
   const uuid = deliveryIds.parse(delivery);
-  const found = uuid && (await scope.one(findOwn, subscriptionId, uuid));
+  const found = uuid && (await scope.one(findOwn, { subscriptionId, id: uuid }));
   if (!found) throw deliveryNotFound(delivery);
   return { subscriptionId, deliveryId: found.id };
 }
 
-const findAttempts = statement<Attempt>(
-  'delivery.attempts',
-  `select * from (
+const findAttempts = statement({
+  name: 'delivery.attempts',
+  parameters: { deliveryId: 'uuid' },
+  row: {
+    number: 'int',
+    startedAt: 'timestamptz',
+    durationMs: 'int',
+    statusCode: 'int?',
+    responseBody: 'text?',
+    responseBodyTruncated: 'boolean',
+    errorClass: 'text?',
+  },
+  text: `select * from (
      select number, started_at as "startedAt", duration_ms as "durationMs", status_code as "statusCode",
             response_body as "responseBody", response_body_truncated as "responseBodyTruncated",
             error_class as "errorClass"
-       from delivery_attempt where organization_id = $1 and environment = $2 and delivery_id = $3
+       from delivery_attempt where organization_id = :organizationId and environment = :environment
+         and delivery_id = :deliveryId
       order by number desc limit 100) latest
    order by number`,
-);
+});
 
 /** Both ids in either form. @throws AppError not_found, of the subscription or of the delivery; SealError */
 export async function getDelivery(
@@ -97,7 +132,10 @@ export async function getDelivery(
   const subscription = await loadSubscription(scope, subscriptionId);
   const uuid = deliveryIds.parse(deliveryId);
   const [found, attemptLog] = uuid
-    ? await Promise.all([scope.one(findOne, subscription.id, uuid), scope.rows(findAttempts, uuid)])
+    ? await Promise.all([
+        scope.one(findOne, { subscriptionId: subscription.id, id: uuid }),
+        scope.rows(findAttempts, { deliveryId: uuid }),
+      ])
     : [];
   if (!found || !attemptLog) throw deliveryNotFound(deliveryId);
   const { facts, eventCreatedAt, integration, sealedSecret, ...row } = found;

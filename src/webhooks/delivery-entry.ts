@@ -1,5 +1,7 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment } from '../platform/tenant.ts';
 import { type DeliveryDelay, delayReason } from './core/admission.ts';
 import { type DeliveryStatus, isOpen, isReplayable } from './core/delivery-status.ts';
 import { webhookIds } from './core/ids.ts';
@@ -47,17 +49,31 @@ export const entryColumns = `d.id, e.id as "eventId", e.type as "eventType", d.s
   d.ignores_breaker as "ignoresBreaker", coalesce(d.leased_until > clock_timestamp(), false) as "isLeased",
   e.correlation_id as "correlationId", d.created_at as "createdAt"`;
 
-const findLoad = statement<LoadRow>(
-  'subscription.load',
-  `select ${loadColumns}
+const findLoad = statement({
+  name: 'subscription.load',
+  parameters: { id: 'uuid' },
+  row: {
+    id: 'uuid',
+    organizationId: 'uuid',
+    environment: typed<Environment>('text'),
+    concurrency: 'int',
+    rateLimit: 'int?',
+    rateFreeAt: 'timestamptz?',
+    consecutiveFailures: 'int',
+    nextProbeAt: 'timestamptz?',
+    inFlight: 'int',
+    isPaused: 'boolean',
+    now: 'timestamptz',
+  },
+  text: `select ${loadColumns}
      from webhook_subscription s
-    where s.organization_id = $1 and s.environment = $2 and s.id = $3 and s.deleted_at is null`,
-);
+    where s.organization_id = :organizationId and s.environment = :environment and s.id = :id and s.deleted_at is null`,
+});
 
 /** @param id in either form @throws AppError not_found */
 export async function loadSubscription(scope: Scope, id: string): Promise<LoadRow> {
   const uuid = webhookIds.parse(id);
-  const found = uuid && (await scope.one(findLoad, uuid));
+  const found = uuid && (await scope.one(findLoad, { id: uuid }));
   if (!found) throw webhookNotFound(id);
   return found;
 }

@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { DeadLetterProgress, DeliveryProgress } from '../temporal/contracts/webhooks.ts';
 import { holdMs } from './core/admission.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
@@ -22,16 +23,30 @@ interface ProgressRow {
   isLeft: boolean;
 }
 
-const findDelivery = statement<ProgressRow>(
-  'delivery.progress',
-  `select d.status, d.attempts, d.status_code as "statusCode", d.error_class as "errorClass",
+const findDelivery = statement({
+  name: 'delivery.progress',
+  parameters: { deliveryId: 'uuid' },
+  row: {
+    status: typed<DeliveryStatus>('text'),
+    attempts: 'int',
+    statusCode: 'int?',
+    errorClass: 'text?',
+    webhookName: 'text',
+    webhookUrl: 'text',
+    waitMs: 'float8',
+    ageMs: 'float8',
+    isLeased: 'boolean',
+    isLeft: 'boolean',
+  },
+  text: `select d.status, d.attempts, d.status_code as "statusCode", d.error_class as "errorClass",
           s.name as "webhookName", s.url as "webhookUrl",
           greatest(0, round(extract(epoch from next_attempt_at - clock_timestamp()) * 1000))::float8 as "waitMs",
           (extract(epoch from clock_timestamp() - d.created_at) * 1000)::float8 as "ageMs",
-          coalesce(leased_until > clock_timestamp(), false) as "isLeased", coalesce(parked_at <= '${leaving}', false) as "isLeft"
+          coalesce(leased_until > clock_timestamp(), false) as "isLeased", coalesce(parked_at <= '${leaving}',
+            false) as "isLeft"
      from delivery d join webhook_subscription s on s.id = d.subscription_id
-    where d.organization_id = $1 and d.environment = $2 and d.id = $3`,
-);
+    where d.organization_id = :organizationId and d.environment = :environment and d.id = :deliveryId`,
+});
 
 /** Why a delivery is a dead letter. */
 export const whyDead = ({
@@ -63,13 +78,13 @@ const gone: DeliveryProgress = { kind: 'over', status: 'failed' };
 
 /** How a delivery stands. */
 export async function findProgress(scope: Scope, deliveryId: string): Promise<DeliveryProgress> {
-  const row = await scope.one(findDelivery, deliveryId);
+  const row = await scope.one(findDelivery, { deliveryId });
   return row ? progressOf(row) : gone;
 }
 
 /** How a delivery that may be a dead letter stands. */
 export async function findDeadLetterProgress(scope: Scope, deliveryId: string): Promise<DeadLetterProgress> {
-  const row = await scope.one(findDelivery, deliveryId);
+  const row = await scope.one(findDelivery, { deliveryId });
   return row?.status === 'dead_lettered' && row.isLeft ? { kind: 'left' } : row ? progressOf(row) : gone;
 }
 
@@ -88,7 +103,7 @@ export async function awaitAttempt(
 ): Promise<DeliveryProgress> {
   const begun = performance.now();
   for (;;) {
-    const row = await scope.one(findDelivery, deliveryId);
+    const row = await scope.one(findDelivery, { deliveryId });
     if (!row) return gone;
     if (!leftAlone(row)) return progressOf(row);
     if (!row.isLeased && performance.now() - begun > heldLookMs) {

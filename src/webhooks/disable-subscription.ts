@@ -1,7 +1,7 @@
 import type { Database } from '../platform/database.ts';
 import { enqueueSql, replacingEarlier } from '../platform/enqueue.ts';
 import type { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
 import { forgetAttempts } from './attempt-hours.ts';
 import { type DeliveryStatus, deliveryStates, openDelivery } from './core/delivery-status.ts';
 import { type DisabledReason, subscriptionIs } from './core/subscription-state.ts';
@@ -19,41 +19,50 @@ const batchSize = 1_000;
 
 const some = (states: string) => `id in (
         select id from delivery
-         where organization_id = $1::uuid and environment = $2::varchar and subscription_id = $3::uuid
+         where organization_id = :organizationId and environment = :environment and subscription_id = :subscriptionId
            and status in (${states}) limit ${batchSize})`;
 
-const endRest = statement<{ subjectId: string; entryId: string }>(
-  'subscription.end_rest',
-  `${enqueueSql('webhook.end_deliveries', { subject: '$3::uuid', correlation: '$4', from: '(select) as once' })}
+const endRest = statement({
+  name: 'subscription.end_rest',
+  parameters: { subscriptionId: 'uuid', correlationId: 'text' },
+  row: { subjectId: 'uuid', entryId: 'uuid' },
+  text: `${enqueueSql('webhook.end_deliveries', {
+    subject: ':subscriptionId',
+    correlation: ':correlationId',
+    from: '(select) as once',
+  })}
    ${replacingEarlier} returning subject_id as "subjectId", id as "entryId"`,
-  { enqueues: { 'webhook.end_deliveries': (row) => row } },
-);
+  enqueues: { 'webhook.end_deliveries': (row) => row },
+});
 
 /** Ends deliveries of a subscription, and leaves it to the outbox when there may be more. */
 async function endSome(scope: Scope, subscriptionId: string, of: typeof parkOpen): Promise<void> {
-  const ended = await scope.rows(of, subscriptionId);
-  if (ended.length === batchSize) await scope.rows(endRest, subscriptionId, scope.correlationId);
+  const ended = await scope.rows(of, { subscriptionId });
+  if (ended.length === batchSize) await scope.rows(endRest, { subscriptionId, correlationId: scope.correlationId });
 }
 
 // The first reason stays.
-const disableStatement = statement(
-  'subscription.turn_off',
-  `update webhook_subscription
-      set is_active = false, disabled_reason = $4::varchar, disabled_at = clock_timestamp(), updated_at = clock_timestamp()
-    where organization_id = $1::uuid and environment = $2::varchar and id = $3::uuid and is_active
+const disableStatement = statement({
+  name: 'subscription.turn_off',
+  parameters: { subscriptionId: 'uuid', reason: 'text?' },
+  text: `update webhook_subscription
+      set is_active = false, disabled_reason = :reason, disabled_at = clock_timestamp(), updated_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :subscriptionId and is_active
       and deleted_at is null`,
-);
+});
 
-const parkOpen = statement<{ id: string }>(
-  'subscription.park_open',
-  `update delivery
+const parkOpen = statement({
+  name: 'subscription.park_open',
+  parameters: { subscriptionId: 'uuid' },
+  row: { id: 'uuid' },
+  text: `update delivery
       set status = 'dead_lettered', error_class = 'subscription_off', next_attempt_at = null,
           finished_at = clock_timestamp(), parked_at = null
-    where organization_id = $1::uuid and environment = $2::varchar and ${some(statesBefore('dead_lettered'))}
+    where organization_id = :organizationId and environment = :environment and ${some(statesBefore('dead_lettered'))}
       and status in (${statesBefore('dead_lettered')})
       and exists (select from webhook_subscription s where s.id = subscription_id and ${subscriptionIs('s', 'off')})
    returning id`,
-);
+});
 
 /**
  * Turns a subscription off and dead-letters its open deliveries, which can be replayed once it is active again. It can be
@@ -62,7 +71,7 @@ const parkOpen = statement<{ id: string }>(
  * @param subscriptionId canonical uuid
  */
 export async function disableSubscription(scope: Scope, subscriptionId: string, reason: OffReason): Promise<void> {
-  await scope.rows(disableStatement, subscriptionId, reason);
+  await scope.rows(disableStatement, { subscriptionId, reason });
   await endSome(scope, subscriptionId, parkOpen);
   await wakeRetries(scope, subscriptionId);
 }
@@ -75,38 +84,45 @@ const openOf = (condition: string) => `
       cross join lateral (select id from webhook_subscription s where s.id = due.id and ${isOff('s')} offset 0) s
       cross join lateral (
         select id from delivery where subscription_id = s.id and ${condition}
-           and (leased_until is null or leased_until < clock_timestamp()) limit $1) o`;
-const sweepStatement = statement<{ id: string }>(
-  'subscription.sweep_deliveries',
-  `update delivery d
+           and (leased_until is null or leased_until < clock_timestamp()) limit :limit) o`;
+const sweepStatement = systemStatement({
+  name: 'subscription.sweep_deliveries',
+  parameters: { limit: 'int' },
+  row: { id: 'uuid' },
+  text: `update delivery d
       set status = case when s.deleted_at is null then 'dead_lettered' else 'failed' end,
           error_class = case when s.deleted_at is null then 'subscription_off' else 'subscription_deleted' end,
           next_attempt_at = null, finished_at = clock_timestamp(),
           parked_at = case when s.deleted_at is not null then d.parked_at end
      from webhook_subscription s
     where s.id = d.subscription_id and d.status in (${openDelivery}) and ${isOff('s')}
-      and d.id in (select id from (${openOf(isFirst)} union all ${openOf(isWaiting)}) o limit $1)
+      and d.id in (select id from (${openOf(isFirst)} union all ${openOf(isWaiting)}) o limit :limit)
    returning d.id`,
-);
+});
 
 /** Ends open deliveries of subscriptions that are off or deleted, of all tenants, `limit` at most. @returns how many */
 export const sweepDisabled = async (database: Database, limit: number): Promise<number> =>
-  (await sqlOn(database.pool).rows(sweepStatement, [limit])).length;
+  (await sqlOn(database.pool).rows(sweepStatement, { limit })).length;
 
-const endAll = statement<{ id: string }>(
-  'subscription.end_deliveries',
-  `update delivery
-      set status = 'failed', error_class = 'subscription_deleted', next_attempt_at = null, finished_at = clock_timestamp()
-    where organization_id = $1::uuid and environment = $2::varchar and ${some(statesBefore('failed'))}
+const endAll = statement({
+  name: 'subscription.end_deliveries',
+  parameters: { subscriptionId: 'uuid' },
+  row: { id: 'uuid' },
+  text: `update delivery
+      set status = 'failed', error_class = 'subscription_deleted', next_attempt_at = null,
+        finished_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and ${some(statesBefore('failed'))}
       and status in (${statesBefore('failed')})
       and exists (select from webhook_subscription s where s.id = subscription_id and ${subscriptionIs('s', 'deleted')})
    returning id`,
-);
+});
 
-const forgetSkipped = statement(
-  'subscription.forget_skipped',
-  'delete from skipped_events where organization_id = $1 and environment = $2 and subscription_id = $3',
-);
+const forgetSkipped = statement({
+  name: 'subscription.forget_skipped',
+  parameters: { subscriptionId: 'uuid' },
+  text: `delete from skipped_events where organization_id = :organizationId and environment = :environment
+    and subscription_id = :subscriptionId`,
+});
 
 /**
  * Fails the open deliveries and dead letters of a deleted subscription for good.
@@ -116,15 +132,18 @@ const forgetSkipped = statement(
 export async function endDeliveries(scope: Scope, subscriptionId: string): Promise<void> {
   await forgetDeliveryBlocks(scope, subscriptionId);
   await endSome(scope, subscriptionId, endAll);
-  await scope.rows(forgetAttempts, subscriptionId);
-  await scope.rows(forgetSkipped, subscriptionId);
+  await scope.rows(forgetAttempts, { subscriptionId });
+  await scope.rows(forgetSkipped, { subscriptionId });
   await wakeRetries(scope, subscriptionId);
 }
 
-const lockSubscription = statement(
-  'subscription.lock_to_end',
-  'select id from webhook_subscription where organization_id = $1 and environment = $2 and id = $3 for update',
-);
+const lockSubscription = statement({
+  name: 'subscription.lock_to_end',
+  parameters: { subscriptionId: 'uuid' },
+  row: { id: 'uuid' },
+  text: `select id from webhook_subscription where organization_id = :organizationId and environment = :environment
+    and id = :subscriptionId for update`,
+});
 
 /** How long the outbox works on one subscription before it takes its turn again. */
 const maxWorkMs = 8_000;
@@ -136,12 +155,12 @@ const maxWorkMs = 8_000;
 export async function endOpenDeliveries(scope: Scope, subscriptionId: string): Promise<void> {
   for (const end = performance.now() + maxWorkMs; ; ) {
     const isLast = await scope.transaction(async (tx) => {
-      await tx.rows(lockSubscription, subscriptionId);
-      const ended = [await tx.rows(parkOpen, subscriptionId), await tx.rows(endAll, subscriptionId)];
+      await tx.rows(lockSubscription, { subscriptionId });
+      const ended = [await tx.rows(parkOpen, { subscriptionId }), await tx.rows(endAll, { subscriptionId })];
       const isDone = ended.every(({ length }) => length < batchSize);
       const isLate = performance.now() > end;
       if (isDone) await wakeRetries(tx, subscriptionId);
-      else if (isLate) await tx.rows(endRest, subscriptionId, tx.correlationId);
+      else if (isLate) await tx.rows(endRest, { subscriptionId, correlationId: tx.correlationId });
       return isDone || isLate;
     });
     if (isLast) return;

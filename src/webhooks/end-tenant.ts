@@ -4,17 +4,20 @@ import { deleteSubscription } from './change-subscription.ts';
 import { openDelivery } from './core/delivery-status.ts';
 import type { SubscribedTypes } from './subscribed-types.ts';
 
-const findOpen = statement<{ id: string }>(
-  'subscription.of_tenant',
-  `select id from webhook_subscription where organization_id = $1 and environment = $2 and deleted_at is null limit 500`,
-);
+const findOpen = statement({
+  name: 'subscription.of_tenant',
+  row: { id: 'uuid' },
+  text: `select id from webhook_subscription where organization_id = :organizationId and environment = :environment
+    and deleted_at is null limit 500`,
+});
 
-const hasOpenDeliveries = statement<{ found: boolean }>(
-  'subscription.has_open_deliveries',
-  `select exists (select from webhook_subscription s
+const hasOpenDeliveries = statement({
+  name: 'subscription.has_open_deliveries',
+  row: { found: 'boolean' },
+  text: `select exists (select from webhook_subscription s
                     join delivery d on d.subscription_id = s.id and d.status in (${openDelivery})
-                   where s.organization_id = $1 and s.environment = $2) as found`,
-);
+                   where s.organization_id = :organizationId and s.environment = :environment) as found`,
+});
 
 /** Deletes the webhooks of a tenant. @returns whether deliveries of them are still to end */
 export async function endSubscriptions(listening: SubscribedTypes, scope: Scope): Promise<boolean> {

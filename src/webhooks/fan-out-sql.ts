@@ -1,4 +1,5 @@
-import { statement } from '../platform/sql.ts';
+import { statement, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { deliveriesChannel, deliveryColumns, listenersOf, newDelivery } from './publish-event.ts';
 
@@ -12,9 +13,10 @@ export interface WaitingTenant {
 }
 
 /** Tenants with events that were put off, in random order. Skips from tenant to tenant along the primary key. */
-export const findTenants = statement<WaitingTenant>(
-  'fan_out.tenants',
-  `with recursive tenant as (
+export const findTenants = systemStatement({
+  name: 'fan_out.tenants',
+  row: { organizationId: 'uuid', environment: typed<Environment>('text'), isFull: 'boolean' },
+  text: `with recursive tenant as (
      (select organization_id, environment, 1 as nth from event_fan_out order by organization_id, environment limit 1)
      union all
      select next.organization_id, next.environment, tenant.nth + 1
@@ -24,14 +26,15 @@ export const findTenants = statement<WaitingTenant>(
           order by organization_id, environment limit 1) next
       where tenant.nth < 1000)
    select t.organization_id as "organizationId", t.environment, coalesce(b.room <= 0, false) as "isFull"
-     from tenant t left join delivery_backlog b on b.organization_id = t.organization_id and b.environment = t.environment
+     from tenant t left join delivery_backlog b on b.organization_id = t.organization_id
+       and b.environment = t.environment
     order by random()`,
-);
+});
 
 // Oldest first. What another process works on is left to it.
 const picked = `picked as materialized (
      select f.event_id, f.after_id, e.type, e.created_at
-       from (select event_id, after_id from event_fan_out where organization_id = $1 and environment = $2
+       from (select event_id, after_id from event_fan_out where organization_id = :organizationId and environment = :environment
               order by event_id limit ${perStatement} for update skip locked) f
        left join lateral (select type, created_at from event where id = f.event_id offset 0) e on true),
    ${listenersOf('picked')}`;
@@ -40,28 +43,23 @@ const picked = `picked as materialized (
 const addressees = (events: string) => `${events} p join listener l
          on l.type = p.type and l.created_at <= p.created_at and (p.after_id is null or l.id > p.after_id)`;
 
-export interface FannedOut {
-  /** Events that were read. */
-  events: number;
-  /** Deliveries that were created. */
-  deliveries: number;
-}
-
 /**
- * Creates the next deliveries of a tenant, $3 at most: of as many events as they are enough for, or some of one event. The
+ * Creates the next deliveries of a tenant, `:perStep` at most: of as many events as they are enough for, or some of one event. The
  * unique key of deliveries makes it harmless that one exists already.
  */
-export const createDeliveries = statement<FannedOut>(
-  'fan_out.create_deliveries',
-  `with ${picked},
+export const createDeliveries = statement({
+  name: 'fan_out.create_deliveries',
+  parameters: { perStep: 'int' },
+  row: { events: 'int', deliveries: 'int' },
+  text: `with ${picked},
    sized as (
      select p.*, coalesce(l.webhooks, 0) as webhooks, row_number() over (order by p.event_id) as nth,
             sum(coalesce(l.webhooks, 0)) over (order by p.event_id) as so_far
        from picked p left join (select type, count(*) as webhooks from listener group by type) l using (type)),
-   chosen as (select * from sized where so_far <= $3::int or nth = 1),
+   chosen as (select * from sized where so_far <= :perStep or nth = 1),
    target as materialized (
      select p.event_id, p.type, p.created_at, l.id as webhook_id from ${addressees('chosen')}
-      order by p.event_id, l.id limit $3::int),
+      order by p.event_id, l.id limit :perStep),
    new_delivery as (
      insert into delivery (${deliveryColumns})
      ${newDelivery('e', 's')} from target t
@@ -71,34 +69,35 @@ export const createDeliveries = statement<FannedOut>(
      returning id),
    rest as (
      select t.event_id, (array_agg(t.webhook_id order by t.webhook_id desc))[1] as after_id
-       from target t join chosen c on c.event_id = t.event_id and c.webhooks > $3::int
-      group by t.event_id having count(*) = $3::int),
+       from target t join chosen c on c.event_id = t.event_id and c.webhooks > :perStep
+      group by t.event_id having count(*) = :perStep),
    moved as (
      update event_fan_out f set after_id = rest.after_id from rest
-      where f.organization_id = $1 and f.environment = $2 and f.event_id = rest.event_id),
+      where f.organization_id = :organizationId and f.environment = :environment and f.event_id = rest.event_id),
    done as (
      delete from event_fan_out f using chosen c
-      where f.organization_id = $1 and f.environment = $2 and f.event_id = c.event_id
+      where f.organization_id = :organizationId and f.environment = :environment and f.event_id = c.event_id
         and c.event_id not in (select event_id from rest))
    select (select count(*)::int from chosen) as events, (select count(*)::int from new_delivery) as deliveries,
           case when exists (select from new_delivery) then pg_notify('${deliveriesChannel}', '') end`,
-);
+});
 
 /** Counts the next events as skipped by the webhooks that listen to them. They stay recorded for `recover`. */
-export const skipEvents = statement<{ events: number }>(
-  'fan_out.skip_events',
-  `with ${picked},
+export const skipEvents = statement({
+  name: 'fan_out.skip_events',
+  row: { events: 'int' },
+  text: `with ${picked},
    missed as (
      select l.id, count(*)::int as count, min(p.created_at) as first_at, max(p.created_at) as last_at
        from ${addressees('picked')} group by l.id),
    counted as (
      insert into skipped_events as k (subscription_id, organization_id, environment, count, first_at, last_at)
-     select id, $1::uuid, $2::text, count, first_at, last_at from missed order by id
+     select id, :organizationId, :environment, count, first_at, last_at from missed order by id
      on conflict (subscription_id) do update
         set count = k.count + excluded.count, first_at = least(k.first_at, excluded.first_at),
             last_at = greatest(k.last_at, excluded.last_at)),
    done as (
      delete from event_fan_out f using picked p
-      where f.organization_id = $1 and f.environment = $2 and f.event_id = p.event_id)
+      where f.organization_id = :organizationId and f.environment = :environment and f.event_id = p.event_id)
    select (select count(*)::int from picked) as events`,
-);
+});

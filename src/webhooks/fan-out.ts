@@ -77,7 +77,7 @@ export class FanOut {
         await tx.one(skipEvents);
         return 0;
       }
-      const { deliveries } = (await tx.one(createDeliveries, perStep))!;
+      const { deliveries } = (await tx.one(createDeliveries, { perStep }))!;
       await takeBacklogShare(tx, deliveries);
       return deliveries;
     });

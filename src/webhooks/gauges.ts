@@ -1,24 +1,21 @@
 import { memoize } from '../platform/memoize.ts';
 import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
 import type { Probe } from '../platform/probe.ts';
-import { statement } from '../platform/sql.ts';
+import { systemStatement } from '../platform/sql.ts';
 import { openDelivery } from './core/delivery-status.ts';
 
 const cachedMs = 5_000;
 
-interface OpenDeliveries {
-  status: string;
-  count: number;
-  oldestSeconds: number;
-}
-
 // Reads the indexes of first attempts, retries and dead letters, at most 10,000 rows of each.
-const openDeliveries = statement<OpenDeliveries>(
-  'gauges.open_deliveries',
-  `select wanted.wait as status, count(since)::int as count, coalesce(extract(epoch from clock_timestamp() - min(since)), 0)::float8 as "oldestSeconds"
+const openDeliveries = systemStatement({
+  name: 'gauges.open_deliveries',
+  row: { status: 'text', count: 'int', oldestSeconds: 'float8' },
+  text: `select wanted.wait as status, count(since)::int as count, coalesce(extract(epoch
+    from clock_timestamp() - min(since)), 0)::float8 as "oldestSeconds"
      from (values ('first'), ('retry'), ('dead_lettered')) as wanted (wait)
      left join lateral (
-       (select created_at as since from delivery where wanted.wait = 'first' and status = 'pending' and attempts = 0 limit 10000)
+       (select created_at as since from delivery where wanted.wait = 'first' and status = 'pending' and attempts = 0
+         limit 10000)
        union all
        (select created_at from delivery
          where wanted.wait = 'retry' and status in (${openDelivery}) and attempts > 0 limit 10000)
@@ -26,23 +23,20 @@ const openDeliveries = statement<OpenDeliveries>(
        (select finished_at from delivery where wanted.wait = 'dead_lettered' and status = 'dead_lettered' limit 10000)
      ) as open on true
     group by wanted.wait`,
-);
-
-interface FailingWebhooks {
-  state: string;
-  count: number;
-  lateSeconds: number;
-}
+});
 
 const maxCountedReleases = 1_000;
 
 // One entry of an index for each webhook with retries that wait.
-const failingWebhooks = statement<FailingWebhooks>(
-  'gauges.failing_webhooks',
-  `select wanted.state, count(failing.state)::int as count, coalesce(max(failing.late), 0)::float8 as "lateSeconds"
+const failingWebhooks = systemStatement({
+  name: 'gauges.failing_webhooks',
+  row: { state: 'text', count: 'int', lateSeconds: 'float8' },
+  text: `select wanted.state, count(failing.state)::int as count, coalesce(max(failing.late),
+    0)::float8 as "lateSeconds"
      from (values ('retrying'), ('open'), ('paused')) as wanted (state)
      left join (
-       select case when c.paused_at is not null then 'paused' when s.next_probe_at is not null then 'open' else 'retrying' end
+       select case when c.paused_at is not null then 'paused' when s.next_probe_at is not null then 'open'
+         else 'retrying' end
                 as state, extract(epoch from clock_timestamp() - due.at) as late
          from (select subscription_id, paused_at from retry_release limit ${maxCountedReleases}) c
          join webhook_subscription s on s.id = c.subscription_id
@@ -52,13 +46,14 @@ const failingWebhooks = statement<FailingWebhooks>(
               and next_attempt_at < statement_timestamp() and (leased_until is null or leased_until < clock_timestamp())
             order by next_attempt_at limit 1) due on true) failing on failing.state = wanted.state
     group by wanted.state`,
-);
+});
 
-const parkedDeadLetters = statement<{ count: number }>(
-  'gauges.parked_letters',
-  `select count(*) filter (where parked_at > '-infinity')::int as count
+const parkedDeadLetters = systemStatement({
+  name: 'gauges.parked_letters',
+  row: { count: 'int' },
+  text: `select count(*) filter (where parked_at > '-infinity')::int as count
      from (select parked_at from delivery where status = 'dead_lettered' limit 10000) letter`,
-);
+});
 
 /** Deliveries that wait: for their first attempt, for a retry, or for a replay; and webhooks that fail. */
 export function deliveryGauges(observer: Probe): GaugeOptions[] {

@@ -24,33 +24,34 @@ export interface WebhookHealth {
   successRate24h: number | null;
 }
 
-interface HealthRow {
-  failures: number;
-  failingSince: Date | null;
-  nextProbeAt: Date | null;
-  waiting: number;
-  deadLettered: number;
-  skipped: number;
-  delivered: number;
-  failed: number;
-}
-
 // Each names the condition of a partial index.
 const counted = (condition: string) =>
-  `(select count(*)::int from (select from delivery d where d.organization_id = $1 and d.environment = $2
+  `(select count(*)::int from (select from delivery d where d.organization_id = :organizationId and d.environment = :environment
         and d.subscription_id = s.id and ${condition} limit ${maxCounted}) counted)`;
 
-const findHealth = statement<HealthRow>(
-  'subscription.health',
-  `select s.consecutive_failures as failures, s.failing_since as "failingSince",
+const findHealth = statement({
+  name: 'subscription.health',
+  parameters: { id: 'uuid' },
+  row: {
+    failures: 'int',
+    failingSince: 'timestamptz?',
+    nextProbeAt: 'timestamptz?',
+    waiting: 'int',
+    deadLettered: 'int',
+    skipped: 'int',
+    delivered: 'int',
+    failed: 'int',
+  },
+  text: `select s.consecutive_failures as failures, s.failing_since as "failingSince",
           case when s.is_active then s.next_probe_at end as "nextProbeAt",
           ${counted("d.status = 'pending' and d.attempts = 0")}
             + ${counted(`d.status in (${openDelivery}) and d.attempts > 0`)} as waiting,
           ${counted("d.status = 'dead_lettered'")} as "deadLettered",
-          coalesce((select count from skipped_events where subscription_id = s.id), 0) as skipped, day.delivered, day.failed
+          coalesce((select count from skipped_events where subscription_id = s.id), 0) as skipped, day.delivered,
+            day.failed
      from webhook_subscription s cross join lateral ${attemptsOfDay('s.id')} day
-    where s.organization_id = $1 and s.environment = $2 and s.id = $3 and s.deleted_at is null`,
-);
+    where s.organization_id = :organizationId and s.environment = :environment and s.id = :id and s.deleted_at is null`,
+});
 
 export interface SubscriptionDetail extends Subscription {
   health: WebhookHealth;
@@ -63,7 +64,7 @@ export async function getSubscriptionDetail(
   id: string,
 ): Promise<SubscriptionDetail> {
   const subscription = await getSubscription(services, scope, id);
-  const row = await scope.one(findHealth, subscription.id);
+  const row = await scope.one(findHealth, { id: subscription.id });
   if (!row) throw webhookNotFound(id);
   const { failures, failingSince, nextProbeAt, waiting, deadLettered, skipped, delivered, failed } = row;
   const state = healthState(failures, nextProbeAt !== null);

@@ -1,30 +1,28 @@
 import type { Egress } from '../platform/egress.ts';
-import { type Sql, statement } from '../platform/sql.ts';
+import { type Sql, systemStatement } from '../platform/sql.ts';
 
 /** Attempts that a host which had none for a while may get at once. */
 const hostBurst = 100;
 
-interface Granted {
-  host: string;
-  granted: number;
-}
-
 // The generic cell rate algorithm (ITU-T I.371), as core/admission.ts has it for one subscription. The row is the only
 // state, so that the rate holds across processes. In the order of their names, to avoid deadlocks.
-const takePlaces = statement<Granted>(
-  'host.take_places',
-  `insert into webhook_host as h (host, free_at)
-   select w.host, statement_timestamp() + make_interval(secs => least(w.wanted, $4::int) / $3::float8)
-     from unnest($1::text[], $2::int[]) as w (host, wanted) order by w.host
+const takePlaces = systemStatement({
+  name: 'host.take_places',
+  parameters: { hosts: 'text[]', wanted: 'int[]', perSecond: 'float8', burst: 'int' },
+  row: { host: 'text', granted: 'int' },
+  text: `insert into webhook_host as h (host, free_at)
+   select w.host, statement_timestamp() + make_interval(secs => least(w.wanted, :burst) / :perSecond)
+     from unnest(:hosts, :wanted) as w (host, wanted) order by w.host
    on conflict (host) do update
       set free_at = greatest(h.free_at, statement_timestamp()) + make_interval(secs => least(
-            round(extract(epoch from excluded.free_at - statement_timestamp()) * $3::float8),
-            greatest(0, floor($4::int + 0.001
-              - extract(epoch from greatest(h.free_at, statement_timestamp()) - statement_timestamp()) * $3::float8))
-          )::float8 / $3::float8)
+            round(extract(epoch from excluded.free_at - statement_timestamp()) * :perSecond),
+            greatest(0, floor(:burst + 0.001
+              - extract(epoch from greatest(h.free_at, statement_timestamp()) - statement_timestamp()) * :perSecond))
+          )::float8 / :perSecond)
    returning h.host, round(extract(epoch from
-     new.free_at - greatest(coalesce(old.free_at, statement_timestamp()), statement_timestamp())) * $3::float8)::int as granted`,
-);
+     new.free_at - greatest(coalesce(old.free_at, statement_timestamp()),
+       statement_timestamp())) * :perSecond)::int as granted`,
+});
 
 /** @returns the hostname whose rate is limited; undefined for an address that EGRESS_ALLOW_CIDRS opens */
 export const limitedHost = (egress: Pick<Egress, 'isOpened'>, url: string): string | undefined =>
@@ -43,7 +41,12 @@ export async function takeHostRate(
   burst = hostBurst,
 ): Promise<Map<string, number>> {
   if (wanted.size === 0) return new Map();
-  const rows = await sql.rows(takePlaces, [[...wanted.keys()], [...wanted.values()], perSecond, burst]);
+  const rows = await sql.rows(takePlaces, {
+    hosts: [...wanted.keys()],
+    wanted: [...wanted.values()],
+    perSecond,
+    burst,
+  });
   return new Map(rows.map(({ host, granted }) => [host, granted]));
 }
 

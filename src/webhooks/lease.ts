@@ -1,8 +1,9 @@
 import type { Database } from '../platform/database.ts';
 import type { Egress } from '../platform/egress.ts';
 import type { Scope } from '../platform/scope.ts';
-import { type Sql, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { type Sql, statement, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
 import { systemTransaction } from '../platform/unit-of-work.ts';
 import { openDelivery } from './core/delivery-status.ts';
 import { divide, totalOf, wishesOf } from './core/host-shares.ts';
@@ -52,35 +53,58 @@ const mayBegin = (alias: string) => `${subscriptionIs(alias, 'active')}
 
 // First one of each organization, then a second of each, and so on, each time in random order: an organization with many
 // subscriptions, which may all be at their limits, crowds nobody out. `offset 0` keeps a look-up by key from becoming a join.
-const lockDue = statement<{ id: string }>(
-  'delivery.lock_due',
-  `with due as (
+const lockDue = systemStatement({
+  name: 'delivery.lock_due',
+  parameters: { maxSubscriptions: 'int', spent: 'uuid[]' },
+  row: { id: 'uuid' },
+  text: `with due as (
      select t.id, row_number() over (partition by t.organization_id order by random()) as turn
        from (${subscriptionsOf(isFirst)} union ${retrying}) d
       cross join lateral (select * from webhook_subscription where id = d.id offset 0) t
-      where t.organization_id <> all($2::uuid[]) and ${mayBegin('t')})
+      where t.organization_id <> all(:spent) and ${mayBegin('t')})
    select s.id from due join webhook_subscription s on s.id = due.id
     where ${mayBegin('s')}
-    order by due.turn, random() limit $1 for no key update of s skip locked`,
-);
+    order by due.turn, random() limit :maxSubscriptions for no key update of s skip locked`,
+});
 
 const countOf = (condition: string) =>
   `(select count(*)::int from (select from delivery where subscription_id = s.id and ${condition} and ${isFree} limit ${maxOfSubscription}) free)`;
 
 type DueRow = LoadRow & { url: string } & Pick<DueSubscription, 'exempt' | 'first' | 'retries'>;
 
-const findLoads = statement<DueRow>(
-  'delivery.loads',
-  `select ${loadColumns}, s.url, ${countOf(`${isExempt} and ${isDue}`)} as exempt, ${countOf(isFirst)} as first, ${countOf(isRetry)} as retries
-     from webhook_subscription s left join retry_release c on c.subscription_id = s.id where s.id = any($1::uuid[]) order by random()`,
-);
+const findLoads = systemStatement({
+  name: 'delivery.loads',
+  parameters: { lockedIds: 'uuid[]' },
+  row: {
+    id: 'uuid',
+    organizationId: 'uuid',
+    environment: typed<Environment>('text'),
+    concurrency: 'int',
+    rateLimit: 'int?',
+    rateFreeAt: 'timestamptz?',
+    consecutiveFailures: 'int',
+    nextProbeAt: 'timestamptz?',
+    inFlight: 'int',
+    isPaused: 'boolean',
+    now: 'timestamptz',
+    url: 'text',
+    exempt: 'int',
+    first: 'int',
+    retries: 'int',
+  },
+  text: `select ${loadColumns}, s.url, ${countOf(`${isExempt}
+    and ${isDue}`)} as exempt, ${countOf(isFirst)} as first, ${countOf(isRetry)} as retries
+     from webhook_subscription s left join retry_release c on c.subscription_id = s.id where s.id = any(:lockedIds)
+       order by random()`,
+});
 
-const admitMany = statement(
-  'delivery.admit_many',
-  `update webhook_subscription s set next_probe_at = g.next_probe_at, rate_free_at = g.rate_free_at
-     from unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[]) as g (id, next_probe_at, rate_free_at)
+const admitMany = systemStatement({
+  name: 'delivery.admit_many',
+  parameters: { subscriptionIds: 'uuid[]', nextProbeAts: 'timestamptz?[]', rateFreeAts: 'timestamptz?[]' },
+  text: `update webhook_subscription s set next_probe_at = g.next_probe_at, rate_free_at = g.rate_free_at
+     from unnest(:subscriptionIds, :nextProbeAts, :rateFreeAts) as g (id, next_probe_at, rate_free_at)
     where s.id = g.id`,
-);
+});
 
 const leaseStatement = (name: string, condition: string, order: string) =>
   statement<Leased>(
@@ -140,13 +164,14 @@ async function planWithin(sql: Sql, capacity: Capacity, rows: DueRow[], services
   return { ...within, waitMs: Math.min(within.waitMs ?? Number.POSITIVE_INFINITY, hostWaitMs(hostRate)) };
 }
 
-const findNext = statement<{ waitMs: number }>(
-  'delivery.next_due',
-  `select (extract(epoch from next_attempt_at - clock_timestamp()) * 1000)::float8 as "waitMs" from delivery
+const findNext = systemStatement({
+  name: 'delivery.next_due',
+  row: { waitMs: 'float8' },
+  text: `select (extract(epoch from next_attempt_at - clock_timestamp()) * 1000)::float8 as "waitMs" from delivery
     where ${isWaiting} and next_attempt_at > statement_timestamp()
       and next_attempt_at < statement_timestamp() + interval '1 second'
     order by next_attempt_at limit 1`,
-);
+});
 
 async function nextMs(sql: Sql): Promise<number | undefined> {
   const next = await sql.one(findNext);
@@ -157,10 +182,10 @@ const sooner = (a: number | undefined, b: number | undefined) => (a === undefine
 
 async function leaseOn(sql: Sql, capacity: Capacity, services: LeaseServices): Promise<DueAttempts> {
   const spent = capacity.spent ?? [];
-  const locked = await sql.rows(lockDue, [maxSubscriptions, spent]);
+  const locked = await sql.rows(lockDue, { maxSubscriptions, spent });
   const laterMs = async () => sooner(spent.length > 0 ? rateWaitMs : undefined, await nextMs(sql));
   if (locked.length === 0) return { leased: [], waitMs: await laterMs() };
-  const rows = await sql.rows(findLoads, [locked.map(({ id }) => id)]);
+  const rows = await sql.rows(findLoads, { lockedIds: locked.map(({ id }) => id) });
   const { grants, waitMs } = await planWithin(sql, capacity, rows, services);
   const leased: Leased[] = [];
   for (const [kind, lease] of leases) {
@@ -175,7 +200,11 @@ async function leaseOn(sql: Sql, capacity: Capacity, services: LeaseServices): P
   });
   if (changed.length > 0) {
     const column = (index: 0 | 1) => changed.map(({ to }) => to[index]);
-    await sql.rows(admitMany, [changed.map(({ id }) => id), column(0), column(1)]);
+    await sql.rows(admitMany, {
+      subscriptionIds: changed.map(({ id }) => id),
+      nextProbeAts: column(0),
+      rateFreeAts: column(1),
+    });
   }
   return { leased, waitMs: leased.length > 0 ? waitMs : sooner(waitMs, await laterMs()) };
 }
@@ -188,12 +217,14 @@ async function leaseOn(sql: Sql, capacity: Capacity, services: LeaseServices): P
 export const leaseDue = (services: LeaseServices, capacity: Capacity): Promise<DueAttempts> =>
   systemTransaction(services.database, (tx) => leaseOn(tx, capacity, services));
 
-const giveBack = statement(
-  'delivery.give_back',
-  `update delivery set leased_until = null where organization_id = $1 and environment = $2 and id = any($3)
+const giveBack = statement({
+  name: 'delivery.give_back',
+  parameters: { deliveryIds: 'uuid[]' },
+  text: `update delivery set leased_until = null where organization_id = :organizationId
+    and environment = :environment and id = any(:deliveryIds)
      and status in (${openDelivery})`,
-);
+});
 
 /** Returns the leases of attempts that were aborted. */
 export const returnLeases = (scope: Scope, deliveryIds: readonly string[]): Promise<unknown> =>
-  scope.rows(giveBack, deliveryIds);
+  scope.rows(giveBack, { deliveryIds });

@@ -3,8 +3,9 @@ import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { Scope, type Transaction } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { deliveryIds, webhookIds } from './core/ids.ts';
 import { discardDeadLetter } from './discard.ts';
@@ -45,16 +46,18 @@ export const renewAsOperator = (scope: Scope, deliveryId: string, options?: Rene
 export const discardAsOperator = (scope: Scope, deliveryId: string) =>
   audited(scope, 'delivery.discard', (tx) => discardDeadLetter(tx, deliveryId));
 
-interface Standing extends Tenant {
-  status: DeliveryStatus;
-  isActive: boolean;
-}
-
-const findStanding = statement<Standing>(
-  'delivery.standing',
-  `select d.organization_id as "organizationId", d.environment, d.status, s.is_active as "isActive"
-     from delivery d join webhook_subscription s on s.id = d.subscription_id where d.id = $1`,
-);
+const findStanding = systemStatement({
+  name: 'delivery.standing',
+  parameters: { id: 'uuid' },
+  row: {
+    organizationId: 'uuid',
+    environment: typed<Environment>('text'),
+    status: typed<DeliveryStatus>('text'),
+    isActive: 'boolean',
+  },
+  text: `select d.organization_id as "organizationId", d.environment, d.status, s.is_active as "isActive"
+     from delivery d join webhook_subscription s on s.id = d.subscription_id where d.id = :id`,
+});
 
 /**
  * Replays a dead letter of any tenant, without Temporal: a running worker makes the attempt within seconds.
@@ -63,7 +66,7 @@ const findStanding = statement<Standing>(
  */
 export async function replayAnyDelivery(database: Database, id: string): Promise<ReplayedDelivery> {
   const uuid = deliveryIds.parse(id);
-  const found = uuid && (await sqlOn(database.pool).one(findStanding, [uuid]));
+  const found = uuid && (await sqlOn(database.pool).one(findStanding, { id: uuid }));
   if (!found) throw deliveryNotFound(id);
   const { status, isActive, ...tenant } = found;
   if (await renewAsOperator(operatorScopeOf(database, tenant, newId()), uuid, { ignoresBreaker: true })) {

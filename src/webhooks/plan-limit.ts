@@ -1,16 +1,19 @@
 import { AppError } from '../platform/errors.ts';
 import type { Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { lockForTransaction } from '../platform/tenant-locks.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { webhookLimits } from './core/limits.ts';
 
-const countWebhooks = statement<{ plan: PlanName; count: number }>(
-  'plan_limit.webhooks',
-  `select o.plan, (select count(*)::int from webhook_subscription
-                    where organization_id = $1 and environment = $2 and deleted_at is null) as count
-     from organization o where o.id = $1`,
-);
+const countWebhooks = statement({
+  name: 'plan_limit.webhooks',
+  row: { plan: typed<PlanName>('text'), count: 'int' },
+  text: `select o.plan, (select count(*)::int from webhook_subscription
+                    where organization_id = :organizationId and environment = :environment
+                      and deleted_at is null) as count
+     from organization o where o.id = :organizationId`,
+});
 
 /**
  * Whether the plan includes one more webhook, of whichever kind. Transactions of a tenant that ask take turns.

@@ -1,5 +1,6 @@
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import { countAttemptsSql } from './attempt-hours.ts';
 import { afterAttempt, type Breaker, closedBreaker } from './core/breaker.ts';
@@ -25,38 +26,41 @@ interface RecordedRow extends Recorded {
 // ended otherwise stays as it is. A failure counts only if no other attempt was recorded since it began: it may have been
 // recorded by a commit whose answer was lost, or its lease may have expired. The ids are given twice: of a list PostgreSQL
 // expects so few that it looks them up, and of what JSON holds so many that it would read every delivery.
-const recordStatement = statement<RecordedRow>(
-  'delivery.record',
-  `with given as (
-     select * from jsonb_to_recordset($3::jsonb) as g (id uuid, attempts int, status text, delay_ms float8, started_at timestamptz,
+const recordStatement = statement({
+  name: 'delivery.record',
+  parameters: { rows: 'jsonb', ids: 'uuid[]' },
+  row: { deliveryId: 'uuid', status: typed<DeliveryStatus>('text'), hasFailed: 'boolean' },
+  text: `with given as (
+     select * from jsonb_to_recordset(:rows) as g (id uuid, attempts int, status text, delay_ms float8,
+       started_at timestamptz,
        duration_ms int, status_code int, response_body text, response_body_truncated boolean, error_class text)),
    moved as (
      update delivery d
-        set status = g.status, attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1, leased_until = null,
-            ignores_breaker = false,
+        set status = g.status, attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1,
+            leased_until = null, ignores_breaker = false,
             parked_at = case when g.status = 'dead_lettered' then null else d.parked_at end,
             next_attempt_at = case when g.status = 'retrying' then clock_timestamp() + make_interval(secs => g.delay_ms / 1000) end,
             finished_at = case when g.status <> 'retrying' then clock_timestamp() end,
             status_code = g.status_code, response_body = g.response_body, duration_ms = g.duration_ms,
             response_body_truncated = g.response_body_truncated, error_class = g.error_class
        from given g
-      where d.organization_id = $1 and d.environment = $2 and d.id = any($4::uuid[]) and d.id = g.id
+      where d.organization_id = :organizationId and d.environment = :environment and d.id = any(:ids) and d.id = g.id
         and (g.status = 'delivered' or d.attempts = g.attempts)
         and (d.status in (${openDelivery})
              or d.status = 'dead_lettered' and d.leased_until is not null and g.status = 'delivered')
      returning d.id, d.subscription_id, d.status, d.attempts),
    counted as (${countAttemptsSql('moved')}),
    logged as (
-     insert into delivery_attempt (delivery_id, number, organization_id, environment, started_at, duration_ms, status_code,
-                                   response_body, response_body_truncated, error_class)
-     select m.id, m.attempts, $1::uuid, $2::text, g.started_at, g.duration_ms, g.status_code, g.response_body,
-            g.response_body_truncated, g.error_class
+     insert into delivery_attempt (delivery_id, number, organization_id, environment, started_at, duration_ms,
+                                   status_code, response_body, response_body_truncated, error_class)
+     select m.id, m.attempts, :organizationId, :environment, g.started_at, g.duration_ms, g.status_code,
+            g.response_body, g.response_body_truncated, g.error_class
        from moved m join given g on g.id = m.id)
    select id as "deliveryId", status,
           exists (select from webhook_subscription s
                    where s.id = moved.subscription_id and s.last_failed_at is not null) as "hasFailed"
      from moved`,
-);
+});
 
 interface StateRow {
   consecutiveFailures: number;
@@ -66,20 +70,37 @@ interface StateRow {
 }
 
 // Not for their keys: whoever writes deliveries shares a lock on those, of many subscriptions in no order.
-const lockState = statement<StateRow>(
-  'subscription.lock_state',
-  `select consecutive_failures as "consecutiveFailures", next_probe_at as "nextProbeAt", failing_since as "failingSince",
-          last_failed_at as "lastFailedAt"
-     from webhook_subscription where organization_id = $1 and environment = $2 and id = $3 for no key update`,
-);
+const lockState = statement({
+  name: 'subscription.lock_state',
+  parameters: { id: 'uuid' },
+  row: {
+    consecutiveFailures: 'int',
+    nextProbeAt: 'timestamptz?',
+    failingSince: 'timestamptz?',
+    lastFailedAt: 'timestamptz?',
+  },
+  text: `select consecutive_failures as "consecutiveFailures", next_probe_at as "nextProbeAt",
+          failing_since as "failingSince", last_failed_at as "lastFailedAt"
+     from webhook_subscription where organization_id = :organizationId and environment = :environment and id = :id
+       for no key update`,
+});
 
-const saveState = statement(
-  'subscription.save_state',
-  `update webhook_subscription
-      set consecutive_failures = $4, next_probe_at = $5, failing_since = $6, last_failed_at = $7,
-          last_failure = coalesce($8, last_failure)
-    where organization_id = $1 and environment = $2 and id = $3`,
-);
+const saveState = statement({
+  name: 'subscription.save_state',
+  parameters: {
+    id: 'uuid',
+    consecutiveFailures: 'int',
+    nextProbeAt: 'timestamptz?',
+    failingSince: 'timestamptz?',
+    lastFailedAt: 'timestamptz?',
+    lastFailure: 'text?',
+  },
+  text: `update webhook_subscription
+      set consecutive_failures = :consecutiveFailures, next_probe_at = :nextProbeAt, failing_since = :failingSince,
+        last_failed_at = :lastFailedAt,
+          last_failure = coalesce(:lastFailure, last_failure)
+    where organization_id = :organizationId and environment = :environment and id = :id`,
+});
 
 /** A subscription whose row is locked, and what was recorded of it. */
 interface Locked {
@@ -142,9 +163,15 @@ async function saveFailures(
     breaker = delivered ? closedBreaker : afterAttempt(breaker, false, now, policy.breaker);
     failing = delivered ? notFailing : afterFailure(failing, now, policy.failingLimitMs);
   }
-  const state = [breaker.failuresInARow, time(breaker.nextProbeAt), time(failing.since), time(failing.lastAt)];
   const failed = judged.findLast(({ verdict }) => verdict.status !== 'delivered');
-  await tx.rows(saveState, id, ...state, failed ? failureOf(failed) : null);
+  await tx.rows(saveState, {
+    id,
+    consecutiveFailures: breaker.failuresInARow,
+    nextProbeAt: time(breaker.nextProbeAt),
+    failingSince: time(failing.since),
+    lastFailedAt: time(failing.lastAt),
+    lastFailure: failed ? failureOf(failed) : null,
+  });
   const isGone = judged.some(({ verdict }) => verdict.status === 'dead_lettered' && verdict.disable);
   const isExhausted = judged.some(({ verdict }) => verdict.status === 'dead_lettered');
   if (isGone) await disableSubscription(tx, id, 'gone');
@@ -177,7 +204,7 @@ const countSuccesses = (scope: Scope, bySubscription: [string, Judged[]][], poli
   scope.transaction(async (tx) => {
     const states: Locked[] = [];
     for (const [id, judged] of bySubscription.sort(byId)) {
-      states.push({ row: await tx.one(lockState, id), id, judged });
+      states.push({ row: await tx.one(lockState, { id }), id, judged });
     }
     await wakeChanged(tx, await saveAll(tx, states, policy), policy);
   });
@@ -201,7 +228,7 @@ export async function recordAttempts(
   const bySubscription = Map.groupBy(judged, ({ outcome }) => outcome.work.subscriptionId);
   const changing = [...bySubscription].filter(([, of]) => of.some(changesSubscription));
   const ids = outcomes.map(({ work }) => work.deliveryId);
-  const record = (on: Scope) => on.rows(recordStatement, JSON.stringify(judged.map(rowOf)), ids);
+  const record = (on: Scope) => on.rows(recordStatement, { rows: JSON.stringify(judged.map(rowOf)), ids });
   const unaware = bySubscription.size - changing.length;
   const rows = changing.length === 0 ? await record(scope) : await scope.transaction(recordChanging);
   const failing = new Set(rows.filter(({ hasFailed }) => hasFailed).map(({ deliveryId }) => deliveryId));
@@ -217,7 +244,7 @@ export async function recordAttempts(
   async function recordChanging(tx: Transaction): Promise<RecordedRow[]> {
     // Subscriptions are locked before deliveries and in the order of their ids, to avoid deadlocks.
     const states: Locked[] = [];
-    for (const [id, of] of changing.sort(byId)) states.push({ row: await tx.one(lockState, id), id, judged: of });
+    for (const [id, of] of changing.sort(byId)) states.push({ row: await tx.one(lockState, { id }), id, judged: of });
     const recorded = await record(tx);
     const statusOf = new Map(recorded.map(({ deliveryId, status }) => [deliveryId, status]));
     const once = states.map(({ row, id, judged }) => {

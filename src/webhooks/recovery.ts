@@ -3,6 +3,7 @@ import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { tenancyLimits } from '../tenancy/core/limits.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { hasFullBacklog, takeBacklogShare } from './delivery-backlog.ts';
@@ -35,26 +36,31 @@ export interface Recovery {
 
 const noId = '00000000-0000-0000-0000-000000000000';
 
-const begin = statement(
-  'recovery.begin',
-  `insert into recovery (id, organization_id, environment, subscription_id, since, until, reads_events, after_at, after_id, queued)
-   select $3::uuid, $1::uuid, $2::text, id, reach.since, clock_timestamp(), false, reach.since, '${noId}', 0
+const begin = statement({
+  name: 'recovery.begin',
+  parameters: { recoveryId: 'uuid', subscriptionId: 'uuid', since: 'timestamptz' },
+  text: `insert into recovery (id, organization_id, environment, subscription_id, since, until, reads_events,
+    after_at, after_id, queued)
+   select :recoveryId, :organizationId, :environment, id, reach.since, clock_timestamp(), false, reach.since,
+     '${noId}', 0
      from webhook_subscription
-    cross join lateral (select greatest($5::timestamptz, recoverable_from) as since) reach
-    where organization_id = $1 and environment = $2 and id = $4`,
-);
+    cross join lateral (select greatest(:since, recoverable_from) as since) reach
+    where organization_id = :organizationId and environment = :environment and id = :subscriptionId`,
+});
 
-const findPlan = statement<{ plan: PlanName }>(
-  'recovery.plan',
-  `select o.plan from webhook_subscription s join organization o on o.id = s.organization_id
-    where s.organization_id = $1 and s.environment = $2 and s.id = $3`,
-);
+const findPlan = statement({
+  name: 'recovery.plan',
+  parameters: { subscriptionId: 'uuid' },
+  row: { plan: typed<PlanName>('text') },
+  text: `select o.plan from webhook_subscription s join organization o on o.id = s.organization_id
+    where s.organization_id = :organizationId and s.environment = :environment and s.id = :subscriptionId`,
+});
 
 const dayMs = 86_400_000;
 
 /** @throws AppError validation_error when the log of deliveries does not reach back so far */
 async function requireKept(tx: Transaction, subscriptionId: string, since: Date): Promise<void> {
-  const { plan } = (await tx.one(findPlan, subscriptionId))!;
+  const { plan } = (await tx.one(findPlan, { subscriptionId }))!;
   const days = tenancyLimits.retentionDays.of(plan);
   if (since.getTime() >= Date.now() - days * dayMs) return;
   throw invalid([
@@ -69,37 +75,42 @@ interface RecoveryRow {
 }
 
 const selectOpen = `select subscription_id as "subscriptionId", reads_events as "readsEvents", queued from recovery
-    where organization_id = $1 and environment = $2 and id = $3 and finished_at is null`;
-const findRecovery = statement<RecoveryRow>('recovery.find', selectOpen);
-const lockRecovery = statement<RecoveryRow>('recovery.lock', `${selectOpen} for update`);
+    where organization_id = :organizationId and environment = :environment and id = :recoveryId and finished_at is null`;
+const findRecovery = statement({
+  name: 'recovery.find',
+  parameters: { recoveryId: 'uuid' },
+  row: { subscriptionId: 'uuid', readsEvents: 'boolean', queued: 'int' },
+  text: selectOpen,
+});
+const lockRecovery = statement({
+  name: 'recovery.lock',
+  parameters: { recoveryId: 'uuid' },
+  row: { subscriptionId: 'uuid', readsEvents: 'boolean', queued: 'int' },
+  text: `${selectOpen} for update`,
+});
 
-interface Part {
-  /** How many dead letters or events were read: fewer than a part has are the last ones. */
-  read: number;
-  queued: number;
-  /** Whether some of them were attempted before. */
-  retried: boolean;
-}
-
-const ofThis = 'r.organization_id = $1 and r.environment = $2 and r.id = $3';
+const ofThis = 'r.organization_id = :organizationId and r.environment = :environment and r.id = :recoveryId';
 const isLast = `(select count(*) from part) < ${perPart}`;
 const latest = '(select created_at, id from part order by created_at desc, id desc limit 1) latest';
 const answer = `select (select count(*)::int from part) as read, queued, retried, pg_notify('${deliveriesChannel}', '') from done`;
 
 // Those that are dead-lettered again meanwhile are not replayed again.
-const recoverDeadLetters = statement<Part>(
-  'recovery.dead_letters',
-  `with part as (
+const recoverDeadLetters = statement({
+  name: 'recovery.dead_letters',
+  parameters: { recoveryId: 'uuid' },
+  row: { read: 'int', queued: 'int', retried: 'boolean' },
+  text: `with part as (
      select d.* from recovery r cross join lateral (
          select id, created_at from delivery
-          where organization_id = $1 and environment = $2 and subscription_id = r.subscription_id
+          where organization_id = :organizationId and environment = :environment and subscription_id = r.subscription_id
             and status = 'dead_lettered' and (created_at, id) > (r.after_at, r.after_id)
             and (finished_at is null or finished_at <= r.until)
           order by created_at, id limit ${perPart} for update) d
       where ${ofThis}),
    renewed as (
      update delivery d set ${renewed('false')} from part
-      where d.organization_id = $1 and d.environment = $2 and d.id = part.id and d.status = 'dead_lettered'
+      where d.organization_id = :organizationId and d.environment = :environment and d.id = part.id
+        and d.status = 'dead_lettered'
      returning d.id, d.attempts),
    done as (select count(*)::int as queued, coalesce(bool_or(attempts > 0), false) as retried from renewed),
    moved as (
@@ -110,15 +121,18 @@ const recoverDeadLetters = statement<Part>(
        from done cross join webhook_subscription s left join ${latest} on true
       where ${ofThis} and s.id = r.subscription_id)
    ${answer}`,
-);
+});
 
 // The new deliveries are the latest of the list, as resent ones are.
-const recoverEvents = statement<Part>(
-  'recovery.events',
-  `with part as (
+const recoverEvents = statement({
+  name: 'recovery.events',
+  parameters: { recoveryId: 'uuid' },
+  row: { read: 'int', queued: 'int', retried: 'boolean' },
+  text: `with part as (
      select e.* from recovery r cross join lateral (
          select id, created_at, type from event
-          where organization_id = $1 and environment = $2 and (created_at, id) > (r.after_at, r.after_id)
+          where organization_id = :organizationId and environment = :environment
+            and (created_at, id) > (r.after_at, r.after_id)
             and created_at <= r.until
           order by created_at, id limit ${perPart}) e
       where ${ofThis}),
@@ -139,33 +153,40 @@ const recoverEvents = statement<Part>(
        from done left join ${latest} on true
       where ${ofThis})
    ${answer}`,
-);
+});
 
 // What it brought is not skipped any more. Events that came since it was asked for may be.
-const forgetSkipped = statement(
-  'recovery.forget_skipped',
-  `with rest as (
+const forgetSkipped = statement({
+  name: 'recovery.forget_skipped',
+  parameters: { recoveryId: 'uuid' },
+  text: `with rest as (
      select r.subscription_id, count(e.id)::int as count, min(e.created_at) as first_at
        from recovery r
        join skipped_events k on k.subscription_id = r.subscription_id and k.first_at >= r.since
        join webhook_subscription s on s.id = r.subscription_id
-       left join event e on e.organization_id = $1 and e.environment = $2 and e.created_at > r.until
+       left join event e on e.organization_id = :organizationId and e.environment = :environment
+         and e.created_at > r.until
              and e.created_at <= k.last_at and ${listens('s', 'e')}
              and not exists (select from delivery d where d.subscription_id = s.id and d.event_id = e.id)
              and not exists (select from event_fan_out f
-                              where f.organization_id = $1 and f.environment = $2 and f.event_id = e.id)
+                              where f.organization_id = :organizationId and f.environment = :environment
+                                and f.event_id = e.id)
       where ${ofThis} group by r.subscription_id),
    gone as (
      delete from skipped_events k using rest
-      where k.organization_id = $1 and k.environment = $2 and k.subscription_id = rest.subscription_id and rest.count = 0)
+      where k.organization_id = :organizationId and k.environment = :environment
+        and k.subscription_id = rest.subscription_id and rest.count = 0)
    update skipped_events k set count = rest.count, first_at = rest.first_at from rest
-    where k.organization_id = $1 and k.environment = $2 and k.subscription_id = rest.subscription_id and rest.count > 0`,
-);
+    where k.organization_id = :organizationId and k.environment = :environment
+      and k.subscription_id = rest.subscription_id and rest.count > 0`,
+});
 
-const finish = statement(
-  'recovery.finish',
-  `update recovery set finished_at = clock_timestamp() where organization_id = $1 and environment = $2 and id = $3`,
-);
+const finish = statement({
+  name: 'recovery.finish',
+  parameters: { recoveryId: 'uuid' },
+  text: `update recovery set finished_at = clock_timestamp() where organization_id = :organizationId
+    and environment = :environment and id = :recoveryId`,
+});
 
 /** Does the next part of a recovery, of a subscription that is locked and active. @returns what is left to do, and what was done */
 async function recoverPart(
@@ -174,11 +195,11 @@ async function recoverPart(
   of: RecoveryRow,
 ): Promise<RecoveryRow & { complete: boolean }> {
   const { subscriptionId, readsEvents } = of;
-  const { read, queued, retried } = (await tx.one(readsEvents ? recoverEvents : recoverDeadLetters, recoveryId))!;
+  const { read, queued, retried } = (await tx.one(readsEvents ? recoverEvents : recoverDeadLetters, { recoveryId }))!;
   if (retried) await beginRetries(tx, [subscriptionId]);
   await takeBacklogShare(tx, queued);
   const isLastPart = read < perPart;
-  if (readsEvents && isLastPart) await tx.rows(forgetSkipped, recoveryId);
+  if (readsEvents && isLastPart) await tx.rows(forgetSkipped, { recoveryId });
   return {
     ...of,
     readsEvents: readsEvents || isLastPart,
@@ -203,7 +224,7 @@ export async function recoverDeliveries(
     await requireActive(tx, subscriptionId);
     await requireKept(tx, subscriptionId, since);
     const recoveryId = newId();
-    await tx.rows(begin, recoveryId, subscriptionId, since);
+    await tx.rows(begin, { recoveryId, subscriptionId, since });
     let done = { subscriptionId, readsEvents: false, queued: 0, complete: false };
     const isFull = await hasFullBacklog(tx);
     for (let part = 0, isEnough = isFull; part < maxParts && !done.complete && !isEnough; part++) {
@@ -226,17 +247,17 @@ export async function recoverDeliveries(
 export async function continueRecovery(scope: Scope, recoveryId: string): Promise<void> {
   const end = performance.now() + maxWorkMs;
   const proceed = async (tx: Transaction): Promise<boolean> => {
-    const recovery = await tx.one(findRecovery, recoveryId);
+    const recovery = await tx.one(findRecovery, { recoveryId });
     if (!recovery || (await hasFullBacklog(tx))) return true;
     try {
       await requireActive(tx, recovery.subscriptionId);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      await tx.rows(finish, recoveryId);
+      await tx.rows(finish, { recoveryId });
       return true;
     }
     // Another process may have gone on with it until the subscription was locked.
-    const current = await tx.one(lockRecovery, recoveryId);
+    const current = await tx.one(lockRecovery, { recoveryId });
     return !current || (await recoverPart(tx, recoveryId, current)).complete;
   };
   while (performance.now() < end) {

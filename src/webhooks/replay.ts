@@ -2,6 +2,7 @@ import { AppError } from '../platform/errors.ts';
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { subscriptionIs } from './core/subscription-state.ts';
 import { deliveryNotFound, webhookNotFound } from './errors.ts';
@@ -31,28 +32,36 @@ export const renewed = (
         leased_until = null, ignores_breaker = ${ignoresBreaker}`;
 
 // Locks the subscription before the delivery, so that turning it off happens before or after the replay, never between.
-const replayStatement = statement<RenewedDelivery>(
-  'delivery.replay',
-  `with listening as (
+const replayStatement = statement({
+  name: 'delivery.replay',
+  parameters: { deliveryId: 'uuid', ignoresBreaker: 'boolean', byWorkflow: 'boolean' },
+  row: { id: 'uuid', attempts: 'int', subscriptionId: 'uuid' },
+  text: `with listening as (
      select s.id from webhook_subscription s
-      where s.organization_id = $1 and s.environment = $2 and ${subscriptionIs('s', 'active')}
-        and s.id = (select subscription_id from delivery where organization_id = $1 and environment = $2 and id = $3)
+      where s.organization_id = :organizationId and s.environment = :environment and ${subscriptionIs('s', 'active')}
+        and s.id = (select subscription_id from delivery where organization_id = :organizationId
+          and environment = :environment and id = :deliveryId)
         for share),
    renewed as (
-     update delivery d set ${renewed('$4::boolean')}, parked_at = case when $5::boolean then null else d.parked_at end
+     update delivery d set ${renewed(':ignoresBreaker')}, parked_at = case when :byWorkflow then null
+       else d.parked_at end
        from listening
-      where d.organization_id = $1 and d.environment = $2 and d.id = $3 and d.status = 'dead_lettered'
+      where d.organization_id = :organizationId and d.environment = :environment and d.id = :deliveryId
+        and d.status = 'dead_lettered'
         and d.subscription_id = listening.id
      returning d.id, d.attempts, d.subscription_id)
    select id, attempts, subscription_id as "subscriptionId", pg_notify('${deliveriesChannel}', '') from renewed`,
-);
+});
 
-const findDelivery = statement<{ status: DeliveryStatus; isActive: boolean }>(
-  'delivery.replayable',
-  `select d.status, s.is_active as "isActive"
+const findDelivery = statement({
+  name: 'delivery.replayable',
+  parameters: { deliveryId: 'uuid', subscriptionId: 'uuid' },
+  row: { status: typed<DeliveryStatus>('text'), isActive: 'boolean' },
+  text: `select d.status, s.is_active as "isActive"
      from delivery d join webhook_subscription s on s.id = d.subscription_id and s.deleted_at is null
-    where d.organization_id = $1 and d.environment = $2 and d.id = $3 and d.subscription_id = $4`,
-);
+    where d.organization_id = :organizationId and d.environment = :environment and d.id = :deliveryId
+      and d.subscription_id = :subscriptionId`,
+});
 
 export interface RenewOptions {
   /** Whether its first attempt is made even while the breaker is open. */
@@ -70,14 +79,14 @@ export async function renewDeadLetter(
   deliveryId: string,
   { ignoresBreaker = false, byWorkflow = false }: RenewOptions = {},
 ): Promise<RenewedDelivery | undefined> {
-  const renewed = await tx.one(replayStatement, deliveryId, ignoresBreaker, byWorkflow);
+  const renewed = await tx.one(replayStatement, { deliveryId, ignoresBreaker, byWorkflow });
   if (renewed && renewed.attempts > 0) await beginRetries(tx, [renewed.subscriptionId]);
   return renewed;
 }
 
 /** Why a delivery was not renewed. */
 async function refusal(scope: Scope, subscriptionId: string, deliveryId: string): Promise<AppError> {
-  const found = await scope.one(findDelivery, deliveryId, subscriptionId);
+  const found = await scope.one(findDelivery, { deliveryId, subscriptionId });
   if (!found) return deliveryNotFound(deliveryId);
   const { status, isActive } = found;
   return isActive
@@ -109,15 +118,18 @@ export async function replayDelivery(
 
 export const subscriptionDisabled = () => new AppError('conflict', 'The webhook is turned off.');
 
-const findSubscription = statement<{ isActive: boolean }>(
-  'subscription.is_active',
-  `select is_active as "isActive" from webhook_subscription
-    where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null for share`,
-);
+const findSubscription = statement({
+  name: 'subscription.is_active',
+  parameters: { subscriptionId: 'uuid' },
+  row: { isActive: 'boolean' },
+  text: `select is_active as "isActive" from webhook_subscription
+    where organization_id = :organizationId and environment = :environment and id = :subscriptionId
+      and deleted_at is null for share`,
+});
 
 /** @throws AppError not_found, conflict when it is turned off */
 export async function requireActive(scope: Scope, subscriptionId: string): Promise<void> {
-  const found = await scope.one(findSubscription, subscriptionId);
+  const found = await scope.one(findSubscription, { subscriptionId });
   if (!found) throw webhookNotFound(subscriptionId);
   if (!found.isActive) throw subscriptionDisabled();
 }

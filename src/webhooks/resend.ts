@@ -5,17 +5,20 @@ import { deliveryNotFound } from './errors.ts';
 import { deliveriesChannel, deliveryColumns, eventIdOf } from './publish-event.ts';
 import { type ReplayedDelivery, type ReplayServices, requireActive } from './replay.ts';
 
-const resendStatement = statement<{ id: string }>(
-  'delivery.resend',
-  `with resent as (
+const resendStatement = statement({
+  name: 'delivery.resend',
+  parameters: { subscriptionId: 'uuid', deliveryId: 'uuid' },
+  row: { id: 'uuid' },
+  text: `with resent as (
      insert into delivery (${deliveryColumns}, resent_event_id)
-     select made.id, $1::uuid, $2::text, d.subscription_id, made.id, e.type, 'pending', 0, 0, clock_timestamp(), false,
-            clock_timestamp(), e.id
+     select made.id, :organizationId, :environment, d.subscription_id, made.id, e.type, 'pending', 0, 0,
+            clock_timestamp(), false, clock_timestamp(), e.id
        from delivery d join event e on e.id = ${eventIdOf('d')} cross join (select uuidv7() as id) made
-      where d.organization_id = $1 and d.environment = $2 and d.subscription_id = $3 and d.id = $4
+      where d.organization_id = :organizationId and d.environment = :environment
+        and d.subscription_id = :subscriptionId and d.id = :deliveryId
      returning id)
    select id, pg_notify('${deliveriesChannel}', '') from resent`,
-);
+});
 
 /**
  * Delivers the event of a delivery once more, whatever became of that: as a new delivery. Ids are uuids.
@@ -30,7 +33,7 @@ export async function resendDelivery(
 ): Promise<Once<ReplayedDelivery>> {
   const resend = async (tx: Transaction): Promise<ReplayedDelivery> => {
     await requireActive(tx, subscriptionId);
-    const resent = await tx.one(resendStatement, subscriptionId, deliveryId);
+    const resent = await tx.one(resendStatement, { subscriptionId, deliveryId });
     if (!resent) throw deliveryNotFound(deliveryId);
     return { deliveryId: resent.id, status: 'pending' };
   };

@@ -2,8 +2,9 @@ import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { DrainReport } from '../platform/outbox.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/index.ts';
@@ -22,12 +23,14 @@ interface RestartServices extends WakeServices {
   deliveryPolicy: DeliveryPolicy;
 }
 
-const findPlan = statement<{ plan: PlanName; name: string; url: string }>(
-  'retry_release.plan',
-  `select o.plan, s.name, s.url from retry_release c join organization o on o.id = c.organization_id
+const findPlan = statement({
+  name: 'retry_release.plan',
+  parameters: { subscriptionId: 'uuid' },
+  row: { plan: typed<PlanName>('text'), name: 'text', url: 'text' },
+  text: `select o.plan, s.name, s.url from retry_release c join organization o on o.id = c.organization_id
      join webhook_subscription s on s.id = c.subscription_id
-    where c.organization_id = $1 and c.environment = $2 and c.subscription_id = $3`,
-);
+    where c.organization_id = :organizationId and c.environment = :environment and c.subscription_id = :subscriptionId`,
+});
 
 /** Lets the workflow of a subscription with waiting retries look at them; starts it unless it is open. */
 export async function wakeRetryRelease(
@@ -35,7 +38,7 @@ export async function wakeRetryRelease(
   scope: Scope,
   subscriptionId: string,
 ): Promise<void> {
-  const found = await scope.one(findPlan, subscriptionId);
+  const found = await scope.one(findPlan, { subscriptionId });
   if (!found) return;
   const args = { ...scope.tenant, correlationId: scope.correlationId, subscriptionId };
   const webhook = describeWebhook(found.name, found.url);
@@ -44,32 +47,37 @@ export async function wakeRetryRelease(
 }
 
 // Asked again after twice the time, where no worker is there to look.
-const findLost = statement<Tenant & { id: string }>(
-  'retry_release.lost',
-  `update retry_release set looks_at = clock_timestamp() + make_interval(secs => $1::float8 / 1000)
+const findLost = systemStatement({
+  name: 'retry_release.lost',
+  parameters: { strandedMs: 'float8', limit: 'int' },
+  row: { id: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text') },
+  text: `update retry_release set looks_at = clock_timestamp() + make_interval(secs => :strandedMs / 1000)
     where subscription_id in (
       select subscription_id from retry_release
-       where looks_at < (select clock_timestamp() - make_interval(secs => $1::float8 / 1000))
-       order by looks_at limit $2 for update skip locked)
+       where looks_at < (select clock_timestamp() - make_interval(secs => :strandedMs / 1000))
+       order by looks_at limit :limit for update skip locked)
    returning subscription_id as id, organization_id as "organizationId", environment`,
-);
+});
 
 const lostBatchSize = 100;
 /** The correlation id of this search; the deliveries keep those of their events. */
 const searchCorrelation = 'lost-retries';
 
-const sleepLong = statement<{ long: boolean }>(
-  'retry_release.sleep_long',
-  `select exists (select from retry_release
-                   where looks_at > (select clock_timestamp() + make_interval(secs => $1::float8 / 1000))) as long`,
-);
+const sleepLong = systemStatement({
+  name: 'retry_release.sleep_long',
+  parameters: { strandedMs: 'float8' },
+  row: { long: 'boolean' },
+  text: `select exists (select from retry_release
+                   where looks_at > (select clock_timestamp() + make_interval(secs => :strandedMs / 1000))) as long`,
+});
 
 // Long enough ago to count as lost.
-const markLost = statement(
-  'retry_release.mark_lost',
-  `update retry_release set looks_at = clock_timestamp() - make_interval(secs => $2::float8 / 500)
-    where subscription_id = any($1::uuid[])`,
-);
+const markLost = systemStatement({
+  name: 'retry_release.mark_lost',
+  parameters: { stopped: 'uuid[]', strandedMs: 'float8' },
+  text: `update retry_release set looks_at = clock_timestamp() - make_interval(secs => :strandedMs / 500)
+    where subscription_id = any(:stopped)`,
+});
 
 const askEveryMs = 15_000;
 /** Temporal lists a workflow some time after its end, and its clock may differ from ours. */
@@ -91,18 +99,18 @@ export function restartStalledRetries(services: RestartServices): () => Promise<
 
   /** Asks Temporal only while somebody sleeps so long that it would be missed late. */
   const findStopped = async () => {
-    if (performance.now() - askedAt < askEveryMs || !(await sql.one(sleepLong, [strandedMs]))!.long) return;
+    if (performance.now() - askedAt < askEveryMs || !(await sql.one(sleepLong, { strandedMs }))!.long) return;
     askedAt = performance.now();
     const asOf = new Date();
     const stopped = await stoppedRetryWorkflows(services.temporal, new Date(since.getTime() - lateMs));
     since = asOf;
-    if (stopped.length > 0) await sql.rows(markLost, [stopped, strandedMs]);
+    if (stopped.length > 0) await sql.rows(markLost, { stopped, strandedMs });
   };
 
   const restart = async (): Promise<DrainReport> => {
     const failed: DrainReport['failed'] = [];
     await findStopped().catch((error) => failed.push({ kind, subjectId: 'stopped workflows', error }));
-    const lost = await sql.rows(findLost, [strandedMs, lostBatchSize]);
+    const lost = await sql.rows(findLost, { strandedMs, limit: lostBatchSize });
     for (const { id, ...tenant } of lost) {
       try {
         await wakeRetryRelease(services, new Scope(database, tenant, searchCorrelation), id);

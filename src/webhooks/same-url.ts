@@ -1,6 +1,7 @@
 import { invalid } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { everyEvent } from './core/events.ts';
 
 /** How many active webhooks may send one event to one URL. */
@@ -12,11 +13,12 @@ interface ActiveUrl {
   events: string[];
 }
 
-const findActive = statement<ActiveUrl>(
-  'subscription.active_urls',
-  `select id, url, events from webhook_subscription
-    where organization_id = $1 and environment = $2 and is_active and deleted_at is null`,
-);
+const findActive = statement({
+  name: 'subscription.active_urls',
+  row: { id: 'uuid', url: 'text', events: typed<string[]>('jsonb') },
+  text: `select id, url, events from webhook_subscription
+    where organization_id = :organizationId and environment = :environment and is_active and deleted_at is null`,
+});
 
 /** Two URLs that are the same request: the case of the host, its dot at the end, a usual port and the fragment are none. */
 export function normalizedUrl(text: string): string {

@@ -6,6 +6,7 @@ import { newId } from '../platform/ids.ts';
 import type { Page, PageRequest } from '../platform/page.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { checkSubscription } from './check-subscription.ts';
 import { webhookIds } from './core/ids.ts';
 import type { OffReason } from './disable-subscription.ts';
@@ -147,19 +148,39 @@ export async function createSubscription(
   return scope.transaction(create, { claim, sealer });
 }
 
-const live = 'from webhook_subscription where organization_id = $1 and environment = $2 and deleted_at is null';
+const live =
+  'from webhook_subscription where organization_id = :organizationId and environment = :environment and deleted_at is null';
 const columns = `id, name, url, events, is_active as "isActive", max_attempts as "maxAttempts",
   sealed_headers as "sealedHeaders", rate_limit as "rateLimit", concurrency, disabled_reason as "disabledReason",
   created_at as "createdAt", updated_at as "updatedAt"`;
 
-const listPage = statement<SubscriptionRow>(
-  'subscription.list',
-  `select ${columns} ${live} and integration is null order by created_at desc, id desc limit $3 offset $4`,
-);
-const countAll = statement<{ count: number }>(
-  'subscription.count_live',
-  `select count(*)::int as count ${live} and integration is null`,
-);
+const subscriptionRowColumns = {
+  id: 'uuid',
+  name: 'text',
+  url: 'text',
+  events: typed<string[]>('jsonb'),
+  isActive: 'boolean',
+  maxAttempts: 'int',
+  sealedHeaders: 'text?',
+  rateLimit: 'int?',
+  concurrency: 'int',
+  disabledReason: 'text?',
+  createdAt: 'timestamptz',
+  updatedAt: 'timestamptz',
+} as const;
+
+const listPage = statement({
+  name: 'subscription.list',
+  parameters: { limit: 'int', offset: 'bigint' },
+  row: subscriptionRowColumns,
+  text: `select ${columns} ${live} and integration is null order by created_at desc, id desc
+    limit :limit offset :offset`,
+});
+const countAll = statement({
+  name: 'subscription.count_live',
+  row: { count: 'int' },
+  text: `select count(*)::int as count ${live} and integration is null`,
+});
 
 /** Newest first, without those of integrations. @throws SealError */
 export async function listSubscriptions(
@@ -167,11 +188,16 @@ export async function listSubscriptions(
   scope: Scope,
   { limit, offset }: PageRequest,
 ): Promise<Page<Subscription>> {
-  const [rows, counted] = await Promise.all([scope.rows(listPage, limit, offset), scope.one(countAll)]);
+  const [rows, counted] = await Promise.all([scope.rows(listPage, { limit, offset }), scope.one(countAll)]);
   return { items: rows.map((row) => viewOf(services, scope, row)), total: counted!.count, limit, offset };
 }
 
-const findOne = statement<SubscriptionRow>('subscription.by_id', `select ${columns} ${live} and id = $3`);
+const findOne = statement({
+  name: 'subscription.by_id',
+  parameters: { id: 'uuid' },
+  row: subscriptionRowColumns,
+  text: `select ${columns} ${live} and id = :id`,
+});
 
 /** `id` in either form. @throws AppError not_found; SealError */
 export async function getSubscription(
@@ -180,7 +206,7 @@ export async function getSubscription(
   id: string,
 ): Promise<Subscription> {
   const uuid = webhookIds.parse(id);
-  const found = uuid && (await scope.one(findOne, uuid));
+  const found = uuid && (await scope.one(findOne, { id: uuid }));
   if (!found) throw webhookNotFound(id);
   return viewOf(services, scope, found);
 }
