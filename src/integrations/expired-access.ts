@@ -9,18 +9,24 @@ interface Ended {
   integration: string;
 }
 
-const byAccess = statement<Ended>(
-  'integration.access_expired',
-  `update integration_connection set status = 'auth_expired'
-    where organization_id = $1 and environment = $2 and connection_id = $3 and status = 'connected'
+const byAccess = statement({
+  name: 'integration.access_expired',
+  parameters: { connectionId: 'uuid' },
+  row: { id: 'uuid', integration: 'text' },
+  text: `update integration_connection set status = 'auth_expired'
+    where organization_id = :organizationId and environment = :environment and connection_id = :connectionId
+      and status = 'connected'
    returning id, integration`,
-);
-const byConnection = statement<Ended>(
-  'integration.connection_expired',
-  `update integration_connection set status = 'auth_expired'
-    where organization_id = $1 and environment = $2 and id = $3 and connected_at = $4 and status = 'connected'
+});
+const byConnection = statement({
+  name: 'integration.connection_expired',
+  parameters: { id: 'uuid', connectedAt: 'timestamptz' },
+  row: { id: 'uuid', integration: 'text' },
+  text: `update integration_connection set status = 'auth_expired'
+    where organization_id = :organizationId and environment = :environment and id = :id
+      and connected_at = :connectedAt and status = 'connected'
    returning id, integration`,
-);
+});
 
 async function publishExpired(tx: Transaction, { id, integration }: Ended): Promise<void> {
   await publishEvent(tx, integrationAuthExpired, null, { integration });
@@ -29,7 +35,7 @@ async function publishExpired(tx: Transaction, { id, integration }: Ended): Prom
 
 /** Follows, in one transaction, the end of the access to an account: the connection says so, and webhooks are told once. */
 export async function accessExpired(tx: Transaction, connectionId: string): Promise<void> {
-  const ended = await tx.one(byAccess, connectionId);
+  const ended = await tx.one(byAccess, { connectionId });
   if (ended) await publishExpired(tx, ended);
 }
 
@@ -38,6 +44,6 @@ export async function accessExpired(tx: Transaction, connectionId: string): Prom
  * @param connectedAt of the connection whose access was refused
  */
 export async function connectionExpired(tx: Transaction, id: string, connectedAt: Date): Promise<void> {
-  const ended = await tx.one(byConnection, id, connectedAt);
+  const ended = await tx.one(byConnection, { id, connectedAt });
   if (ended) await publishExpired(tx, ended);
 }

@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { IntegrationStatus } from './core/connection-status.ts';
 import type { Account } from './provider-call.ts';
 
@@ -26,19 +27,39 @@ interface Row extends Omit<Connected, 'account'> {
 const columns = `id, integration as "integrationId", account_id as "accountId", account_name as "accountName", details,
   status, connection_id as "connectionId", connected_at as "connectedAt", sealed_sandbox_secret as "sealedSandboxSecret"`;
 
-const find = statement<Row>(
-  'integration.find_connection',
-  `select ${columns} from integration_connection where organization_id = $1 and environment = $2 and integration = $3`,
-  { sharesConnection: true },
-);
-const findById = statement<Row>(
-  'integration.connection_by_id',
-  `select ${columns} from integration_connection where organization_id = $1 and environment = $2 and id = $3`,
-);
-const list = statement<Row>(
-  'integration.list_connections',
-  `select ${columns} from integration_connection where organization_id = $1 and environment = $2`,
-);
+const rowColumns = {
+  id: 'uuid',
+  integrationId: 'text',
+  accountId: 'text',
+  accountName: 'text',
+  details: typed<Record<string, string>>('json'),
+  status: typed<IntegrationStatus>('text'),
+  connectionId: 'uuid?',
+  connectedAt: 'timestamptz',
+  sealedSandboxSecret: 'text?',
+} as const;
+
+const find = statement({
+  name: 'integration.find_connection',
+  parameters: { integrationId: 'text' },
+  row: rowColumns,
+  text: `select ${columns} from integration_connection where organization_id = :organizationId
+    and environment = :environment and integration = :integrationId`,
+  sharesConnection: true,
+});
+const findById = statement({
+  name: 'integration.connection_by_id',
+  parameters: { id: 'uuid' },
+  row: rowColumns,
+  text: `select ${columns} from integration_connection where organization_id = :organizationId
+    and environment = :environment and id = :id`,
+});
+const list = statement({
+  name: 'integration.list_connections',
+  row: rowColumns,
+  text: `select ${columns} from integration_connection where organization_id = :organizationId
+    and environment = :environment`,
+});
 
 const connectedOf = ({ accountId: id, accountName: name, details, ...row }: Row): Connected => ({
   ...row,
@@ -46,13 +67,13 @@ const connectedOf = ({ accountId: id, accountName: name, details, ...row }: Row)
 });
 
 export async function findConnection(scope: Scope, integrationId: string): Promise<Connected | undefined> {
-  const row = await scope.one(find, integrationId);
+  const row = await scope.one(find, { integrationId });
   return row && connectedOf(row);
 }
 
 /** @param id uuid */
 export async function findConnectionById(scope: Scope, id: string): Promise<Connected | undefined> {
-  const row = await scope.one(findById, id);
+  const row = await scope.one(findById, { id });
   return row && connectedOf(row);
 }
 

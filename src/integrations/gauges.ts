@@ -1,7 +1,7 @@
 import { memoize } from '../platform/memoize.ts';
 import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
 import type { Probe } from '../platform/probe.ts';
-import { statement } from '../platform/sql.ts';
+import { systemStatement } from '../platform/sql.ts';
 import { actionStates } from './core/action-status.ts';
 import { integrationStates } from './core/connection-status.ts';
 
@@ -9,48 +9,35 @@ const cachedMs = 5_000;
 const countedTo = 10_000;
 const openAction = actionStates.sql('scheduled', 'processing');
 
-interface OpenActions {
-  status: string;
-  count: number;
-  lateSeconds: number;
-}
-
 // Reads the index of open actions: the cost does not grow with what has ended.
-const openActions = statement<OpenActions>(
-  'gauges.open_actions',
-  `select wanted.status, count(open.due_at)::int as count,
+const openActions = systemStatement({
+  name: 'gauges.open_actions',
+  row: { status: 'text', count: 'int', lateSeconds: 'float8' },
+  text: `select wanted.status, count(open.due_at)::int as count,
           greatest(coalesce(extract(epoch from clock_timestamp() - min(open.due_at)), 0), 0)::float8 as "lateSeconds"
      from unnest(array[${openAction}]) as wanted (status)
      left join (select status, due_at from integration_action where status in (${openAction})
                  order by due_at limit ${countedTo}) open using (status)
     group by wanted.status`,
-);
+});
 
-interface Connections {
-  status: string;
-  count: number;
-}
-
-const connections = statement<Connections>(
-  'gauges.integrations',
-  `select wanted.status, count(found.status)::int as count
+const connections = systemStatement({
+  name: 'gauges.integrations',
+  row: { status: 'text', count: 'int' },
+  text: `select wanted.status, count(found.status)::int as count
      from unnest(array[${integrationStates.sql('connected', 'auth_expired')}]) as wanted (status)
      left join (select status from integration_connection limit ${countedTo}) found using (status)
     group by wanted.status`,
-);
-
-interface WaitingEvents {
-  count: number;
-  oldestSeconds: number;
-}
+});
 
 // Reads the index of events that have to be fetched.
-const waitingEvents = statement<WaitingEvents>(
-  'gauges.integration_events',
-  `select count(*)::int as count,
+const waitingEvents = systemStatement({
+  name: 'gauges.integration_events',
+  row: { count: 'int', oldestSeconds: 'float8' },
+  text: `select count(*)::int as count,
           coalesce(extract(epoch from clock_timestamp() - min(received_at)), 0)::float8 as "oldestSeconds"
      from (select received_at from integration_inbound_event where reference is not null limit ${countedTo}) waiting`,
-);
+});
 
 /** Actions that have not ended, connections, and events that providers sent without their data. */
 export function integrationGauges(observer: Probe): GaugeOptions[] {

@@ -2,6 +2,7 @@ import { AppError, invalid } from '../platform/errors.ts';
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { webhookIds } from '../webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../webhooks/core/retry-schedule.ts';
 import {
@@ -68,24 +69,31 @@ export async function createIntegrationWebhook(
 }
 
 const ofIntegration = `from webhook_subscription
-    where organization_id = $1 and environment = $2 and deleted_at is null and integration = $3`;
+    where organization_id = :organizationId and environment = :environment and deleted_at is null and integration = :integration`;
 
-const list = statement<Omit<IntegrationWebhook, 'event'> & { events: string[] }>(
-  'integration.webhooks',
-  `select id, events, url, is_active as "isActive", created_at as "createdAt" ${ofIntegration}
+const list = statement({
+  name: 'integration.webhooks',
+  parameters: { integration: 'text' },
+  row: { id: 'uuid', events: typed<string[]>('jsonb'), url: 'text', isActive: 'boolean', createdAt: 'timestamptz' },
+  text: `select id, events, url, is_active as "isActive", created_at as "createdAt" ${ofIntegration}
     order by created_at desc, id desc`,
-);
+});
 
 /** All of an integration, newest first. The plan limits how many there are. */
 export async function listIntegrationWebhooks(scope: Scope, integration: Integration): Promise<IntegrationWebhook[]> {
-  const rows = await scope.rows(list, integration.id);
+  const rows = await scope.rows(list, { integration: integration.id });
   return rows.map(({ events: [type], ...row }) => ({
     ...row,
     event: type!.slice(triggerType(integration, '').length),
   }));
 }
 
-const find = statement<{ id: string }>('integration.webhook', `select id ${ofIntegration} and id = $4`);
+const find = statement({
+  name: 'integration.webhook',
+  parameters: { integration: 'text', id: 'uuid' },
+  row: { id: 'uuid' },
+  text: `select id ${ofIntegration} and id = :id`,
+});
 
 /** @param id in either form @throws AppError not_found, also for a webhook that is not the integration's */
 export async function deleteIntegrationWebhook(
@@ -95,7 +103,7 @@ export async function deleteIntegrationWebhook(
   id: string,
 ): Promise<void> {
   const uuid = webhookIds.parse(id);
-  const found = uuid && (await scope.one(find, integration.id, uuid));
+  const found = uuid && (await scope.one(find, { integration: integration.id, id: uuid }));
   if (!found) throw new AppError('not_found', 'No webhook of the integration has this id.', { webhookId: id });
   await deleteSubscription(services, scope, uuid);
 }

@@ -17,7 +17,7 @@ export const deliveryColumns = `id, organization_id, environment, subscription_i
 export const listens = (subscription: string, event: string) =>
   `(${subscription}.events @> to_jsonb(${event}.type::text) or ${subscription}.events @> '"*"')`;
 
-/** For SQL: whether a trigger or a waiting step of the tenant $1, $2 names the type of an event. Most of the time it is one look each at an index. */
+/** For SQL: whether a trigger or a waiting step names the type of an event. Most of the time it is one look each at an index. */
 export const isAwaited = (event: string) =>
   `(exists (select from event_trigger t
             where t.organization_id = :organizationId and t.environment = :environment and t.event = ${event}.type)
@@ -25,7 +25,7 @@ export const isAwaited = (event: string) =>
                 where w.organization_id = :organizationId and w.environment = :environment and w.event = ${event}.type and w.state = 'open'))`;
 
 /**
- * A CTE that hands events of the tenant $1, $2 to the triggers and waiting steps of workflows.
+ * A CTE that hands events to the triggers and waiting steps of workflows.
  * @param occurred a CTE with the columns id, type, subject_id, facts, correlation_id and created_at: those that are awaited
  */
 export const newWorkflowEvents = (occurred: string) => `

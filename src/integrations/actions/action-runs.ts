@@ -1,6 +1,7 @@
 import { AppError } from '../../platform/errors.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { ActionFailure, ActionStatus } from '../core/action-status.ts';
 import { actionRunIds } from '../core/ids.ts';
 import { publishedFailure } from '../published-failure.ts';
@@ -37,11 +38,21 @@ interface Row {
   finishedAt: Date | null;
 }
 
-const find = statement<Row>(
-  'action.find_run',
-  `select id, integration, action, status, failure, due_at as "dueAt", finished_at as "finishedAt"
-     from integration_action where organization_id = $1 and environment = $2 and id = $3`,
-);
+const find = statement({
+  name: 'action.find_run',
+  parameters: { id: 'uuid' },
+  row: {
+    id: 'uuid',
+    integration: 'text',
+    action: 'text',
+    status: typed<ActionStatus>('text'),
+    failure: typed<ActionFailure | null>('jsonb?'),
+    dueAt: 'timestamptz',
+    finishedAt: 'timestamptz?',
+  },
+  text: `select id, integration, action, status, failure, due_at as "dueAt", finished_at as "finishedAt"
+     from integration_action where organization_id = :organizationId and environment = :environment and id = :id`,
+});
 
 function errorOf({ status, failure, integration, action }: Row): ActionRunError | null {
   if (failure === null || (status !== 'failed' && status !== 'unknown')) return null;
@@ -69,7 +80,7 @@ function toView(row: Row): ActionRunView {
  */
 export async function getActionRun(scope: Scope, actionRunId: string): Promise<ActionRunView> {
   const id = actionRunIds.parse(actionRunId);
-  const row = id === undefined ? undefined : await scope.one(find, id);
+  const row = id === undefined ? undefined : await scope.one(find, { id });
   if (!row) throw new AppError('not_found', 'There is no such action.', { actionRunId });
   return toView(row);
 }

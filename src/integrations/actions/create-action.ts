@@ -34,21 +34,40 @@ export interface NewAction {
 }
 
 // The first attempt of the caller is marked from the beginning.
-const insert = statement<{ id: string }>(
-  'action.insert',
-  `insert into integration_action (id, organization_id, environment, integration, action, account_id, status, repeatable,
-          payload, claim, due_at, delayed, attempts, paused_ms, submitted_at, begun_until, correlation_id, priority, created_at, unsent)
-   select $3::uuid, $1::uuid, $2::text, $4::text, $5::text, $6::text, $7::text, $8::boolean, $9::text, $10::jsonb,
-          clock_timestamp() + make_interval(secs => $11::float8), $11::float8 > 0,
-          case when $12::float8 is null then 0 else 1 end, 0,
-          case when $12::float8 is not null then clock_timestamp() end,
-          clock_timestamp() + make_interval(secs => $12::float8 / 1000), $13::text, $15::text, clock_timestamp(),
-          $12::float8 is not null
+const insert = statement({
+  name: 'action.insert',
+  parameters: {
+    id: 'uuid',
+    integration: 'text',
+    action: 'text',
+    accountId: 'text',
+    status: 'text',
+    repeatable: 'boolean',
+    payload: 'text',
+    claim: 'jsonb?',
+    delaySeconds: 'float8',
+    begunMs: 'float8?',
+    correlationId: 'text',
+    limit: 'int',
+    priority: 'text',
+  },
+  row: { id: 'uuid' },
+  text: `insert into integration_action (id, organization_id, environment, integration, action, account_id, status,
+    repeatable,
+          payload, claim, due_at, delayed, attempts, paused_ms, submitted_at, begun_until, correlation_id, priority,
+            created_at, unsent)
+   select :id, :organizationId, :environment, :integration, :action, :accountId, :status, :repeatable, :payload, :claim,
+          clock_timestamp() + make_interval(secs => :delaySeconds), :delaySeconds > 0,
+          case when :begunMs is null then 0 else 1 end, 0,
+          case when :begunMs is not null then clock_timestamp() end,
+          clock_timestamp() + make_interval(secs => :begunMs / 1000), :correlationId, :priority, clock_timestamp(),
+          :begunMs is not null
     where (select count(*) from (
-             select from integration_action where organization_id = $1::uuid and environment = $2::text and status = $7::text
-              limit $14::int) as counted) < $14::int
+             select from integration_action where organization_id = :organizationId and environment = :environment
+               and status = :status
+              limit :limit) as counted) < :limit
    returning id`,
-);
+});
 
 /**
  * Creates an action.
@@ -72,12 +91,22 @@ export function createAction(
     idempotency,
     async insert(tx) {
       await lockForTransaction(tx, 'integration actions');
-      const values = [integrationId, name, accountId, isDelayed ? 'scheduled' : 'processing', isRepeatable, sealed];
-      const claimed = idempotency ? JSON.stringify(claimedKey(idempotency)) : null;
-      const more = [claimed, delaySeconds, begunMs, scope.correlationId, limit, priority];
-      if (!(await tx.one(insert, id, ...values, ...more))) {
-        throw concurrencyLimitReached(limit, declared.window);
-      }
+      const inserted = await tx.one(insert, {
+        id,
+        integration: integrationId,
+        action: name,
+        accountId,
+        status: isDelayed ? 'scheduled' : 'processing',
+        repeatable: isRepeatable,
+        payload: sealed,
+        claim: idempotency ? JSON.stringify(claimedKey(idempotency)) : null,
+        delaySeconds,
+        begunMs,
+        correlationId: scope.correlationId,
+        limit,
+        priority,
+      });
+      if (!inserted) throw concurrencyLimitReached(limit, declared.window);
     },
     hint: firstBy === 'caller_alone' ? null : { waiter, begun: firstBy === 'caller' },
   });

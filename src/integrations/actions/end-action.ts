@@ -1,41 +1,62 @@
 import type { Sealer } from '../../platform/crypto.ts';
+import type { ClaimedKey } from '../../platform/idempotency.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { JobRef } from '../../temporal/contracts/jobs.ts';
 import type { ActionFailure, ActionStatus } from '../core/action-status.ts';
-import { type ActionJobServices, actionJob, type EndedAction, endedColumns, recordEnd } from './job.ts';
+import { type ActionJobServices, actionJob, endedColumns, recordEnd } from './job.ts';
 import { actionContents } from './sealed-action.ts';
 
 export interface EndServices extends ActionJobServices {
   sealer: Sealer;
 }
 
-const complete = statement<EndedAction>(
-  'action.complete',
-  `update integration_action set status = 'completed', answer = $4::text, payload = null, finished_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
-   returning ${endedColumns}`,
-);
+const endedActionColumns = {
+  integration: 'text',
+  action: 'text',
+  status: typed<ActionStatus>('text'),
+  delayed: 'boolean',
+  claim: typed<ClaimedKey | null>('jsonb?'),
+} as const;
 
-const fail = statement<EndedAction>(
-  'action.fail',
-  `update integration_action set status = $4::text, failure = $5::jsonb, payload = null, finished_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing' and attempts = $6
+const complete = statement({
+  name: 'action.complete',
+  parameters: { id: 'uuid', sealedResult: 'text' },
+  row: endedActionColumns,
+  text: `update integration_action set status = 'completed', answer = :sealedResult, payload = null,
+    finished_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
    returning ${endedColumns}`,
-);
+});
 
-const cancelScheduled = statement<EndedAction>(
-  'action.cancel_scheduled',
-  `update integration_action set status = 'cancelled', payload = null, finished_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'scheduled'
+const fail = statement({
+  name: 'action.fail',
+  parameters: { id: 'uuid', status: 'text', failure: 'jsonb', attempts: 'smallint' },
+  row: endedActionColumns,
+  text: `update integration_action set status = :status, failure = :failure, payload = null,
+    finished_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
+      and attempts = :attempts
    returning ${endedColumns}`,
-);
+});
+
+const cancelScheduled = statement({
+  name: 'action.cancel_scheduled',
+  parameters: { id: 'uuid' },
+  row: endedActionColumns,
+  text: `update integration_action set status = 'cancelled', payload = null, finished_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :id and status = 'scheduled'
+   returning ${endedColumns}`,
+});
 
 /** Records the answer of a provider. @param answer JSON as text @returns false when the action had ended before */
 export function completeAction(services: EndServices, scope: Scope, ref: JobRef, answer: string): Promise<boolean> {
   const { id } = ref;
   const sealed = actionContents(services.sealer, scope).sealJson(id, 'answer', answer);
-  return actionJob.end(services, scope, ref, async ({ tx }) => recordEnd(tx, id, await tx.one(complete, id, sealed)));
+  return actionJob.end(services, scope, ref, async ({ tx }) =>
+    recordEnd(tx, id, await tx.one(complete, { id, sealedResult: sealed })),
+  );
 }
 
 /**
@@ -53,7 +74,7 @@ export function failAction(
   const { id } = ref;
   const status: ActionStatus = failure.outcome === 'unknown' ? 'unknown' : 'failed';
   return actionJob.end(services, scope, ref, async ({ tx }) =>
-    recordEnd(tx, id, await tx.one(fail, id, status, JSON.stringify(failure), attempts)),
+    recordEnd(tx, id, await tx.one(fail, { id, status, failure: JSON.stringify(failure), attempts })),
   );
 }
 
@@ -63,7 +84,7 @@ export function failAction(
  */
 export const cancelScheduledAction = (services: EndServices, scope: Scope, id: string): Promise<boolean> =>
   actionJob.end(services, scope, { id, waiter: null }, async ({ tx }) => {
-    const ended = await tx.one(cancelScheduled, id);
+    const ended = await tx.one(cancelScheduled, { id });
     if (ended) await actionJob.enqueueCancel(tx, id);
     return recordEnd(tx, id, ended);
   });

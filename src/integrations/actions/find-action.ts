@@ -1,6 +1,7 @@
 import type { Sealer } from '../../platform/crypto.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { ActionFailure, ActionStatus } from '../core/action-status.ts';
 import { actionRunIds } from '../core/ids.ts';
 import { publishedFailure } from '../published-failure.ts';
@@ -21,15 +22,26 @@ export interface ActionRun {
   delayed: boolean;
 }
 
-const find = statement<Omit<ActionRun, 'answer'> & { answer: string | null }>(
-  'action.find',
-  `select id, integration, action, status, answer, failure, due_at as "dueAt", delayed from integration_action
-    where organization_id = $1 and environment = $2 and id = $3`,
-);
+const find = statement({
+  name: 'action.find',
+  parameters: { actionId: 'uuid' },
+  row: {
+    id: 'uuid',
+    integration: 'text',
+    action: 'text',
+    status: typed<ActionStatus>('text'),
+    answer: 'text?',
+    failure: typed<ActionFailure | null>('jsonb?'),
+    dueAt: 'timestamptz',
+    delayed: 'boolean',
+  },
+  text: `select id, integration, action, status, answer, failure, due_at as "dueAt", delayed from integration_action
+    where organization_id = :organizationId and environment = :environment and id = :actionId`,
+});
 
 /** @returns undefined when it was removed, a day after it was asked for */
 export async function findAction(sealer: Sealer, scope: Scope, actionId: string): Promise<ActionRun | undefined> {
-  const row = await scope.one(find, actionId);
+  const row = await scope.one(find, { actionId });
   if (!row) return undefined;
   const answer = row.answer === null ? undefined : actionContents(sealer, scope).open(actionId, 'answer', row.answer);
   return { ...row, answer };

@@ -2,6 +2,7 @@ import { defineJob } from '../../jobs/index.ts';
 import { type ClaimedKey, releaseClaim } from '../../platform/idempotency.ts';
 import type { Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { Waiters } from '../../platform/waiters.ts';
 import { type ActionPolicy, actionContract } from '../../temporal/contracts/integrations.ts';
 import { actionPriorities } from '../../temporal/contracts/priorities.ts';
@@ -28,21 +29,35 @@ export interface EndedAction {
 /** Condition in SQL of actions that have not ended. */
 export const isOpen = `status in (${actionStates.sql('scheduled', 'processing')})`;
 
+const endedActionColumns = {
+  integration: 'text',
+  action: 'text',
+  status: typed<ActionStatus>('text'),
+  delayed: 'boolean',
+  claim: typed<ClaimedKey | null>('jsonb?'),
+} as const;
+
 // A request without an answer may have been performed.
-const markUnknown = statement<EndedAction>(
-  'action.mark_unknown',
-  `update integration_action set status = 'unknown', failure = $4::jsonb, payload = null, finished_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+const markUnknown = statement({
+  name: 'action.mark_unknown',
+  parameters: { id: 'uuid', failure: 'jsonb' },
+  row: endedActionColumns,
+  text: `update integration_action set status = 'unknown', failure = :failure, payload = null,
+    finished_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
       and submitted_at is not null and not repeatable and not unsent
    returning ${endedColumns}`,
-);
+});
 
-const abandon = statement<EndedAction>(
-  'action.abandon',
-  `update integration_action set status = $4::text, failure = $5::jsonb, payload = null, finished_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}
+const abandon = statement({
+  name: 'action.abandon',
+  parameters: { id: 'uuid', status: 'text', failure: 'jsonb' },
+  row: endedActionColumns,
+  text: `update integration_action set status = :status, failure = :failure, payload = null,
+    finished_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}
    returning ${endedColumns}`,
-);
+});
 
 const failureOf = (outcome: 'failed' | 'unknown') =>
   JSON.stringify({ code: 'action_failed', outcome } satisfies ActionFailure);
@@ -79,8 +94,8 @@ export const actionJob = defineJob<{
   deadline: { from: 'due_at', ms: ({ deadlineMs }) => [deadlineMs] },
   errors: { timeout: 'failed', terminated: 'cancelled', unexpected: 'failed', cancelled: 'cancelled' },
   async stop(_, { tx }, { id }, status) {
-    const unknown = await tx.one(markUnknown, id, failureOf('unknown'));
-    return recordEnd(tx, id, unknown ?? (await tx.one(abandon, id, status, failureOf('failed'))));
+    const unknown = await tx.one(markUnknown, { id, failure: failureOf('unknown') });
+    return recordEnd(tx, id, unknown ?? (await tx.one(abandon, { id, status, failure: failureOf('failed') })));
   },
   start: {
     columns: 'integration, action, due_at as "dueAt", delayed, priority',

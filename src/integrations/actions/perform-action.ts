@@ -24,53 +24,71 @@ export interface Attempt extends Asked {
   pausedMs: number;
 }
 
-interface Taken extends Omit<Attempt, 'payload'> {
-  payload: string;
-}
-
 const attempt = 'id, integration, action, account_id as "accountId", payload, attempts, paused_ms as "pausedMs"';
 
 // An action that changes nothing, or of which nothing was sent, is taken over from a process that has died. Nothing is done
 // for an organization that was deleted.
-const take = statement<Taken>(
-  'action.take',
-  `update integration_action
+const take = statement({
+  name: 'action.take',
+  parameters: { id: 'uuid', deadlineMs: 'float8' },
+  row: {
+    id: 'uuid',
+    integration: 'text',
+    action: 'text',
+    accountId: 'text',
+    payload: 'text',
+    attempts: 'smallint',
+    pausedMs: 'int',
+  },
+  text: `update integration_action
       set status = 'processing', submitted_at = clock_timestamp(), begun_until = null, attempts = attempts + 1,
           unsent = true
-    where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}
+    where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}
       and (submitted_at is null or (repeatable or unsent) and coalesce(begun_until < clock_timestamp(), true))
-      and due_at > clock_timestamp() - make_interval(secs => $4::float8 / 1000)
+      and due_at > clock_timestamp() - make_interval(secs => :deadlineMs / 1000)
       and ${isKept('organization_id')}
    returning ${attempt}`,
-);
+});
 
-const look = statement<{ begunMs: number | null }>(
-  'action.look',
-  `select extract(epoch from begun_until - clock_timestamp())::float8 * 1000 as "begunMs" from integration_action
-    where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}`,
-);
+const look = statement({
+  name: 'action.look',
+  parameters: { id: 'uuid' },
+  row: { begunMs: 'float8?' },
+  text: `select extract(epoch from begun_until - clock_timestamp())::float8 * 1000 as "begunMs" from integration_action
+    where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}`,
+});
 
-const giveBack = statement<{ id: string }>(
-  'action.give_back',
-  `update integration_action set submitted_at = null, begun_until = null, paused_ms = paused_ms + $4::int, unsent = false
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing' and attempts = $5
+const giveBack = statement({
+  name: 'action.give_back',
+  parameters: { id: 'uuid', pausedMs: 'int', attempts: 'smallint' },
+  row: { id: 'uuid' },
+  text: `update integration_action set submitted_at = null, begun_until = null, paused_ms = paused_ms + :pausedMs,
+    unsent = false
+    where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
+      and attempts = :attempts
    returning id`,
-);
+});
 
 // Only the attempt that was taken last may send: one before it, which was thought to have died, finds that it is not.
-const recordSending = statement<{ id: string }>(
-  'action.record_sending',
-  `update integration_action set unsent = false
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing' and attempts = $4
+const recordSending = statement({
+  name: 'action.record_sending',
+  parameters: { actionId: 'uuid', attempts: 'smallint' },
+  row: { id: 'uuid' },
+  text: `update integration_action set unsent = false
+    where organization_id = :organizationId and environment = :environment and id = :actionId
+      and status = 'processing' and attempts = :attempts
    returning id`,
-);
+});
 
-const recordRefused = statement<{ id: string }>(
-  'action.record_refused',
-  `update integration_action set unsent = true
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing' and attempts = $4
+const recordRefused = statement({
+  name: 'action.record_refused',
+  parameters: { actionId: 'uuid', attempts: 'smallint' },
+  row: { id: 'uuid' },
+  text: `update integration_action set unsent = true
+    where organization_id = :organizationId and environment = :environment and id = :actionId
+      and status = 'processing' and attempts = :attempts
    returning id`,
-);
+});
 
 /** Another attempt has taken the place of this one, or the action has ended. */
 class AttemptSuperseded extends Error {
@@ -79,7 +97,7 @@ class AttemptSuperseded extends Error {
 
 function recorderOf(scope: Scope, actionId: string, attempts: number): ChangeRecorder {
   const record = async (written: typeof recordSending) => {
-    if (!(await scope.one(written, actionId, attempts))) throw new AttemptSuperseded();
+    if (!(await scope.one(written, { actionId, attempts }))) throw new AttemptSuperseded();
   };
   return { sending: () => record(recordSending), refused: () => record(recordRefused) };
 }
@@ -113,7 +131,7 @@ export async function makeAttempt(
   signal: AbortSignal,
 ): Promise<ActionProgress> {
   const { integrations, actionPolicy: policy } = services;
-  const resume = (pausedMs: number) => scope.one(giveBack, ref.id, pausedMs, attempt.attempts);
+  const resume = (pausedMs: number) => scope.one(giveBack, { id: ref.id, pausedMs, attempts: attempt.attempts });
   failPoint('action.submitting');
   const changes = recorderOf(scope, ref.id, attempt.attempts);
   const asking = { signal, attemptMs: policy.attemptMs, changes };
@@ -154,12 +172,12 @@ export async function performNext(
   signal: AbortSignal,
 ): Promise<ActionProgress> {
   const { id } = ref;
-  const taken = await scope.one(take, id, services.actionPolicy.deadlineMs);
+  const taken = await scope.one(take, { id, deadlineMs: services.actionPolicy.deadlineMs });
   if (taken) {
     const payload = actionContents(services.sealer, scope).open(id, 'payload', taken.payload);
     return makeAttempt(services, scope, ref, { ...taken, payload }, signal);
   }
-  const open = await scope.one(look, id);
+  const open = await scope.one(look, { id });
   if (!open) return { kind: 'ended' };
   const { begunMs } = open;
   if (begunMs !== null && begunMs > 0) return { kind: 'elsewhere', ms: Math.ceil(Math.min(begunMs, lookAgainMs)) };

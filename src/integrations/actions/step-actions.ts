@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fingerprintOf, resourceDeleted } from '../../platform/idempotency.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { type BeginServices, firstAttempt, requireConnection } from './begin-action.ts';
 import { createAction } from './create-action.ts';
@@ -20,10 +21,11 @@ export interface ActionOfStep {
   signal: AbortSignal;
 }
 
-const findPlan = statement<{ plan: PlanName }>(
-  'action.plan',
-  'select plan from organization where id = $1 and $2::text is not null',
-);
+const findPlan = statement({
+  name: 'action.plan',
+  row: { plan: typed<PlanName>('text') },
+  text: 'select plan from organization where id = :organizationId and :environment is not null',
+});
 
 /**
  * Performs an action within an activity that Temporal retries, and so without a workflow of its own, which only a delayed action

@@ -20,14 +20,17 @@ export interface FollowOptions {
   requestMs: number;
 }
 
-const findSubscribed = statement<{ type: string }>(
-  'integration.heard',
-  `select k.type from unnest($3::text[]) as k(type)
+const findSubscribed = statement({
+  name: 'integration.heard',
+  parameters: { types: 'text[]' },
+  row: { type: 'text' },
+  text: `select k.type from unnest(:types) as k(type)
     where exists (select from webhook_subscription s
-                   where s.organization_id = $1 and s.environment = $2 and s.deleted_at is null and ${listens('s', 'k')})
+                   where s.organization_id = :organizationId and s.environment = :environment and s.deleted_at is null
+                     and ${listens('s', 'k')})
        or ${isAwaited('k')}
     limit 1`,
-);
+});
 
 /**
  * Polls a provider for the events of a connected account, and renews the subscriptions by which it pushes them. While no webhook
@@ -46,7 +49,7 @@ export async function followConnection(
   if (!connected || !integration || (await isDeleted(scope))) return { stopped: 'disconnected' };
   if (connected.status !== 'connected') return { stopped: 'auth_expired' };
   const types = Object.keys(integration.triggers).map((trigger) => triggerType(integration, trigger));
-  const isSubscribed = (await scope.one(findSubscribed, types)) !== undefined;
+  const isSubscribed = (await scope.one(findSubscribed, { types })) !== undefined;
   const use = integrations.call(scope, connected, { idempotencyKey: newId(), signal, timeoutMs });
   const followed: Followed = { scope, integration, connected, isSubscribed, use };
   try {

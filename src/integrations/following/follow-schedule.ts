@@ -1,7 +1,8 @@
 import type { Database } from '../../platform/database.ts';
 import { Scope } from '../../platform/scope.ts';
-import { sqlOn, statement } from '../../platform/sql.ts';
-import type { Tenant } from '../../platform/tenant.ts';
+import { sqlOn, systemStatement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
+import type { Environment, Tenant } from '../../platform/tenant.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
 import {
   type FollowIntegrationArgs,
@@ -73,20 +74,22 @@ interface ConnectionRow extends Tenant {
 }
 
 // In the order of the primary key, page by page. One whose change is still in the outbox is left to it.
-const connectionsAfter = statement<ConnectionRow>(
-  'integration.followed_page',
-  `select c.id, c.organization_id as "organizationId", c.environment from integration_connection c
-    where c.id > $1 and c.environment = 'live' and c.integration = any($3) and ${isKept('c.organization_id')}
+const connectionsAfter = systemStatement({
+  name: 'integration.followed_page',
+  parameters: { after: 'uuid', limit: 'int', followed: 'text[]' },
+  row: { id: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text') },
+  text: `select c.id, c.organization_id as "organizationId", c.environment from integration_connection c
+    where c.id > :after and c.environment = 'live' and c.integration = any(:followed) and ${isKept('c.organization_id')}
       and not exists (select from outbox where kind = '${followKind}' and subject_id = c.id)
-    order by c.id limit $2`,
-);
+    order by c.id limit :limit`,
+});
 
 /** Creates again the Schedules that an operator deleted. Across all tenants, and safe to call concurrently. */
 export function restoreFollowSchedules(database: Database, services: FollowScheduleServices): Promise<ConnectionRow[]> {
   const followed = catalog.filter(isFollowed).map(({ id }) => id);
   return restoreSchedules(services.temporal, {
     idOf: followScheduleId,
-    page: (after, limit) => sqlOn(database.pool).rows(connectionsAfter, [after, limit, followed]),
+    page: (after, limit) => sqlOn(database.pool).rows(connectionsAfter, { after, limit, followed }),
     restore: ({ id, ...tenant }) =>
       followSchedule(services, new Scope(database, tenant, followScheduleId(id)), id, { run: false }),
   });

@@ -18,27 +18,34 @@ export const needsSchedule = ({ environment }: Tenant, integrationId: string): b
   return environment === 'live' && integration !== undefined && isFollowed(integration);
 };
 
-const forgetPoll = statement(
-  'integration.forget_poll',
-  'delete from integration_poll where organization_id = $1 and environment = $2 and connection_id = $3',
-);
-const forgetPushed = statement(
-  'integration.forget_all_pushed',
-  'delete from integration_push where organization_id = $1 and environment = $2 and connection_id = $3',
-);
+const forgetPoll = statement({
+  name: 'integration.forget_poll',
+  parameters: { connectionId: 'uuid' },
+  text: `delete from integration_poll where organization_id = :organizationId and environment = :environment
+    and connection_id = :connectionId`,
+});
+const forgetPushed = statement({
+  name: 'integration.forget_all_pushed',
+  parameters: { connectionId: 'uuid' },
+  text: `delete from integration_push where organization_id = :organizationId and environment = :environment
+    and connection_id = :connectionId`,
+});
 
 /** Forgets what was followed of a connection that is removed, and its Schedule after the commit. */
 export async function forgetFollowed(tx: Transaction, integrationId: string, connectionId: string): Promise<void> {
   if (!needsSchedule(tx.tenant, integrationId)) return;
-  await tx.rows(forgetPoll, connectionId);
-  await tx.rows(forgetPushed, connectionId);
+  await tx.rows(forgetPoll, { connectionId });
+  await tx.rows(forgetPushed, { connectionId });
   await tx.enqueue(followKind, connectionId);
 }
 
-const ofIntegrations = statement<{ id: string }>(
-  'integration.followed_connections',
-  'select id from integration_connection where organization_id = $1 and environment = $2 and integration = any($3) order by id',
-);
+const ofIntegrations = statement({
+  name: 'integration.followed_connections',
+  parameters: { ids: 'text[]' },
+  row: { id: 'uuid' },
+  text: `select id from integration_connection where organization_id = :organizationId and environment = :environment
+    and integration = any(:ids) order by id`,
+});
 
 /** Lets a run begin soon after the commit where a webhook began or ceased to listen to events that we have to ask for. */
 export async function followListened(tx: Transaction, types: readonly string[]): Promise<void> {
@@ -48,19 +55,26 @@ export async function followListened(tx: Transaction, types: readonly string[]):
   });
   if (listened.length === 0) return;
   const ids = listened.map(({ id }) => id);
-  for (const { id } of await tx.rows(ofIntegrations, ids)) await tx.enqueue(followKind, id);
+  for (const { id } of await tx.rows(ofIntegrations, { ids })) await tx.enqueue(followKind, id);
 }
 
 // One that is to be renewed is close to its end, and one that was removed is at it.
-const shorten = statement<{ shortened: boolean }>(
-  'integration.shorten_pushed',
-  `update integration_push set ends_at = least(ends_at, clock_timestamp() + make_interval(secs => $5::float8)),
-          missed_at = case when $6::boolean then clock_timestamp() else missed_at end
-    where organization_id = $1 and environment = $2 and connection_id = $3 and subscription_id = any($4)
+const shorten = statement({
+  name: 'integration.shorten_pushed',
+  parameters: { connectionId: 'uuid', subscriptionIds: 'text[]', seconds: 'float8?', wasMissed: 'boolean' },
+  row: { shortened: 'boolean' },
+  text: `update integration_push set ends_at = least(ends_at, clock_timestamp() + make_interval(secs => :seconds)),
+          missed_at = case when :wasMissed then clock_timestamp() else missed_at end
+    where organization_id = :organizationId and environment = :environment and connection_id = :connectionId
+      and subscription_id = any(:subscriptionIds)
    returning true as shortened`,
-);
+});
 // Null: it goes on. What happened while there was none was missed too.
-const follows = { renew: [600, false], removed: [0, true], missed: [null, true] } as const;
+const follows = {
+  renew: { seconds: 600, wasMissed: false },
+  removed: { seconds: 0, wasMissed: true },
+  missed: { seconds: null, wasMissed: true },
+} as const;
 
 /** Does what a provider says of its subscriptions of a connection: they are renewed or made anew, and what was missed is asked for, soon. */
 export async function takeLifecycle(
@@ -73,7 +87,8 @@ export async function takeLifecycle(
     for (const [lifecycle, given] of Object.entries(follows)) {
       const ids = notices.flatMap((one) => (one.lifecycle === lifecycle ? (one.subscriptionId ?? []) : []));
       if (ids.length === 0) continue;
-      isChanged = (await tx.rows(shorten, connectionId, [...new Set(ids)], ...given)).length > 0 || isChanged;
+      const subscriptionIds = [...new Set(ids)];
+      isChanged = (await tx.rows(shorten, { connectionId, subscriptionIds, ...given })).length > 0 || isChanged;
     }
     if (isChanged) await tx.enqueue(followKind, connectionId);
   });

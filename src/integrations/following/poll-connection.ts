@@ -9,33 +9,45 @@ const maxPages = 50;
 /** Events in one statement. */
 const batchSize = 1_000;
 
-const findCursor = statement<{ cursor: string }>(
-  'integration.poll_cursor',
-  'select cursor from integration_poll where organization_id = $1 and environment = $2 and connection_id = $3',
-);
+const findCursor = statement({
+  name: 'integration.poll_cursor',
+  parameters: { connectionId: 'uuid' },
+  row: { cursor: 'text' },
+  text: `select cursor from integration_poll where organization_id = :organizationId and environment = :environment
+    and connection_id = :connectionId`,
+});
 // The connection is locked until the events are committed: one that is removed meanwhile gets no cursor and no events.
-const saveCursor = statement<{ saved: boolean }>(
-  'integration.save_poll_cursor',
-  `with own as (
+const saveCursor = statement({
+  name: 'integration.save_poll_cursor',
+  parameters: { connectionId: 'uuid', before: 'text?', cursor: 'text' },
+  row: { saved: 'boolean' },
+  text: `with own as (
      select id from integration_connection
-      where organization_id = $1 and environment = $2 and id = $3 and status = 'connected' for update)
+      where organization_id = :organizationId and environment = :environment and id = :connectionId
+        and status = 'connected' for update)
    insert into integration_poll (connection_id, organization_id, environment, cursor, polled_at)
-   select id, $1::uuid, $2::text, $5::text, clock_timestamp() from own where $4::text is null
+   select id, :organizationId, :environment, :cursor, clock_timestamp() from own where :before is null
    on conflict (connection_id) do nothing returning true as saved`,
-);
-const moveCursor = statement<{ saved: boolean }>(
-  'integration.move_poll_cursor',
-  `with own as (
+});
+const moveCursor = statement({
+  name: 'integration.move_poll_cursor',
+  parameters: { connectionId: 'uuid', before: 'text?', cursor: 'text' },
+  row: { saved: 'boolean' },
+  text: `with own as (
      select id from integration_connection
-      where organization_id = $1 and environment = $2 and id = $3 and status = 'connected' for update)
-   update integration_poll p set cursor = $5::text, polled_at = clock_timestamp() from own
-    where p.organization_id = $1 and p.environment = $2 and p.connection_id = own.id and p.cursor = $4::text
+      where organization_id = :organizationId and environment = :environment and id = :connectionId
+        and status = 'connected' for update)
+   update integration_poll p set cursor = :cursor, polled_at = clock_timestamp() from own
+    where p.organization_id = :organizationId and p.environment = :environment and p.connection_id = own.id
+      and p.cursor = :before
    returning true as saved`,
-);
-const forgetCursor = statement(
-  'integration.forget_poll_cursor',
-  'delete from integration_poll where organization_id = $1 and environment = $2 and connection_id = $3',
-);
+});
+const forgetCursor = statement({
+  name: 'integration.forget_poll_cursor',
+  parameters: { connectionId: 'uuid' },
+  text: `delete from integration_poll where organization_id = :organizationId and environment = :environment
+    and connection_id = :connectionId`,
+});
 
 type Polled = Awaited<ReturnType<Poll['poll']>>;
 
@@ -57,10 +69,10 @@ export async function pollConnection(
   { poll }: Poll,
 ): Promise<number> {
   if (!isSubscribed) {
-    await scope.rows(forgetCursor, id);
+    await scope.rows(forgetCursor, { connectionId: id });
     return 0;
   }
-  let known = (await scope.one(findCursor, id))?.cursor ?? null;
+  let known = (await scope.one(findCursor, { connectionId: id }))?.cursor ?? null;
   let published = 0;
   for (let pages = 0; pages < maxPages; pages++) {
     const before = known;
@@ -68,7 +80,10 @@ export async function pollConnection(
     failPoint('integration.polled');
     const events = eventsOf(integration, polled);
     const ids = await scope.transaction(async (tx) => {
-      if (!(await tx.one(before === null ? saveCursor : moveCursor, id, before, polled.cursor))) return undefined;
+      if (
+        !(await tx.one(before === null ? saveCursor : moveCursor, { connectionId: id, before, cursor: polled.cursor }))
+      )
+        return undefined;
       const written: string[] = [];
       for (let at = 0; at < events.length; at += batchSize) {
         const some = events.slice(at, at + batchSize);

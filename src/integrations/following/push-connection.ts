@@ -16,38 +16,56 @@ interface Pushed {
   missedAt: string | null;
 }
 
-const list = statement<Pushed>(
-  'integration.pushed',
-  `select resource, subscription_id as "subscriptionId", client_state_hash as "clientStateHash", ends_at as "endsAt",
-          listened_since as "listenedSince", missed_at::text as "missedAt"
-     from integration_push where organization_id = $1 and environment = $2 and connection_id = $3
+const list = statement({
+  name: 'integration.pushed',
+  parameters: { connectionId: 'uuid' },
+  row: {
+    resource: 'text',
+    subscriptionId: 'text',
+    clientStateHash: 'text',
+    endsAt: 'timestamptz',
+    listenedSince: 'timestamptz',
+    missedAt: 'text?',
+  },
+  text: `select resource, subscription_id as "subscriptionId", client_state_hash as "clientStateHash",
+          ends_at as "endsAt", listened_since as "listenedSince", missed_at::text as "missedAt"
+     from integration_push where organization_id = :organizationId and environment = :environment
+       and connection_id = :connectionId
     order by resource`,
-);
+});
 // Not for a connection that was removed meanwhile: its subscription then ends by itself, and its events are nobody's. Between
 // one subscription and the next there was none, and what happened then was missed.
-const keep = statement<Pick<Pushed, 'listenedSince' | 'missedAt'>>(
-  'integration.keep_pushed',
-  `with own as (
-     select id from integration_connection where organization_id = $1 and environment = $2 and id = $3 for update)
+const keep = statement({
+  name: 'integration.keep_pushed',
+  parameters: { id: 'uuid', resource: 'text', subscriptionId: 'text', hash: 'text', endsAt: 'timestamptz' },
+  row: { listenedSince: 'timestamptz', missedAt: 'text?' },
+  text: `with own as (
+     select id from integration_connection where organization_id = :organizationId and environment = :environment
+       and id = :id for update)
    insert into integration_push as known
      (connection_id, resource, organization_id, environment, subscription_id, client_state_hash, ends_at)
-   select id, $4, $1::uuid, $2::text, $5, $6, $7 from own
+   select id, :resource, :organizationId, :environment, :subscriptionId, :hash, :endsAt from own
    on conflict (connection_id, resource) do update set subscription_id = excluded.subscription_id,
      client_state_hash = excluded.client_state_hash, ends_at = excluded.ends_at,
-     missed_at = case when known.subscription_id = excluded.subscription_id then known.missed_at else clock_timestamp() end
+     missed_at = case when known.subscription_id = excluded.subscription_id then known.missed_at
+       else clock_timestamp() end
    returning listened_since as "listenedSince", missed_at::text as "missedAt"`,
-);
-const forget = statement(
-  'integration.forget_pushed',
-  `delete from integration_push
-    where organization_id = $1 and environment = $2 and connection_id = $3 and subscription_id = $4`,
-);
-const caughtUp = statement(
-  'integration.caught_up',
-  `update integration_push set missed_at = null
-    where organization_id = $1 and environment = $2 and connection_id = $3 and resource = $4
-      and missed_at = $5::text::timestamptz`,
-);
+});
+const forget = statement({
+  name: 'integration.forget_pushed',
+  parameters: { connectionId: 'uuid', subscriptionId: 'text' },
+  text: `delete from integration_push
+    where organization_id = :organizationId and environment = :environment and connection_id = :connectionId
+      and subscription_id = :subscriptionId`,
+});
+const caughtUp = statement({
+  name: 'integration.caught_up',
+  parameters: { connectionId: 'uuid', resource: 'text', missedAt: 'text' },
+  text: `update integration_push set missed_at = null
+    where organization_id = :organizationId and environment = :environment and connection_id = :connectionId
+      and resource = :resource
+      and missed_at = :missedAt::timestamptz`,
+});
 const hashOf = (clientState: string) => createHash('sha256').update(clientState).digest('hex');
 
 const refusals: readonly FailureKind[] = ['action_failed', 'invalid_payload'];
@@ -65,7 +83,7 @@ const isGone = (error: unknown) => error instanceof IntegrationFailure && error.
  */
 export async function keepPushed(services: FollowServices, followed: Followed, push: PushSubscription): Promise<void> {
   const { scope, connected, integration, isSubscribed, use } = followed;
-  const known = await scope.rows(list, connected.id);
+  const known = await scope.rows(list, { connectionId: connected.id });
   const clientState = services.clientStates.of(connected.id);
   const resources = isSubscribed && clientState !== undefined ? await resourcesOf(followed, push) : [];
   const hash = hashOf(clientState ?? '');
@@ -99,7 +117,13 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
       const made =
         renewed ??
         (await use((call) => push.create({ ...address, ...(resource !== wholeAccount && { resource }) }, call)));
-      const kept = await scope.one(keep, connected.id, resource, made.id, hash, made.endsAt);
+      const kept = await scope.one(keep, {
+        id: connected.id,
+        resource,
+        subscriptionId: made.id,
+        hash,
+        endsAt: made.endsAt,
+      });
       if (kept) await catchUp(followed, push, resource, kept);
     });
   }
@@ -122,7 +146,7 @@ async function catchUp(
   const mayAsk = missed !== undefined && Date.parse(missedAt) > oldest;
   const notices = mayAsk ? await use((call) => missed(resource, since, call)) : [];
   if (notices.length > 0) await queueFetches(scope, { integration, connectionId }, notices);
-  await scope.rows(caughtUp, connectionId, resource, missedAt);
+  await scope.rows(caughtUp, { connectionId, resource, missedAt });
 }
 
 const resourcesOf = ({ use }: Followed, push: PushSubscription): Promise<string[]> =>
@@ -142,7 +166,7 @@ type Pushing = Pick<Followed, 'scope' | 'connected' | 'use'>;
 
 async function removePushed({ scope, connected, use }: Pushing, push: PushSubscription, { subscriptionId }: Pushed) {
   await use((call) => push.remove(subscriptionId, call));
-  await scope.rows(forget, connected.id, subscriptionId);
+  await scope.rows(forget, { connectionId: connected.id, subscriptionId });
 }
 
 /**
@@ -151,7 +175,7 @@ async function removePushed({ scope, connected, use }: Pushing, push: PushSubscr
  */
 export async function endPushed(followed: Pushing, push: PushSubscription): Promise<void> {
   const failures: unknown[] = [];
-  for (const pushed of await followed.scope.rows(list, followed.connected.id)) {
+  for (const pushed of await followed.scope.rows(list, { connectionId: followed.connected.id })) {
     await removePushed(followed, push, pushed).catch((error) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];

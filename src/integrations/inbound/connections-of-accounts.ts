@@ -1,6 +1,7 @@
 import { Batcher, retryIndividually } from '../../platform/batcher.ts';
 import type { Database } from '../../platform/database.ts';
-import { sqlOn, statement } from '../../platform/sql.ts';
+import { sqlOn, systemStatement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { Environment, Tenant } from '../../platform/tenant.ts';
 import { isKept } from '../../tenancy/index.ts';
 import type { IntegrationStatus } from '../core/connection-status.ts';
@@ -18,26 +19,43 @@ export interface EventsConnection extends Tenant {
 const columns = `id, account_id as "accountId", organization_id as "organizationId", environment, status,
   sealed_sandbox_secret as "sealedSandboxSecret"`;
 
+const eventsConnectionColumns = {
+  id: 'uuid',
+  accountId: 'text',
+  organizationId: 'uuid',
+  environment: typed<Environment>('text'),
+  status: typed<IntegrationStatus>('text'),
+  sealedSandboxSecret: 'text?',
+} as const;
+
 // Events name an account and not a tenant: several tenants may have connected the same account.
-const findByAccount = statement<EventsConnection>(
-  'integration.connections_of_accounts',
-  `select ${columns} from integration_connection
-    where integration = $1 and account_id = any($2) and environment = $3 and ${isKept('organization_id')} order by id limit $4`,
-);
+const findByAccount = systemStatement({
+  name: 'integration.connections_of_accounts',
+  parameters: { integrationId: 'text', accountIds: 'text[]', environment: 'text', limit: 'int' },
+  row: eventsConnectionColumns,
+  text: `select ${columns} from integration_connection
+    where integration = :integrationId and account_id = any(:accountIds) and environment = :environment
+      and ${isKept('organization_id')} order by id limit :limit`,
+});
 
-const findOfEach = statement<EventsConnection>(
-  'integration.connections_of_each_account',
-  `select c.* from unnest($2::text[]) as asked(account) cross join lateral (
+const findOfEach = systemStatement({
+  name: 'integration.connections_of_each_account',
+  parameters: { integrationId: 'text', accounts: 'text[]', maxConnections: 'int' },
+  row: eventsConnectionColumns,
+  text: `select c.* from unnest(:accounts) as asked(account) cross join lateral (
      select ${columns} from integration_connection
-      where integration = $1 and account_id = asked.account and environment = 'live' and ${isKept('organization_id')}
-      order by id limit $3) c`,
-);
+      where integration = :integrationId and account_id = asked.account and environment = 'live'
+        and ${isKept('organization_id')}
+      order by id limit :maxConnections) c`,
+});
 
-const findById = statement<EventsConnection>(
-  'integration.connections_by_id',
-  `select ${columns} from integration_connection
-    where integration = $1 and id = any($2::uuid[]) and ${isKept('organization_id')} order by id`,
-);
+const findById = systemStatement({
+  name: 'integration.connections_by_id',
+  parameters: { integrationId: 'text', ids: 'uuid[]' },
+  row: eventsConnectionColumns,
+  text: `select ${columns} from integration_connection
+    where integration = :integrationId and id = any(:ids) and ${isKept('organization_id')} order by id`,
+});
 
 // PostgreSQL does not accept NUL and would refuse the whole query. No account has such a name.
 const canBeStored = (accountId: string) => !accountId.includes('\0');
@@ -47,14 +65,19 @@ export const connectionsOf = (
   database: Database,
   ...[integrationId, accountIds, environment, limit]: [string, readonly string[], Environment, number]
 ): Promise<EventsConnection[]> =>
-  sqlOn(database.pool).rows(findByAccount, [integrationId, accountIds.filter(canBeStored), environment, limit]);
+  sqlOn(database.pool).rows(findByAccount, {
+    integrationId,
+    accountIds: accountIds.filter(canBeStored),
+    environment,
+    limit,
+  });
 
 /** @param ids uuids */
 export const connectionsById = (
   database: Database,
   integrationId: string,
   ids: readonly string[],
-): Promise<EventsConnection[]> => sqlOn(database.pool).rows(findById, [integrationId, ids]);
+): Promise<EventsConnection[]> => sqlOn(database.pool).rows(findById, { integrationId, ids });
 
 /** Connections to one account that events are published for. */
 const maxConnections = 10_000;
@@ -83,7 +106,7 @@ export class LiveConnections {
 
   async #findOfEach(integrationId: string, asked: readonly string[]): Promise<(readonly EventsConnection[])[]> {
     const accounts = [...new Set(asked)].filter(canBeStored);
-    const found = await sqlOn(this.#database.pool).rows(findOfEach, [integrationId, accounts, maxConnections]);
+    const found = await sqlOn(this.#database.pool).rows(findOfEach, { integrationId, accounts, maxConnections });
     const ofAccount = Map.groupBy(found, ({ accountId }) => accountId);
     return asked.map((accountId) => ofAccount.get(accountId) ?? []);
   }

@@ -1,9 +1,12 @@
 import type { Database } from '../../platform/database.ts';
 import type { Log } from '../../platform/log.ts';
-import { sqlOn, statement } from '../../platform/sql.ts';
+import { sqlOn, systemStatement } from '../../platform/sql.ts';
 import { deliveriesChannel } from '../../webhooks/index.ts';
 
-const notify = statement('integration.notify_dispatchers', `select pg_notify('${deliveriesChannel}', '')`);
+const notify = systemStatement({
+  name: 'integration.notify_dispatchers',
+  text: `select pg_notify('${deliveriesChannel}', '')`,
+});
 
 /**
  * Tells the dispatchers of all processes that there are deliveries, after their commit and for many commits at once:

@@ -4,6 +4,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { FetchEventsProgress } from '../../temporal/contracts/integration-events.ts';
 import { findIntegration } from '../catalog.ts';
 import { failPoint } from '../fail-points.ts';
@@ -30,19 +31,28 @@ interface Waiting {
 const batchSize = 20;
 
 // Those that failed wait behind the others.
-const findWaiting = statement<Waiting>(
-  'integration.waiting_events',
-  `select digest, trigger, reference, tries from integration_inbound_event
-    where organization_id = $1 and environment = $2 and connection_id = $3 and reference is not null
+const findWaiting = statement({
+  name: 'integration.waiting_events',
+  parameters: { connectionId: 'uuid' },
+  row: { digest: 'uuid', trigger: 'text', reference: typed<Record<string, string>>('jsonb'), tries: 'smallint' },
+  text: `select digest, trigger, reference, tries from integration_inbound_event
+    where organization_id = :organizationId and environment = :environment and connection_id = :connectionId
+      and reference is not null
     order by tries, received_at, digest limit ${batchSize}`,
-);
+});
 
-const ofOne = 'where organization_id = $1 and environment = $2 and connection_id = $3 and digest = $4';
-const drop = statement('integration.drop_event', `update integration_inbound_event set reference = null ${ofOne}`);
-const countTry = statement(
-  'integration.count_try',
-  `update integration_inbound_event set tries = least(tries + 1, 1000) ${ofOne}`,
-);
+const ofOne =
+  'where organization_id = :organizationId and environment = :environment and connection_id = :connectionId and digest = :digest';
+const drop = statement({
+  name: 'integration.drop_event',
+  parameters: { connectionId: 'uuid', digest: 'uuid' },
+  text: `update integration_inbound_event set reference = null ${ofOne}`,
+});
+const countTry = statement({
+  name: 'integration.count_try',
+  parameters: { connectionId: 'uuid', digest: 'uuid' },
+  text: `update integration_inbound_event set tries = least(tries + 1, 1000) ${ofOne}`,
+});
 
 /** Kinds of failures that may pass. An event that failed otherwise would always do so. */
 const passing: readonly string[] = ['rate_limited', 'not_done', 'lost'];
@@ -86,7 +96,7 @@ export async function fetchNext(
   const integration = findIntegration(integrationId);
   const connected: Connected | undefined = await integrations.findConnection(scope, integrationId);
   if (!integration || connected?.id !== connectionId) return { kind: 'over' };
-  const waiting = await scope.rows(findWaiting, connectionId);
+  const waiting = await scope.rows(findWaiting, { connectionId });
   let ended = 0;
   let tries: number | undefined;
   for (const event of waiting) {
@@ -95,7 +105,7 @@ export async function fetchNext(
       const options = { idempotencyKey: digest, signal, timeoutMs };
       const data = await integrations.call(scope, connected, options)((call) => dataOf(integration, event, call));
       failPoint('inbound.fetched');
-      if (data === undefined) await scope.rows(drop, connectionId, digest);
+      if (data === undefined) await scope.rows(drop, { connectionId, digest });
       else await publishFetchedEvent(scope, { integration, connectionId }, { trigger, digest, data });
       deliveries.wake();
       ended++;
@@ -108,7 +118,7 @@ export async function fetchNext(
         return { kind: 'pause', ms: (error.retryAfterSeconds ?? usualWaitSeconds) * 1_000, limited: true };
       }
       if (!isKnown) log.error({ err: error, integrationId, connectionId }, 'the data of an event could not be fetched');
-      await scope.rows(countTry, connectionId, digest);
+      await scope.rows(countTry, { connectionId, digest });
       tries = Math.min(tries ?? event.tries, event.tries);
     }
   }

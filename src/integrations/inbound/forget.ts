@@ -1,17 +1,19 @@
 import type { Database } from '../../platform/database.ts';
-import { sqlOn, statement } from '../../platform/sql.ts';
+import { sqlOn, systemStatement } from '../../platform/sql.ts';
 
 const keptHours = 24;
 
-const forget = statement<{ forgotten: boolean }>(
-  'integration.forget_inbound_events',
-  `delete from integration_inbound_event where (connection_id, digest) in (
+const forget = systemStatement({
+  name: 'integration.forget_inbound_events',
+  parameters: { limit: 'int' },
+  row: { forgotten: 'boolean' },
+  text: `delete from integration_inbound_event where (connection_id, digest) in (
      select connection_id, digest from integration_inbound_event
       where received_at < statement_timestamp() - make_interval(hours => ${keptHours})
-      order by received_at limit $1 for update skip locked)
+      order by received_at limit :limit for update skip locked)
    returning true as forgotten`,
-);
+});
 
 /** Forgets events of more than a day ago: providers do not repeat them any more. @returns how many */
 export const forgetInboundEvents = async (database: Database, limit: number): Promise<number> =>
-  (await sqlOn(database.pool).rows(forget, [limit])).length;
+  (await sqlOn(database.pool).rows(forget, { limit })).length;

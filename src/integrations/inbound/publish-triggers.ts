@@ -38,7 +38,8 @@ export const maxEventsOfStatement = 1_000;
 export const subscribedTypes = `heard as materialized (
      select k.type from (select distinct type from given) k
       where exists (select from webhook_subscription s
-                     where s.organization_id = $1 and s.environment = $2 and s.deleted_at is null and ${listens('s', 'k')})
+                     where s.organization_id = :organizationId and s.environment = :environment
+                       and s.deleted_at is null and ${listens('s', 'k')})
          or ${isAwaited('k')})`;
 
 /** The events that are given as JSON, with their places. */
@@ -53,7 +54,7 @@ const givenIn = (parameter: string) => `given as (
 const publishFresh = `
    new_event as (
      insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
-     select id, $1::uuid, $2::text, type, digest, facts, correlation,
+     select id, :organizationId, :environment, type, digest, facts, correlation,
             moment.now + (place - ${maxEventsOfStatement}) * interval '1 microsecond'
        from fresh, moment order by digest
      on conflict (subject_id, type) do nothing
@@ -63,28 +64,38 @@ const publishFresh = `
    ${newDeliveries}
    select coalesce(array_agg(e.id), '{}') as ids`;
 
-const publishSubscribed = `with ${givenIn('$3')}, ${subscribedTypes},
+const publishSubscribed = `with ${givenIn(':rows')}, ${subscribedTypes},
    fresh as (select given.* from given join heard using (type)),${publishFresh}`;
 
-const publish = statement<{ ids: string[] }>(
-  'integration.publish_triggers',
-  `${publishSubscribed}, ${wakeDeliveries} as woken from new_event e`,
-);
-const publishQuietly = statement('integration.publish_quietly', `${publishSubscribed} from new_event e`);
+const publish = statement({
+  name: 'integration.publish_triggers',
+  parameters: { rows: 'json' },
+  row: { ids: 'uuid[]' },
+  text: `${publishSubscribed}, ${wakeDeliveries} as woken from new_event e`,
+});
+const publishQuietly = statement({
+  name: 'integration.publish_quietly',
+  parameters: { rows: 'json' },
+  row: { ids: 'uuid[]' },
+  text: `${publishSubscribed} from new_event e`,
+});
 
 // The row is there since the event was told. It is published by the one that ends its waiting.
-const publishFetched = statement(
-  'integration.publish_fetched',
-  `with ${givenIn('$4')}, ${subscribedTypes},
+const publishFetched = statement({
+  name: 'integration.publish_fetched',
+  parameters: { connectionId: 'uuid', rows: 'json' },
+  row: { ids: 'uuid[]' },
+  text: `with ${givenIn(':rows')}, ${subscribedTypes},
    fetched as (
      update integration_inbound_event i set reference = null
        from given t
-      where i.organization_id = $1 and i.environment = $2 and i.connection_id = $3 and i.digest = t.digest
+      where i.organization_id = :organizationId and i.environment = :environment and i.connection_id = :connectionId
+        and i.digest = t.digest
         and i.reference is not null
      returning i.digest),
    fresh as (select given.* from given join fetched using (digest) join heard using (type)),${publishFresh},
      ${wakeDeliveries} as woken from new_event e`,
-);
+});
 
 interface Row {
   id: string;
@@ -120,7 +131,7 @@ export async function publishTriggers(
   events: readonly TriggeredEvent[],
 ): Promise<string[]> {
   if (events.length === 0) return [];
-  return (await scope.one(publish, storableJson(rowsOf(scope, source, events))))!.ids;
+  return (await scope.one(publish, { rows: storableJson(rowsOf(scope, source, events)) }))!.ids;
 }
 
 /** Publishes an event whose data were fetched, unless that was done before. @param event with the digest of its key */
@@ -129,7 +140,10 @@ export async function publishFetchedEvent(
   source: Source,
   event: Omit<TriggeredEvent, 'key'> & { digest: string },
 ): Promise<void> {
-  await scope.one(publishFetched, source.connectionId, storableJson([rowOf(scope, source, event)]));
+  await scope.one(publishFetched, {
+    connectionId: source.connectionId,
+    rows: storableJson([rowOf(scope, source, event)]),
+  });
 }
 
 /** `publishTriggers` for one event. @returns its id as a uuid; undefined where nobody listens, and for one that was published before */
@@ -150,7 +164,7 @@ interface TriggerBatch {
 const maxStatementLength = 2 ** 20;
 
 async function publishAll(batch: readonly TriggerBatch[]): Promise<undefined[]> {
-  await batch[0]!.scope.rows(publishQuietly, `[${batch.map(({ json }) => json).join()}]`);
+  await batch[0]!.scope.rows(publishQuietly, { rows: `[${batch.map(({ json }) => json).join()}]` });
   return batch.map(() => undefined);
 }
 

@@ -7,25 +7,28 @@ import { digestOf, type Source, subscribedTypes } from './publish-triggers.ts';
 import { storableJson } from './storable-json.ts';
 
 // One entry of the outbox stands for all events of a connection that wait.
-const queue = statement<{ subjectId: string; entryId: string }>(
-  'integration.queue_fetches',
-  `with given as (
-     select * from jsonb_to_recordset($4::jsonb) as t(type text, trigger text, digest uuid, reference jsonb)),
+const queue = statement({
+  name: 'integration.queue_fetches',
+  parameters: { connectionId: 'uuid', rows: 'jsonb', correlationId: 'text' },
+  row: { subjectId: 'uuid', entryId: 'uuid' },
+  text: `with given as (
+     select * from jsonb_to_recordset(:rows) as t(type text, trigger text, digest uuid, reference jsonb)),
    ${subscribedTypes},
    fresh as (
-     insert into integration_inbound_event (connection_id, digest, organization_id, environment, received_at, trigger, reference)
-     select $3::uuid, t.digest, $1::uuid, $2::text, clock_timestamp(), t.trigger, t.reference
+     insert into integration_inbound_event (connection_id, digest, organization_id, environment, received_at, trigger,
+       reference)
+     select :connectionId, t.digest, :organizationId, :environment, clock_timestamp(), t.trigger, t.reference
        from given t join heard using (type) order by t.digest
      on conflict (connection_id, digest) do nothing
      returning digest)
    ${enqueueSql('integration.fetch_events', {
-     subject: '$3::uuid',
-     correlation: '$5',
+     subject: ':connectionId',
+     correlation: ':correlationId',
      from: '(select where exists (select from fresh)) as once',
    })}
    ${replacingEarlier} returning subject_id as "subjectId", id as "entryId"`,
-  { enqueues: { 'integration.fetch_events': (row) => row } },
-);
+  enqueues: { 'integration.fetch_events': (row) => row },
+});
 
 /** Keeps events whose data have to be fetched, each once within a day, for a workflow that fetches them. */
 export async function queueFetches(
@@ -39,5 +42,5 @@ export async function queueFetches(
       return [digest, { type: triggerType(integration, trigger), trigger, digest, reference }];
     }),
   );
-  await scope.rows(queue, connectionId, storableJson([...rows.values()]), scope.correlationId);
+  await scope.rows(queue, { connectionId, rows: storableJson([...rows.values()]), correlationId: scope.correlationId });
 }

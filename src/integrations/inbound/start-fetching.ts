@@ -1,5 +1,6 @@
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
 import {
   type FetchEventsPolicy,
@@ -17,12 +18,14 @@ export interface StartServices {
   fetchEventsPolicy: FetchEventsPolicy;
 }
 
-const find = statement<{ integrationId: string; plan: PlanName }>(
-  'integration.connection_of_events',
-  `select c.integration as "integrationId", o.plan
+const find = statement({
+  name: 'integration.connection_of_events',
+  parameters: { connectionId: 'uuid' },
+  row: { integrationId: 'text', plan: typed<PlanName>('text') },
+  text: `select c.integration as "integrationId", o.plan
      from integration_connection c join organization o on o.id = c.organization_id
-    where c.organization_id = $1 and c.environment = $2 and c.id = $3`,
-);
+    where c.organization_id = :organizationId and c.environment = :environment and c.id = :connectionId`,
+});
 
 /** Lets the workflow of a connection look at events that wait for their data, and starts it if it is not open. */
 export async function startFetching(
@@ -30,7 +33,7 @@ export async function startFetching(
   scope: Scope,
   connectionId: string,
 ): Promise<void> {
-  const found = await scope.one(find, connectionId);
+  const found = await scope.one(find, { connectionId });
   if (!found) return;
   const { tenant, correlationId } = scope;
   const { integrationId, plan } = found;
