@@ -1,6 +1,6 @@
 import { type PlatformEnv, requiredInProduction } from '../platform/env.ts';
 import type { Probe } from '../platform/probe.ts';
-import { statement } from '../platform/sql.ts';
+import { systemStatement } from '../platform/sql.ts';
 import type { Disk } from '../storage/index.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { missingAttributesProblem } from '../temporal/namespace.ts';
@@ -8,7 +8,11 @@ import type { Dependency } from './core/health.ts';
 import { type Check, checkTimeoutMs } from './health.ts';
 
 // A standby answers queries but rejects every write.
-const isWritable = statement<{ writable: boolean }>('health.database', 'select not pg_is_in_recovery() as writable');
+const isWritable = systemStatement({
+  name: 'health.database',
+  row: { writable: 'boolean' },
+  text: 'select not pg_is_in_recovery() as writable',
+});
 
 /** Search attributes that were there are looked for again after this time. */
 const attributesCheckedMs = 60_000;

@@ -1,6 +1,6 @@
 import type { Database } from '../platform/database.ts';
 import type { Mailer } from '../platform/mail.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 
@@ -16,11 +16,13 @@ const recordEveryMs = 3_600_000;
 /** Above it the memory is cleared and some uses are recorded twice, which is harmless. */
 const maxSeen = 10_000;
 
-const recordUse = statement(
-  'deprecation.use',
-  `insert into deprecated_use (organization_id, route, sunset, last_used_at) values ($1, $2, $3, clock_timestamp())
+const recordUse = systemStatement({
+  name: 'deprecation.use',
+  parameters: { organizationId: 'uuid', route: 'text', sunset: 'date' },
+  text: `insert into deprecated_use (organization_id, route, sunset, last_used_at)
+    values (:organizationId, :route, :sunset, clock_timestamp())
    on conflict (organization_id, route) do update set sunset = excluded.sunset, last_used_at = excluded.last_used_at`,
-);
+});
 
 /** Records the use of deprecated routes, at most once an hour per organization and route. */
 export class DeprecatedUses {
@@ -37,7 +39,7 @@ export class DeprecatedUses {
     if (this.#seen.size >= maxSeen) this.#seen.clear();
     this.#seen.set(key, now);
     try {
-      await sqlOn(this.#database.pool).rows(recordUse, [organizationId, route, sunset]);
+      await sqlOn(this.#database.pool).rows(recordUse, { organizationId, route, sunset });
     } catch (error) {
       this.#seen.delete(key);
       throw error;
@@ -51,14 +53,15 @@ interface Use extends DeprecatedRoute {
   email: string | null;
 }
 
-const findUses = statement<Use>(
-  'deprecation.find',
-  `select o.id as "organizationId", o.name as organization, o.email, u.route, u.sunset::text as sunset
+const findUses = systemStatement({
+  name: 'deprecation.find',
+  row: { organizationId: 'uuid', organization: 'text', email: 'text?', route: 'text', sunset: 'text' },
+  text: `select o.id as "organizationId", o.name as organization, o.email, u.route, u.sunset::text as sunset
      from deprecated_use u join organization o on o.id = u.organization_id and o.deleted_at is null
     where not exists (select from notice n where n.organization_id = o.id and n.sent_at is not null
                          and n.about = 'deprecation ' || u.route || ' ' || u.sunset::text)
     order by o.id, u.route`,
-);
+});
 
 const noticeOf = ({ organizationId, organization, email, route, sunset }: Use & { email: string }): Notice => ({
   organizationId,

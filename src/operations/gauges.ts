@@ -2,7 +2,7 @@ import type { Database } from '../platform/database.ts';
 import { memoize } from '../platform/memoize.ts';
 import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
 import type { Probe } from '../platform/probe.ts';
-import { statement } from '../platform/sql.ts';
+import { systemStatement } from '../platform/sql.ts';
 
 const cachedMs = 5_000;
 
@@ -13,12 +13,14 @@ export interface OutboxState {
 }
 
 // Ids are ordered by time, so the first entry is the oldest.
-const outboxState = statement<OutboxState>(
-  'gauges.outbox',
-  `select (select count(*) from (select from outbox limit 10000) as counted)::int as depth,
-          coalesce((select extract(epoch from clock_timestamp() - created_at) from outbox order by id limit 1), 0)::float8
+const outboxState = systemStatement({
+  name: 'gauges.outbox',
+  row: { depth: 'int', oldestSeconds: 'float8' },
+  text: `select (select count(*) from (select from outbox limit 10000) as counted)::int as depth,
+          coalesce((select extract(epoch from clock_timestamp() - created_at) from outbox order by id
+            limit 1), 0)::float8
             as "oldestSeconds"`,
-);
+});
 
 interface KindState {
   kind: string;
@@ -27,12 +29,13 @@ interface KindState {
   oldestSeconds: number;
 }
 
-const kindStates = statement<KindState>(
-  'gauges.outbox_kinds',
-  `select kind, count(*)::int as depth, count(last_error)::int as failing,
+const kindStates = systemStatement({
+  name: 'gauges.outbox_kinds',
+  row: { kind: 'text', depth: 'int', failing: 'int', oldestSeconds: 'float8' },
+  text: `select kind, count(*)::int as depth, count(last_error)::int as failing,
           extract(epoch from clock_timestamp() - min(created_at))::float8 as "oldestSeconds"
      from (select kind, created_at, last_error from outbox limit 10000) as entry group by kind`,
-);
+});
 
 /** Reads the state of every kind that the process declares or the outbox holds. */
 async function readKinds(database: Database, probe: Probe): Promise<KindState[]> {

@@ -1,16 +1,17 @@
 import type { Log } from '../platform/log.ts';
 import type { Probe } from '../platform/probe.ts';
-import { statement } from '../platform/sql.ts';
+import { systemStatement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { type HealthStatus, healthStatus, isReady } from './core/health.ts';
 import { type OutboxState, readOutbox } from './gauges.ts';
 import { checkTimeoutMs, type Health, type HealthReport } from './health.ts';
 
-const databaseVersions = statement<{ postgres: string; migration: string | null }>(
-  'inspect.versions',
-  `select current_setting('server_version') as postgres,
+const databaseVersions = systemStatement({
+  name: 'inspect.versions',
+  row: { postgres: 'text', migration: 'text?' },
+  text: `select current_setting('server_version') as postgres,
           (select name from mikro_orm_migrations order by id desc limit 1) as migration`,
-);
+});
 
 export interface Inspected {
   log: Log;

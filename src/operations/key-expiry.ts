@@ -1,8 +1,9 @@
 import type { Database } from '../platform/database.ts';
 import type { Mailer } from '../platform/mail.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment } from '../platform/tenant.ts';
 import { keyIds } from '../tenancy/core/ids.ts';
 import { isKept } from '../tenancy/index.ts';
 import { publishEvent } from '../webhooks/index.ts';
@@ -23,17 +24,28 @@ interface ExpiringKey {
   email: string;
 }
 
-const findExpiring = statement<ExpiringKey>(
-  'key_expiry.find',
-  `select k.id, k.name, k.prefix, k.last_four as "lastFour", k.expires_at as "expiresAt",
+const findExpiring = systemStatement({
+  name: 'key_expiry.find',
+  parameters: { now: 'timestamptz', noticeDays: 'int', after: 'uuid', limit: 'int' },
+  row: {
+    id: 'uuid',
+    name: 'text',
+    prefix: 'text',
+    lastFour: 'text',
+    expiresAt: 'timestamptz',
+    organizationId: 'uuid',
+    organization: 'text',
+    email: 'text',
+  },
+  text: `select k.id, k.name, k.prefix, k.last_four as "lastFour", k.expires_at as "expiresAt",
           o.id as "organizationId", o.name as organization, o.email
      from api_key k join organization o on o.id = k.organization_id and o.email is not null and o.deleted_at is null
-    where k.revoked_at is null and k.expires_at > $1::timestamptz
-      and k.expires_at <= $1::timestamptz + make_interval(days => $2) and k.id > $3
+    where k.revoked_at is null and k.expires_at > :now
+      and k.expires_at <= :now + make_interval(days => :noticeDays) and k.id > :after
       and not exists (select from notice n where n.organization_id = o.id and n.about = 'key-expiry ' || k.id
                          and n.sent_at is not null)
-    order by k.id limit $4`,
-);
+    order by k.id limit :limit`,
+});
 
 const noticeOf = (key: ExpiringKey): Notice => ({
   organizationId: key.organizationId,
@@ -57,7 +69,7 @@ export async function noticeExpiringKeys(database: Database, mailer: Mailer, now
   const report: NoticeReport = { sent: 0, failed: [] };
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
-    const keys = await sqlOn(database.pool).rows(findExpiring, [now, noticeDays, after, batch]);
+    const keys = await sqlOn(database.pool).rows(findExpiring, { now, noticeDays, after, limit: batch });
     const { sent, failed } = await sendNotices(database, mailer, keys.map(noticeOf));
     report.sent += sent;
     report.failed.push(...failed);
@@ -66,29 +78,32 @@ export async function noticeExpiringKeys(database: Database, mailer: Mailer, now
   }
 }
 
-interface UnpublishedKey extends Tenant {
-  id: string;
-  name: string;
-  lastFour: string;
-  expiresAt: Date;
-}
-
-const findUnpublished = statement<UnpublishedKey>(
-  'key_expiry.unpublished',
-  `select k.id, k.name, k.last_four as "lastFour", k.expires_at as "expiresAt", k.organization_id as "organizationId",
+const findUnpublished = systemStatement({
+  name: 'key_expiry.unpublished',
+  parameters: { now: 'timestamptz', noticeDays: 'int', limit: 'int' },
+  row: {
+    id: 'uuid',
+    name: 'text',
+    lastFour: 'text',
+    expiresAt: 'timestamptz',
+    organizationId: 'uuid',
+    environment: typed<Environment>('text'),
+  },
+  text: `select k.id, k.name, k.last_four as "lastFour", k.expires_at as "expiresAt",
+    k.organization_id as "organizationId",
           k.environment
      from api_key k
-    where k.revoked_at is null and k.expires_at > $1::timestamptz
-      and k.expires_at <= $1::timestamptz + make_interval(days => $2) and ${isKept('k.organization_id')}
+    where k.revoked_at is null and k.expires_at > :now
+      and k.expires_at <= :now + make_interval(days => :noticeDays) and ${isKept('k.organization_id')}
       and exists (select from webhook_subscription s where s.organization_id = k.organization_id
                      and s.environment = k.environment and s.deleted_at is null)
       and not exists (select from event e where e.subject_id = k.id and e.type = 'api_key.expiring')
-    order by k.id limit $3`,
-);
+    order by k.id limit :limit`,
+});
 
 /** Publishes an event for every key that expires within seven days of `now`, once per key. @returns the number of events */
 export async function publishExpiringKeys(database: Database, now: Date): Promise<number> {
-  const keys = await sqlOn(database.pool).rows(findUnpublished, [now, noticeDays, batch]);
+  const keys = await sqlOn(database.pool).rows(findUnpublished, { now, noticeDays, limit: batch });
   for (const { id, name, lastFour, expiresAt, ...tenant } of keys) {
     const facts = { keyId: id, name, lastFour, expiresAt: expiresAt.toISOString() };
     await publishEvent(new Scope(database, tenant, `key-expiry-${id}`), keyExpiring, id, facts);

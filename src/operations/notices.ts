@@ -1,29 +1,34 @@
 import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Mail, Mailer } from '../platform/mail.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
 
 /** Longer than sending a mail takes. After this time another process sends the notice of a killed one. */
 const leaseMinutes = 5;
 
-const lease = statement<{ leased: boolean }>(
-  'notice.lease',
-  `insert into notice (organization_id, about, leased_until, sent_at)
-   values ($1, $2, clock_timestamp() + make_interval(mins => $3), null)
+const lease = systemStatement({
+  name: 'notice.lease',
+  parameters: { organizationId: 'uuid', about: 'text', leaseMinutes: 'int' },
+  row: { leased: 'boolean' },
+  text: `insert into notice (organization_id, about, leased_until, sent_at)
+   values (:organizationId, :about, clock_timestamp() + make_interval(mins => :leaseMinutes), null)
    on conflict (organization_id, about) do update set leased_until = excluded.leased_until
     where notice.sent_at is null and notice.leased_until < clock_timestamp()
    returning true as leased`,
-);
+});
 
-const markSent = statement(
-  'notice.sent',
-  'update notice set sent_at = clock_timestamp() where organization_id = $1 and about = $2',
-);
+const markSent = systemStatement({
+  name: 'notice.sent',
+  parameters: { organizationId: 'uuid', about: 'text' },
+  text: 'update notice set sent_at = clock_timestamp() where organization_id = :organizationId and about = :about',
+});
 
-const releaseLease = statement(
-  'notice.release',
-  'update notice set leased_until = clock_timestamp() where organization_id = $1 and about = $2 and sent_at is null',
-);
+const releaseLease = systemStatement({
+  name: 'notice.release',
+  parameters: { organizationId: 'uuid', about: 'text' },
+  text: `update notice set leased_until = clock_timestamp() where organization_id = :organizationId and about = :about
+    and sent_at is null`,
+});
 
 /** A mail that is sent to an organization once, identified by `about`. */
 export interface Notice extends Mail {
@@ -44,15 +49,15 @@ export async function sendNotices(database: Database, mailer: Mailer, notices: N
   const sql = sqlOn(database.pool);
   const report: NoticeReport = { sent: 0, failed: [] };
   for (const { organizationId, ...mail } of notices) {
-    if (!(await sql.one(lease, [organizationId, mail.about, leaseMinutes]))) continue;
+    if (!(await sql.one(lease, { organizationId, about: mail.about, leaseMinutes }))) continue;
     try {
       await mailer.send(mail);
     } catch (error) {
       report.failed.push({ about: mail.about, error });
-      await sql.rows(releaseLease, [organizationId, mail.about]);
+      await sql.rows(releaseLease, { organizationId, about: mail.about });
       continue;
     }
-    await sql.rows(markSent, [organizationId, mail.about]);
+    await sql.rows(markSent, { organizationId, about: mail.about });
     report.sent++;
   }
   return report;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Foundation } from '../foundation.ts';
 import { newId } from '../platform/ids.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
 import { environments } from '../platform/tenant.ts';
 import { removeDueFilesOf, type StorageServices } from '../storage/index.ts';
 import { restorableDays, type TenancyServices } from '../tenancy/index.ts';
@@ -14,16 +14,18 @@ export type PurgeServices = Pick<Foundation, 'database' | 'log'> &
   Pick<StorageServices, 'disk'>;
 
 // From here on nobody can restore it.
-const markPurging = statement(
-  'organization.mark_purging',
-  `update organization set purging_at = clock_timestamp()
+const markPurging = systemStatement({
+  name: 'organization.mark_purging',
+  text: `update organization set purging_at = clock_timestamp()
     where deleted_at < statement_timestamp() - make_interval(days => ${restorableDays}) and purging_at is null`,
-);
+});
 
-const findPurging = statement<{ id: string }>(
-  'organization.purging',
-  'select id from organization where purging_at is not null order by purging_at limit $1',
-);
+const findPurging = systemStatement({
+  name: 'organization.purging',
+  parameters: { limit: 'int' },
+  row: { id: 'uuid' },
+  text: 'select id from organization where purging_at is not null order by purging_at limit :limit',
+});
 
 /** A provider that does not answer holds up one organization alone. */
 async function endWork({ tenantEnds, log }: PurgeServices, scope: Scope): Promise<boolean> {
@@ -58,7 +60,7 @@ export async function purgeOrganizations(services: PurgeServices): Promise<numbe
   await sql.rows(markPurging);
   failPoint('organization.purging');
   let changed = 0;
-  for (const { id: organizationId } of await sql.rows(findPurging, [20])) {
+  for (const { id: organizationId } of await sql.rows(findPurging, { limit: 20 })) {
     const scopes = environments.map((environment) => new Scope(database, { organizationId, environment }, newId()));
     if (!(await hasEnded(services, scopes))) continue;
     failPoint('organization.ended');

@@ -1,5 +1,5 @@
 import type { Database } from '../platform/database.ts';
-import { type Sql, sqlOn, statement } from '../platform/sql.ts';
+import { type Sql, sqlOn, statement, systemStatement } from '../platform/sql.ts';
 import { failPoint } from './fail-points.ts';
 
 /** Rows that one statement removes. */
@@ -139,31 +139,38 @@ function removalOf({ name, by = 'organization_id', children = [] }: Table): Remo
 const removals = tablesOfOrganizations.map(removalOf);
 
 // The sweep of the storage removes the files, and their rows after them.
-const markFiles = statement<{ count: number }>(
-  'purge.mark_files',
-  `with marked as (
+const markFiles = systemStatement({
+  name: 'purge.mark_files',
+  parameters: { organizationId: 'uuid' },
+  row: { count: 'int' },
+  text: `with marked as (
      update file set remove_at = clock_timestamp()
       where name = any(array(select name from file
-                              where organization_id = $1 and (remove_at is null or remove_at > clock_timestamp())
+                              where organization_id = :organizationId and (remove_at is null
+                                or remove_at > clock_timestamp())
                               limit ${batchSize}))
      returning 1)
    select count(*)::int as count from marked`,
-);
+});
 
-const hasFiles = statement<{ found: boolean }>(
-  'purge.has_files',
-  'select exists (select from file where organization_id = $1) as found',
-);
+const hasFiles = systemStatement({
+  name: 'purge.has_files',
+  parameters: { organizationId: 'uuid' },
+  row: { found: 'boolean' },
+  text: 'select exists (select from file where organization_id = :organizationId) as found',
+});
 
-const removeOrganization = statement<{ id: string }>(
-  'purge.organization',
-  'delete from organization where id = $1 and purging_at is not null returning id',
-);
+const removeOrganization = systemStatement({
+  name: 'purge.organization',
+  parameters: { organizationId: 'uuid' },
+  row: { id: 'uuid' },
+  text: 'delete from organization where id = :organizationId and purging_at is not null returning id',
+});
 
 /** Has all files of an organization removed. @returns how many batches */
 export async function markFilesOf(database: Database, organizationId: string): Promise<number> {
   let batches = 0;
-  while ((await sqlOn(database.pool).one(markFiles, [organizationId]))!.count > 0) batches++;
+  while ((await sqlOn(database.pool).one(markFiles, { organizationId }))!.count > 0) batches++;
   return batches;
 }
 
@@ -182,10 +189,10 @@ export async function purgeRows(database: Database, organizationId: string): Pro
       if (performance.now() > end) return batches;
     }
   }
-  if ((await sql.one(hasFiles, [organizationId]))!.found) return batches;
+  if ((await sql.one(hasFiles, { organizationId }))!.found) return batches;
   // The files that were removed since are no longer counted.
   for (const removal of removals) await removal(sql, [organizationId]);
   failPoint('organization.emptied');
-  if (await sql.one(removeOrganization, [organizationId])) batches++;
+  if (await sql.one(removeOrganization, { organizationId })) batches++;
   return batches;
 }

@@ -1,22 +1,32 @@
 import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
 import { type Beacon, keptValues, maxSeries, VitalsBatch } from './core/vitals.ts';
 
 const writeEveryMs = 1_000;
 const keptDays = 28;
 
 // Keeps the latest values and adds to the count. A new series is inserted only below the limit of series.
-const merge = statement<{ kept: boolean }>(
-  'vital.merge',
-  `insert into vital as v (name, path, samples, count, measured_at)
-   select $1::text, $2::text, $3::float8[], $4::bigint, clock_timestamp()
-    where (select count(*) from vital) < $6 or exists (select from vital where name = $1 and path = $2)
+const merge = systemStatement({
+  name: 'vital.merge',
+  parameters: {
+    name: 'text',
+    path: 'text',
+    values: 'float8[]',
+    count: 'bigint',
+    keptValues: 'int',
+    maxSeries: 'bigint',
+  },
+  row: { kept: 'boolean' },
+  text: `insert into vital as v (name, path, samples, count, measured_at)
+   select :name, :path, :values, :count, clock_timestamp()
+    where (select count(*) from vital) < :maxSeries or exists (select from vital where name = :name and path = :path)
    on conflict (name, path) do update
-      set samples = (v.samples || excluded.samples)[greatest(1, cardinality(v.samples) + cardinality(excluded.samples) - $5 + 1):],
+      set samples = (v.samples || excluded.samples)[greatest(1,
+        cardinality(v.samples) + cardinality(excluded.samples) - :keptValues + 1):],
           count = v.count + excluded.count, measured_at = excluded.measured_at
    returning true as kept`,
-);
+});
 
 export interface VitalSummary {
   name: string;
@@ -28,18 +38,21 @@ export interface VitalSummary {
   p95: number;
 }
 
-const summarize = statement<VitalSummary>(
-  'vital.summarize',
-  `select name, nullif(path, '') as path, count::float8 as count, p[1] as p50, p[2] as p75, p[3] as p95
+const summarize = systemStatement({
+  name: 'vital.summarize',
+  row: { name: 'text', path: 'text?', count: 'float8', p50: 'float8', p75: 'float8', p95: 'float8' },
+  text: `select name, nullif(path, '') as path, count::float8 as count, p[1] as p50, p[2] as p75, p[3] as p95
      from vital, lateral (select percentile_disc(array[0.5, 0.75, 0.95]) within group (order by value) as p
                             from unnest(samples) as value) as percentiles
     order by name, path`,
-);
+});
 
-const forget = statement<{ name: string }>(
-  'vital.forget',
-  'delete from vital where measured_at < $1::timestamptz - make_interval(days => $2) returning name',
-);
+const forget = systemStatement({
+  name: 'vital.forget',
+  parameters: { now: 'timestamptz', keptDays: 'int' },
+  row: { name: 'text' },
+  text: 'delete from vital where measured_at < :now - make_interval(days => :keptDays) returning name',
+});
 
 /**
  * Web vitals of the installation's own pages. Beacons are sent without authentication, so everything is bounded: they are
@@ -83,12 +96,12 @@ export class Vitals {
     const sql = sqlOn(this.#database.pool);
     for (const series of this.#batch.take()) {
       const { name, path, values, count } = series;
-      if (await sql.one(merge, [name, path, values, count, keptValues, maxSeries])) this.#batch.keep(series);
+      if (await sql.one(merge, { name, path, values, count, keptValues, maxSeries })) this.#batch.keep(series);
     }
   }
 }
 
 /** Removes series without a value for four weeks. @returns the number of removed series */
 export async function forgetOldVitals(database: Database, now: Date): Promise<number> {
-  return (await sqlOn(database.pool).rows(forget, [now, keptDays])).length;
+  return (await sqlOn(database.pool).rows(forget, { now, keptDays })).length;
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../platform/database.ts';
 import type { Mailer } from '../platform/mail.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { webhookIds } from '../webhooks/core/ids.ts';
 import { type DisabledReason, disabledReasons } from '../webhooks/core/subscription-state.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
@@ -20,17 +21,29 @@ interface TurnedOff {
   email: string;
 }
 
-const findTurnedOff = statement<TurnedOff>(
-  'webhook_notices.find',
-  `select s.id, s.name, s.url, s.disabled_reason as reason, s.disabled_at as "disabledAt", o.id as "organizationId",
-          o.name as organization, o.email
-     from webhook_subscription s join organization o on o.id = s.organization_id and o.email is not null and o.deleted_at is null
+const findTurnedOff = systemStatement({
+  name: 'webhook_notices.find',
+  parameters: { now: 'timestamptz', noticeDays: 'int', limit: 'int' },
+  row: {
+    id: 'uuid',
+    name: 'text',
+    url: 'text',
+    reason: typed<DisabledReason>('text'),
+    disabledAt: 'timestamptz',
+    organizationId: 'uuid',
+    organization: 'text',
+    email: 'text',
+  },
+  text: `select s.id, s.name, s.url, s.disabled_reason as reason, s.disabled_at as "disabledAt",
+          o.id as "organizationId", o.name as organization, o.email
+     from webhook_subscription s join organization o on o.id = s.organization_id and o.email is not null
+       and o.deleted_at is null
     where s.disabled_reason is not null and s.deleted_at is null
-      and s.disabled_at > $1::timestamptz - make_interval(days => $2)
+      and s.disabled_at > :now - make_interval(days => :noticeDays)
       and not exists (select from notice n where n.organization_id = o.id and n.sent_at is not null
                          and n.about = 'webhook-off ' || s.id || ' ' || extract(epoch from s.disabled_at)::bigint)
-    order by s.disabled_at limit $3`,
-);
+    order by s.disabled_at limit :limit`,
+});
 
 const noticeOf = ({ id, name, url, reason, disabledAt, organizationId, organization, email }: TurnedOff): Notice => ({
   organizationId,
@@ -49,6 +62,6 @@ const noticeOf = ({ id, name, url, reason, disabledAt, organizationId, organizat
 
 /** Mails organizations whose webhook was turned off automatically, once each time it is turned off. */
 export async function noticeTurnedOffWebhooks(database: Database, mailer: Mailer, now: Date): Promise<NoticeReport> {
-  const webhooks = await sqlOn(database.pool).rows(findTurnedOff, [now, noticeDays, batch]);
+  const webhooks = await sqlOn(database.pool).rows(findTurnedOff, { now, noticeDays, limit: batch });
   return sendNotices(database, mailer, webhooks.map(noticeOf));
 }
