@@ -3,7 +3,8 @@ import { withoutSlash } from '../platform/core/base-url.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { isKept } from '../tenancy/index.ts';
 
@@ -50,11 +51,12 @@ export class BookingPages {
   }
 }
 
-const keepHostToken = statement(
-  'booking.keep_host_token',
-  `update booking set host_token = $4
-    where organization_id = $1 and environment = $2 and id = $3 and host_token is null`,
-);
+const keepHostToken = statement({
+  name: 'booking.keep_host_token',
+  parameters: { id: 'uuid', token: 'text' },
+  text: `update booking set host_token = :token
+    where organization_id = :organizationId and environment = :environment and id = :id and host_token is null`,
+});
 
 /** The pages of a booking for its host; null where bookings have no pages. They work from the first call on. */
 export async function hostLinksOf(
@@ -64,26 +66,21 @@ export async function hostLinksOf(
 ): Promise<BookingLinks | null> {
   const token = hostToken ?? pages.hostTokenOf(id);
   if (token === null) return null;
-  if (hostToken === null) await scope.rows(keepHostToken, id, token);
+  if (hostToken === null) await scope.rows(keepHostToken, { id, token });
   return pages.linksOf(token) as BookingLinks;
 }
 
-interface Found {
-  id: string;
-  isHost: boolean;
-  organizationId: string;
-  environment: Environment;
-}
-
 // The only look-up that knows no tenant: the token says which one it is.
-const findByToken = statement<Found>(
-  'booking.by_token',
-  `select id, organization_id as "organizationId", environment, false as "isHost" from booking
-    where token = $1 and ${isKept('organization_id')}
+const findByToken = systemStatement({
+  name: 'booking.by_token',
+  parameters: { token: 'text' },
+  row: { id: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text'), isHost: 'boolean' },
+  text: `select id, organization_id as "organizationId", environment, false as "isHost" from booking
+    where token = :token and ${isKept('organization_id')}
    union all
-   select id, organization_id, environment, true from booking where host_token = $1 and ${isKept('organization_id')}
+   select id, organization_id, environment, true from booking where host_token = :token and ${isKept('organization_id')}
    limit 1`,
-);
+});
 
 const noPage = () => new AppError('not_found', 'This page does not exist.');
 
@@ -102,7 +99,7 @@ export async function findPage(
   correlationId: string,
 ): Promise<{ scope: Scope; bookingId: string; isHost: boolean }> {
   checkToken(token);
-  const found = await sqlOn(database.pool).one(findByToken, [token]);
+  const found = await sqlOn(database.pool).one(findByToken, { token });
   if (!found) throw noPage();
   const { id, isHost, organizationId, environment } = found;
   const scope = new Scope(database, { organizationId, environment }, correlationId, 'page');

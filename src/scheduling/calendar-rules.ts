@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { defaultReminders } from './core/effects.ts';
 import { eventTypeIds } from './core/ids.ts';
 import { bothLimits, type CalendarRules, type EventTypeRules, noLimits } from './core/rules.ts';
@@ -34,14 +35,36 @@ interface Row extends EventTypeRules, Omit<Bookable, 'eventType' | 'rules' | 're
   patterns: CalendarRules['patterns'];
 }
 
-const ofTenant = 'organization_id = $1 and environment = $2';
+const ofTenant = 'organization_id = :organizationId and environment = :environment';
 
 // One statement, because every slot that is shown and every booking that is made needs all of it.
-const find = statement<Row>(
-  'scheduling.rules',
-  `select e.id as "eventTypeId", h.id as "hostId", e.locations, e.questions, e.reminders,
-          e.duration,
-          e.buffer_before as "bufferBefore", e.buffer_after as "bufferAfter", e.min_notice as "minNotice",
+const find = statement({
+  name: 'scheduling.rules',
+  parameters: { wanted: 'uuid[]', hostId: 'uuid?' },
+  row: {
+    eventTypeId: 'uuid',
+    hostId: 'uuid',
+    locations: typed<OfferedLocation[]>('json'),
+    questions: typed<Question[]>('json'),
+    reminders: typed<number[] | null>('jsonb?'),
+    duration: 'int',
+    bufferBefore: 'int',
+    bufferAfter: 'int',
+    minNotice: 'int',
+    maxAdvance: 'int?',
+    isActive: 'boolean',
+    isDeleted: 'boolean',
+    timezone: 'text',
+    weeklyHours: typed<CalendarRules['weeklyHours']>('json?'),
+    businessHours: typed<StoredBusinessHours | null>('json?'),
+    limits: typed<CalendarRules['limits'] | null>('json?'),
+    hostLimits: typed<CalendarRules['limits'] | null>('json?'),
+    hasCalendars: 'boolean',
+    blackouts: typed<CalendarRules['blackouts']>('jsonb'),
+    patterns: typed<CalendarRules['patterns']>('jsonb'),
+  },
+  text: `select e.id as "eventTypeId", h.id as "hostId", e.locations, e.questions, e.reminders,
+          e.duration, e.buffer_before as "bufferBefore", e.buffer_after as "bufferAfter", e.min_notice as "minNotice",
           e.max_advance as "maxAdvance", e.is_active and e.deleted_at is null as "isActive",
           e.deleted_at is not null as "isDeleted", h.timezone, h.weekly_hours as "weeklyHours",
           s.business_hours as "businessHours", s.limits, h.limits as "hostLimits",
@@ -54,12 +77,12 @@ const find = statement<Row>(
                     'timeEnd', time_end, 'startDate', start_date, 'endDate', end_date, 'blockType', block_type)), '[]')
              from recurring_pattern where ${ofTenant}) as patterns
      from scheduling_event_type e
-     join scheduling_host h on h.organization_id = $1 and h.environment = $2
-      and h.id = case when $4::uuid is not null then $4::uuid when e.host_id is not null then e.host_id
+     join scheduling_host h on h.organization_id = :organizationId and h.environment = :environment
+      and h.id = case when :hostId is not null then :hostId when e.host_id is not null then e.host_id
                       else (select id from scheduling_host where ${ofTenant} and is_default) end
-     left join scheduling_settings s on s.organization_id = $1 and s.environment = $2
-    where e.organization_id = $1 and e.environment = $2 and e.id = any($3::uuid[])`,
-);
+     left join scheduling_settings s on s.organization_id = :organizationId and s.environment = :environment
+    where e.organization_id = :organizationId and e.environment = :environment and e.id = any(:wanted)`,
+});
 
 const bookableOf = (row: Row): Bookable => {
   const { eventTypeId, hostId, hasCalendars, locations, questions, reminders, isDeleted: _, ...rest } = row;
@@ -79,11 +102,11 @@ const bookableOf = (row: Row): Bookable => {
 export async function readBookables(scope: Scope, ids: readonly string[]): Promise<Map<string, Bookable>> {
   if (ids.length === 0) return new Map();
   const wanted = [...new Set(ids)];
-  let rows = await scope.rows(find, wanted, null);
+  let rows = await scope.rows(find, { wanted, hostId: null });
   if (rows.length < wanted.length) {
     // Unknown, or the first one of a tenant whose default host is not made yet.
     await defaultHost(scope);
-    rows = await scope.rows(find, wanted, null);
+    rows = await scope.rows(find, { wanted, hostId: null });
   }
   return new Map(rows.filter(({ isDeleted }) => !isDeleted).map((row) => [row.eventTypeId, bookableOf(row)]));
 }
@@ -104,5 +127,5 @@ export async function readBookableOf(
   scope: Scope,
   { eventTypeId, hostId }: { eventTypeId: string; hostId: string },
 ): Promise<Bookable> {
-  return bookableOf((await scope.one(find, [eventTypeId], hostId))!);
+  return bookableOf((await scope.one(find, { wanted: [eventTypeId], hostId }))!);
 }

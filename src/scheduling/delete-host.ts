@@ -6,17 +6,18 @@ import { Calendar } from './calendar-entities.ts';
 import { BlackoutPeriod, Booking, SchedulingEventType } from './entities.ts';
 import { lockHost } from './hosts.ts';
 
-const forgetExceptions = statement(
-  'host.forget_exceptions',
-  `update scheduling_settings
+const forgetExceptions = statement({
+  name: 'host.forget_exceptions',
+  parameters: { id: 'text' },
+  text: `update scheduling_settings
       set business_hours = (
             select json_object_agg(name, case when name = 'exceptions' then (
                      select coalesce(json_agg(e order by n), '[]')
                        from json_array_elements(member) with ordinality as x (e, n)
-                      where e->>'hostId' is distinct from $3::text) else member end order by place)
+                      where e->>'hostId' is distinct from :id) else member end order by place)
               from json_each(business_hours) with ordinality as m (name, member, place))
-    where organization_id = $1 and environment = $2 and business_hours is not null`,
-);
+    where organization_id = :organizationId and environment = :environment and business_hours is not null`,
+});
 
 /**
  * Deletes a host, with the blackouts and exceptions that name it. Bookings that are over or cancelled stay.
@@ -37,7 +38,7 @@ export function deleteHost(scope: Scope, id: string): Promise<void> {
     const bookings = await tx.em.count(Booking, { hostId: host.id, status: 'confirmed', endAt: { $gt: now } });
     if (bookings > 0) throw new AppError('conflict', 'The host has confirmed bookings.', { bookings });
     await tx.em.nativeDelete(BlackoutPeriod, { hostId: host.id });
-    await tx.rows(forgetExceptions, host.id);
+    await tx.rows(forgetExceptions, { id: host.id });
     host.deletedAt = now;
     await tx.audit({ action: 'host.delete', subjectId: host.id });
   });

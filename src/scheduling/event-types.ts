@@ -70,11 +70,12 @@ const viewOf = (row: SchedulingEventType): EventTypeView => ({
 
 const slugTaken = (slug: string) => new AppError('conflict', 'Another event type has this slug.', { slug });
 
-const takenSlugs = statement<{ slug: string }>(
-  'event_type.taken_slugs',
-  `select slug from scheduling_event_type
-    where organization_id = $1 and environment = $2 and deleted_at is null`,
-);
+const takenSlugs = statement({
+  name: 'event_type.taken_slugs',
+  row: { slug: 'text' },
+  text: `select slug from scheduling_event_type
+    where organization_id = :organizationId and environment = :environment and deleted_at is null`,
+});
 
 /** Transactions that choose a slug take turns, so that two cannot choose the same one. */
 async function readSlugs(tx: Transaction): Promise<Set<string>> {

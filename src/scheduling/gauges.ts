@@ -1,7 +1,7 @@
 import { memoize } from '../platform/memoize.ts';
 import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
 import type { Probe } from '../platform/probe.ts';
-import { statement } from '../platform/sql.ts';
+import { systemStatement } from '../platform/sql.ts';
 import { calendarStatuses, isConnected } from './core/calendar-status.ts';
 import { openEffect } from './core/effect-status.ts';
 import { effectTypes } from './core/effects.ts';
@@ -11,17 +11,11 @@ const countedTo = 10_000;
 
 const literals = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(', ');
 
-interface DueEffects {
-  type: string;
-  due: number;
-  retrying: number;
-  lateSeconds: number;
-}
-
 // Reads the index of open effects by their time, up to a day ahead: no retry is further away, but reminders are.
-const dueEffects = statement<DueEffects>(
-  'gauges.booking_effects',
-  `select wanted.type, count(*) filter (where open.due_at <= clock_timestamp())::int as due,
+const dueEffects = systemStatement({
+  name: 'gauges.booking_effects',
+  row: { type: 'text', due: 'int', retrying: 'int', lateSeconds: 'float8' },
+  text: `select wanted.type, count(*) filter (where open.due_at <= clock_timestamp())::int as due,
           count(*) filter (where open.status = 'retrying')::int as retrying,
           greatest(coalesce(extract(epoch from clock_timestamp() - min(open.due_at)), 0), 0)::float8 as "lateSeconds"
      from unnest(array[${literals(effectTypes)}]) as wanted (type)
@@ -30,25 +24,21 @@ const dueEffects = statement<DueEffects>(
                  where status in (${openEffect}) and due_at < statement_timestamp() + interval '1 day'
                  order by due_at limit ${countedTo}) open using (type)
     group by wanted.type`,
-);
-
-interface Calendars {
-  status: string;
-  count: number;
-  staleSeconds: number;
-}
+});
 
 // A calendar whose sync failed stays in error here while the sync is tried again.
-const calendars = statement<Calendars>(
-  'gauges.calendars',
-  `select wanted.status, count(found.status)::int as count,
+const calendars = systemStatement({
+  name: 'gauges.calendars',
+  row: { status: 'text', count: 'int', staleSeconds: 'float8' },
+  text: `select wanted.status, count(found.status)::int as count,
           coalesce(extract(epoch from clock_timestamp() - min(found.since)), 0)::float8 as "staleSeconds"
      from unnest(array[${literals(calendarStatuses)}]) as wanted (status)
-     left join (select case when status = 'syncing' and last_error_code is not null then 'error' else status end as status,
+     left join (select case when status = 'syncing' and last_error_code is not null then 'error'
+       else status end as status,
                       coalesce(last_synced_at, created_at) as since
                  from calendar limit ${countedTo}) found using (status)
     group by wanted.status`,
-);
+});
 
 /** What follows from bookings and is due, and how calendars are. */
 export function schedulingGauges(observer: Probe): GaugeOptions[] {

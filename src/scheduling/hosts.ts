@@ -4,6 +4,7 @@ import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { hostIds } from './core/ids.ts';
 import { SchedulingHost } from './entities.ts';
 import { hostNotFound } from './errors.ts';
@@ -32,34 +33,54 @@ export const hostName = (host: string): string =>
 
 const columns = `id, ${hostName('scheduling_host')} as name, email, timezone, is_default as "isDefault",
   weekly_hours as "weeklyHours"`;
-const live = 'organization_id = $1 and environment = $2 and deleted_at is null';
+const live = 'organization_id = :organizationId and environment = :environment and deleted_at is null';
 
-const findDefault = statement<Host>(
-  'host.default',
-  `select ${columns} from scheduling_host where ${live} and is_default`,
-);
-const makeDefault = statement(
-  'host.make_default',
-  `insert into scheduling_host (id, organization_id, environment, name, email, is_default, timezone, weekly_hours,
+const hostColumns = {
+  id: 'uuid',
+  name: 'text',
+  email: 'text?',
+  timezone: 'text',
+  isDefault: 'boolean',
+  weeklyHours: typed<Week>('json'),
+} as const;
+
+const findDefault = statement({
+  name: 'host.default',
+  row: hostColumns,
+  text: `select ${columns} from scheduling_host where ${live} and is_default`,
+});
+const makeDefault = statement({
+  name: 'host.make_default',
+  parameters: { id: 'uuid', defaultWeek: 'json' },
+  text: `insert into scheduling_host (id, organization_id, environment, name, email, is_default, timezone, weekly_hours,
                                 created_at, updated_at)
-   values ($3::uuid, $1::uuid, $2::text, 'Default', null, true, 'UTC', $4::json, clock_timestamp(), clock_timestamp())
+   values (:id, :organizationId, :environment, 'Default', null, true, 'UTC', :defaultWeek, clock_timestamp(),
+     clock_timestamp())
    on conflict (organization_id, environment) where is_default do nothing`,
-);
-const findOne = statement<Host>('host.by_id', `select ${columns} from scheduling_host where ${live} and id = $3`);
-const keepNamed = statement<{ id: string }>(
-  'host.keep_named',
-  `select id from scheduling_host where ${live} and id = any($3::uuid[]) for share`,
-);
-const findAll = statement<Host>(
-  'host.list',
-  `select ${columns} from scheduling_host where ${live} order by created_at desc, id desc`,
-);
+});
+const findOne = statement({
+  name: 'host.by_id',
+  parameters: { id: 'uuid' },
+  row: hostColumns,
+  text: `select ${columns} from scheduling_host where ${live} and id = :id`,
+});
+const keepNamed = statement({
+  name: 'host.keep_named',
+  parameters: { wanted: 'uuid[]' },
+  row: { id: 'uuid' },
+  text: `select id from scheduling_host where ${live} and id = any(:wanted) for share`,
+});
+const findAll = statement({
+  name: 'host.list',
+  row: hostColumns,
+  text: `select ${columns} from scheduling_host where ${live} order by created_at desc, id desc`,
+});
 
 /** The host of event types that name none. It is made when it is first asked for. */
 export async function defaultHost(scope: Scope): Promise<Host> {
   const found = await scope.one(findDefault);
   if (found) return found;
-  await scope.rows(makeDefault, newId(), JSON.stringify(defaultWeek));
+  await scope.rows(makeDefault, { id: newId(), defaultWeek: JSON.stringify(defaultWeek) });
   return (await scope.one(findDefault))!;
 }
 
@@ -67,7 +88,7 @@ export async function defaultHost(scope: Scope): Promise<Host> {
 export async function getHost(scope: Scope, id: string | null | undefined): Promise<Host> {
   if (id === null || id === undefined) return defaultHost(scope);
   const uuid = hostIds.parse(id);
-  const found = uuid && (await scope.one(findOne, uuid));
+  const found = uuid && (await scope.one(findOne, { id: uuid }));
   if (!found) throw hostNotFound(id);
   return found;
 }
@@ -122,7 +143,7 @@ export interface NamedHost {
 export async function keepNamedHosts(tx: Transaction, named: readonly NamedHost[]): Promise<Map<string, string>> {
   const given = new Map(named.flatMap(({ hostId }) => [[hostId, hostIds.parse(hostId)] as const]));
   const wanted = [...new Set([...given.values()].filter((id) => id !== undefined))];
-  const rows = wanted.length === 0 ? [] : await tx.rows(keepNamed, wanted);
+  const rows = wanted.length === 0 ? [] : await tx.rows(keepNamed, { wanted });
   const known = new Set(rows.map(({ id }) => id));
   const problems = named.flatMap(({ hostId, path }) =>
     known.has(given.get(hostId) ?? '') ? [] : [{ path, message: 'No host has this id.' }],

@@ -38,22 +38,25 @@ const typed = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
 
 // One statement for all, because a busy tenant makes hundreds in a second. The same effects follow from a change in
 // `enqueueEffects`; of a new booking there are none to forget, and no entry waits.
-const insert = statement<{ subjectId: string; entryId: string }>(
-  'booking.insert',
-  `with asked as materialized (
-     select * from json_to_recordset($3::json) as t(${typed.join(', ')}, effects json)),
+const insert = statement({
+  name: 'booking.insert',
+  parameters: { rows: 'json' },
+  row: { subjectId: 'uuid', entryId: 'uuid' },
+  text: `with asked as materialized (
+     select * from json_to_recordset(:rows) as t(${typed.join(', ')}, effects json)),
    made as (
-     insert into booking (organization_id, environment, ${names}) select $1::uuid, $2::text, ${names} from asked),
+     insert into booking (organization_id, environment, ${names}) select :organizationId, :environment, ${names}
+       from asked),
    planned as (
-     insert into booking_effect (booking_id, version, kind, organization_id, environment, status, attempts, facts, due_at,
-                                 created_at, updated_at)
-     select a.id, 0, e.kind, $1::uuid, $2::text, 'pending', 0, e.facts, e."dueAt", a.created_at, a.created_at
+     insert into booking_effect (booking_id, version, kind, organization_id, environment, status, attempts, facts,
+                                 due_at, created_at, updated_at)
+     select a.id, 0, e.kind, :organizationId, :environment, 'pending', 0, e.facts, e."dueAt", a.created_at, a.created_at
        from asked a cross join lateral json_to_recordset(a.effects) as e(kind text, "dueAt" timestamptz, facts jsonb))
    ${enqueueSql(followWork, { subject: 'id', correlation: 'correlation_id', from: 'asked' })}
    returning subject_id as "subjectId", id as "entryId"`,
   // Each request attempts its own.
-  { enqueues: 'drain' },
-);
+  enqueues: 'drain',
+});
 
 /**
  * Writes new bookings, and what follows from them. The host of each is taken.
@@ -86,6 +89,6 @@ export async function insertBookings(
     updated_at: row.updatedAt,
     effects,
   }));
-  const entries = await tx.rows(insert, JSON.stringify(rows));
+  const entries = await tx.rows(insert, { rows: JSON.stringify(rows) });
   return new Map(entries.map(({ subjectId, entryId }) => [subjectId, entryId]));
 }

@@ -22,7 +22,7 @@ interface Row {
   holdEndAt: Date;
 }
 
-const ofTenant = `organization_id = $1 and environment = $2 and status in (${holding})`;
+const ofTenant = `organization_id = :organizationId and environment = :environment and status in (${holding})`;
 const columns = 'start_at as "startAt", end_at as "endAt", hold_start_at as "holdStartAt", hold_end_at as "holdEndAt"';
 
 // Row by row of what is wanted: PostgreSQL would otherwise join by whatever its statistics of the moment say.
@@ -34,46 +34,60 @@ const each = (arrays: string, names: string, select: string) =>
 const lasts = "interval '2 days'";
 const leads = "interval '1 day'";
 
+const rowColumns = {
+  n: 'int',
+  startAt: 'timestamptz',
+  endAt: 'timestamptz',
+  holdStartAt: 'timestamptz',
+  holdEndAt: 'timestamptz',
+} as const;
+
 // In the order of the index of a host's bookings, and compared as its rows are: while the table is new, the planner takes
 // any index for as good, and what it once planned for a connection stays.
-const findBookings = statement<Row>(
-  'booking.occupied',
-  each(
-    '$3::uuid[], $4::timestamptz[], $5::timestamptz[]',
+const findBookings = statement({
+  name: 'booking.occupied',
+  parameters: { hosts: 'uuid[]', begins: 'timestamptz[]', ends: 'timestamptz[]', except: 'uuid?' },
+  row: rowColumns,
+  text: each(
+    ':hosts, :begins, :ends',
     'host_id, begins, ends',
     `select ${columns} from booking
       where ${ofTenant} and (host_id, start_at) > (w.host_id, w.begins - ${lasts})
         and (host_id, start_at) < (w.host_id, w.ends + ${leads})
-        and hold_end_at > w.begins and hold_start_at < w.ends and id is distinct from $6::uuid
+        and hold_end_at > w.begins and hold_start_at < w.ends and id is distinct from :except
       order by host_id, start_at`,
   ),
-);
+});
 
-const findNeighbours = statement<Row>(
-  'booking.neighbours',
-  each(
-    '$3::uuid[], $4::timestamptz[], $5::timestamptz[], $6::int[]',
+const findNeighbours = statement({
+  name: 'booking.neighbours',
+  parameters: { hosts: 'uuid[]', begins: 'timestamptz[]', ends: 'timestamptz[]', neighbours: 'int[]', except: 'uuid?' },
+  row: rowColumns,
+  text: each(
+    ':hosts, :begins, :ends, :neighbours',
     'host_id, begins, ends, neighbours',
     `(select ${columns} from booking
-       where ${ofTenant} and host_id = w.host_id and start_at <= w.begins and id is distinct from $7::uuid
+       where ${ofTenant} and host_id = w.host_id and start_at <= w.begins and id is distinct from :except
        order by start_at desc limit w.neighbours)
      union all
      (select ${columns} from booking
-       where ${ofTenant} and host_id = w.host_id and start_at >= w.ends and id is distinct from $7::uuid
+       where ${ofTenant} and host_id = w.host_id and start_at >= w.ends and id is distinct from :except
        order by start_at limit w.neighbours)`,
   ),
-);
+});
 
-const findCounted = statement<{ n: number; startAt: Date }>(
-  'booking.counted',
-  each(
-    '$3::uuid[], $4::timestamptz[], $5::timestamptz[]',
+const findCounted = statement({
+  name: 'booking.counted',
+  parameters: { eventTypeIds: 'uuid[]', begins: 'timestamptz[]', ends: 'timestamptz[]', except: 'uuid?' },
+  row: { n: 'int', startAt: 'timestamptz' },
+  text: each(
+    ':eventTypeIds, :begins, :ends',
     'event_type_id, begins, ends',
     `select start_at as "startAt" from booking
       where ${ofTenant} and event_type_id = w.event_type_id and start_at >= w.begins and start_at < w.ends
-        and id is distinct from $6::uuid`,
+        and id is distinct from :except`,
   ),
-);
+});
 
 const toBooked = (row: Row): Booked => ({
   startsAt: row.startAt.getTime(),
@@ -105,20 +119,21 @@ export async function readAllOccupied(
 ): Promise<Occupied[]> {
   const hosts = wanted.map(({ bookable }) => bookable.hostId);
   const times = wanted.map(({ reads }) => reads.bookings);
-  const rows = await scope.rows(findBookings, hosts, starts(times), ends(times), except);
+  const rows = await scope.rows(findBookings, { hosts, begins: starts(times), ends: ends(times), except });
   const neighbours = wanted.map(({ reads }) => reads.neighbours);
   if (neighbours.some((many) => many > 0)) {
-    rows.push(...(await scope.rows(findNeighbours, hosts, starts(times), ends(times), neighbours, except)));
+    rows.push(
+      ...(await scope.rows(findNeighbours, { hosts, begins: starts(times), ends: ends(times), neighbours, except })),
+    );
   }
   const counting = wanted.map(({ reads }) => reads.counted ?? nothing);
   const counted = wanted.some(({ reads }) => reads.counted)
-    ? await scope.rows(
-        findCounted,
-        wanted.map(({ bookable }) => bookable.eventTypeId),
-        starts(counting),
-        ends(counting),
+    ? await scope.rows(findCounted, {
+        eventTypeIds: wanted.map(({ bookable }) => bookable.eventTypeId),
+        begins: starts(counting),
+        ends: ends(counting),
         except,
-      )
+      })
     : [];
   const busyTimes = wanted.map(({ bookable, reads }) => (bookable.hasCalendars ? reads.busy : nothing));
   const busy = await readBusy(scope, hosts, busyTimes);

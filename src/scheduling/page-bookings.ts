@@ -1,6 +1,7 @@
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { walkAvailability } from './availability.ts';
 import { type BookingView, viewOf } from './booking-view.ts';
 import { readBookableOf } from './calendar-rules.ts';
@@ -22,19 +23,26 @@ export interface PageBooking extends BookingView {
   questions: Question[];
 }
 
-type Around = Omit<PageBooking, keyof BookingView>;
-
-const findAround = statement<Around>(
-  'booking.page',
-  `select t.name, t.questions, o.name as organization, ${hostName('h')} as host, h.timezone as "hostTimezone",
+const findAround = statement({
+  name: 'booking.page',
+  parameters: { bookingId: 'uuid' },
+  row: {
+    name: 'text',
+    questions: typed<Question[]>('json'),
+    organization: 'text',
+    host: 'text',
+    hostTimezone: 'text',
+    place: 'text?',
+  },
+  text: `select t.name, t.questions, o.name as organization, ${hostName('h')} as host, h.timezone as "hostTimezone",
           (select coalesce(nullif(l->>'address', ''), nullif(l->>'number', '')) from json_array_elements(t.locations) l
             where l->>'type' = b.location->>'type' limit 1) as place
      from booking b
      join scheduling_event_type t on t.id = b.event_type_id
      join scheduling_host h on h.id = b.host_id
      join organization o on o.id = b.organization_id
-    where b.organization_id = $1 and b.environment = $2 and b.id = $3`,
-);
+    where b.organization_id = :organizationId and b.environment = :environment and b.id = :bookingId`,
+});
 
 async function readBooking(scope: Scope, bookingId: string): Promise<Booking> {
   const booking = await scope.read((em) => em.findOne(Booking, { id: bookingId }));
@@ -45,7 +53,7 @@ async function readBooking(scope: Scope, bookingId: string): Promise<Booking> {
 /** @param bookingId its UUID. @throws AppError not_found */
 export async function getPageBooking(scope: Scope, bookingId: string): Promise<PageBooking> {
   const booking = await readBooking(scope, bookingId);
-  return { ...viewOf(booking, []), ...(await scope.one(findAround, bookingId))! };
+  return { ...viewOf(booking, []), ...(await scope.one(findAround, { bookingId }))! };
 }
 
 export interface PageWeek {

@@ -1,46 +1,49 @@
 import { inBatches } from '../platform/batches.ts';
 import type { Database } from '../platform/database.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
 import { changeByTenant } from '../platform/tenant-batches.ts';
 import { tenancyLimits } from '../tenancy/core/limits.ts';
 import { openEffect } from './core/effect-status.ts';
-
-interface OldBooking extends Tenant {
-  id: string;
-}
 
 const hasNoOpenEffect = (booking: string) =>
   `not exists (select from booking_effect where booking_id = ${booking}.id and status in (${openEffect}))`;
 
 // An organization has one look at an index, whatever it keeps.
-const findOld = statement<OldBooking>(
-  'booking.find_old',
-  `select o.id as "organizationId", b.environment, b.id
+const findOld = systemStatement({
+  name: 'booking.find_old',
+  parameters: { retentionDaysByPlan: 'jsonb', limit: 'int' },
+  row: { organizationId: 'uuid', environment: typed<Environment>('text'), id: 'uuid' },
+  text: `select o.id as "organizationId", b.environment, b.id
      from organization o
-     join jsonb_each_text($1::jsonb) as kept (plan, days) on kept.plan = o.plan
+     join jsonb_each_text(:retentionDaysByPlan) as kept (plan, days) on kept.plan = o.plan
     cross join (values ('live'), ('test')) as e (environment)
     cross join lateral (
       select id, environment from booking b
        where organization_id = o.id and b.environment = e.environment
          and start_at < now() - make_interval(days => kept.days::int)
          and end_at < now() - make_interval(days => kept.days::int) and ${hasNoOpenEffect('b')}
-       order by start_at, id limit $2) b
-    limit $2`,
-);
+       order by start_at, id limit :limit) b
+    limit :limit`,
+});
 
-const removeBookings = statement<{ count: number }>(
-  'booking.remove_old',
-  `with batch as (
+const removeBookings = statement({
+  name: 'booking.remove_old',
+  parameters: { ids: 'uuid[]' },
+  row: { count: 'int' },
+  text: `with batch as (
      select b.id from booking b
-      where b.organization_id = $1 and b.environment = $2 and b.id = any($3) and ${hasNoOpenEffect('b')} for update),
+      where b.organization_id = :organizationId and b.environment = :environment and b.id = any(:ids)
+        and ${hasNoOpenEffect('b')} for update),
    effects as (delete from booking_effect where booking_id in (select id from batch)),
    entries as (delete from calendar_entry where booking_id in (select id from batch) returning calendar_id, event_id),
    sandbox_events as (
-     delete from sandbox_calendar_event s using entries e where s.calendar_id = e.calendar_id and s.event_id = e.event_id),
+     delete from sandbox_calendar_event s using entries e where s.calendar_id = e.calendar_id
+       and s.event_id = e.event_id),
    gone as (delete from booking where id in (select id from batch) returning 1)
    select count(*)::int as count from gone`,
-);
+});
 
 /**
  * Removes the bookings whose time was over longer ago than the plan of their organization keeps them, with what followed from
@@ -48,10 +51,13 @@ const removeBookings = statement<{ count: number }>(
  */
 export const removeOldBookings = (database: Database): Promise<number> =>
   inBatches(async (limit) => {
-    const old = await sqlOn(database.pool).rows(findOld, [tenancyLimits.retentionDays.byPlan(), limit]);
+    const old = await sqlOn(database.pool).rows(findOld, {
+      retentionDaysByPlan: tenancyLimits.retentionDays.byPlan(),
+      limit,
+    });
     return changeByTenant(database, old, async (tx, bookings) => {
       const ids = bookings.map(({ id }) => id);
-      return (await tx.one(removeBookings, ids))!.count;
+      return (await tx.one(removeBookings, { ids }))!.count;
     });
   });
 

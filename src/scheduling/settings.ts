@@ -1,5 +1,6 @@
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { hostIds } from './core/ids.ts';
 import { type BookingLimits, noLimits } from './core/rules.ts';
 import { hostNotFound } from './errors.ts';
@@ -7,16 +8,12 @@ import { checkHolidayCodes } from './holidays.ts';
 import { keepNamedHosts } from './hosts.ts';
 import type { StoredBusinessHours } from './settings-records.ts';
 
-interface Settings {
-  businessHours: StoredBusinessHours | null;
-  limits: BookingLimits | null;
-}
-
-const find = statement<Settings>(
-  'scheduling_settings.find',
-  `select business_hours as "businessHours", limits from scheduling_settings
-    where organization_id = $1 and environment = $2`,
-);
+const find = statement({
+  name: 'scheduling_settings.find',
+  row: { businessHours: typed<StoredBusinessHours | null>('json?'), limits: typed<BookingLimits | null>('json?') },
+  text: `select business_hours as "businessHours", limits from scheduling_settings
+    where organization_id = :organizationId and environment = :environment`,
+});
 
 const upsert = (column: 'business_hours' | 'limits') =>
   statement(
@@ -40,16 +37,18 @@ export async function findSettings(
   return { businessHours: found?.businessHours ?? noBusinessHours, limits: found?.limits ?? noLimits };
 }
 
-const limitsOfHost = statement<{ id: string; limits: BookingLimits | null }>(
-  'host.limits',
-  `select id, limits from scheduling_host
-    where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
-);
+const limitsOfHost = statement({
+  name: 'host.limits',
+  parameters: { hostId: 'uuid' },
+  row: { id: 'uuid', limits: typed<BookingLimits | null>('json?') },
+  text: `select id, limits from scheduling_host
+    where organization_id = :organizationId and environment = :environment and id = :hostId and deleted_at is null`,
+});
 
 /** The limits that a host has beside those of all hosts. @param id in either form. @throws AppError not_found */
 export async function findHostLimits(scope: Scope, id: string): Promise<{ hostId: string; limits: BookingLimits }> {
   const hostId = hostIds.parse(id);
-  const found = hostId && (await scope.one(limitsOfHost, hostId));
+  const found = hostId && (await scope.one(limitsOfHost, { hostId }));
   if (!found) throw hostNotFound(id);
   return { hostId: found.id, limits: found.limits ?? noLimits };
 }
@@ -83,11 +82,12 @@ export async function putBusinessHours(scope: Scope, hours: StoredBusinessHours)
 export const putLimits = (scope: Scope, limits: BookingLimits): Promise<void> =>
   scope.transaction((tx) => put(tx, putLimitsStatement, 'booking_limits.update', limits));
 
-const putLimitsOfHost = statement(
-  'host.put_limits',
-  `update scheduling_host set limits = $4::json, updated_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3`,
-);
+const putLimitsOfHost = statement({
+  name: 'host.put_limits',
+  parameters: { hostId: 'uuid', limits: 'json' },
+  text: `update scheduling_host set limits = :limits, updated_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :hostId`,
+});
 
 /**
  * Replaces the limits on bookings of one host, which hold beside those of all hosts. The caller has checked them.
@@ -96,7 +96,7 @@ const putLimitsOfHost = statement(
 export const putHostLimits = (scope: Scope, id: string, limits: BookingLimits): Promise<string> =>
   scope.transaction(async (tx) => {
     const hostId = (await keepNamedHosts(tx, [{ hostId: id, path: 'hostId' }])).get(id)!;
-    await tx.rows(putLimitsOfHost, hostId, JSON.stringify(limits));
+    await tx.rows(putLimitsOfHost, { hostId, limits: JSON.stringify(limits) });
     await tx.audit({ action: 'host.update', subjectId: hostId, facts: { given: ['limits'] } });
     return hostId;
   });

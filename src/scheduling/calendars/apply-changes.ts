@@ -4,15 +4,28 @@ import type { Interval } from '../core/intervals.ts';
 import type { ListedEvent } from './ports.ts';
 import { busyColumns, putGiven, splitBusy } from './store-busy.ts';
 
-const ofGeneration = `organization_id = $1 and environment = $2 and calendar_id = $3 and generation = $4::int`;
+const ofGeneration = `organization_id = :organizationId and environment = :environment and calendar_id = :calendarId and generation = :generation`;
 
 // One statement, because most syncs find a handful of changes and each round trip costs as much as they do. Counting all
 // busy times is what takes long: it is done only when there are new ones. Whether one is new is asked in the order of the
 // primary key, because the planner takes any index for as good while it has no statistics of the table.
-const apply = statement<{ hasEnded: boolean; hasCapacity: boolean }>(
-  'calendar.apply_changes',
-  `with given as materialized (
-     select * from unnest($5::uuid[], $6::timestamptz[], $7::timestamptz[], $8::bool[])
+const apply = statement({
+  name: 'calendar.apply_changes',
+  parameters: {
+    calendarId: 'uuid',
+    generation: 'int',
+    keys: 'uuid[]',
+    starts: 'timestamptz[]',
+    ends: 'timestamptz[]',
+    areLong: 'boolean[]',
+    others: 'uuid[]',
+    syncId: 'uuid',
+    syncToken: 'text',
+    limit: 'bigint',
+  },
+  row: { hasEnded: 'boolean', hasCapacity: 'boolean' },
+  text: `with given as materialized (
+     select * from unnest(:keys, :starts, :ends, :areLong)
        as g (event_key, starts_at, ends_at, is_long)),
    added as materialized (
      select count(*) as count from given g left join lateral (
@@ -22,21 +35,22 @@ const apply = statement<{ hasEnded: boolean; hasCapacity: boolean }>(
       where b.is_known is null),
    room as materialized (
      select case when added.count = 0 then true
-                 else (select count(*) from calendar_busy where ${ofGeneration} and event_key <> all($9::uuid[]))
-                      + added.count <= $12 end as is_left from added),
+                 else (select count(*) from calendar_busy where ${ofGeneration} and event_key <> all(:others))
+                      + added.count <= :limit end as is_left from added),
    ended as (
      update calendar
-        set sync_token = $11, status = 'active', last_synced_at = clock_timestamp(),
+        set sync_token = :syncToken, status = 'active', last_synced_at = clock_timestamp(),
             last_error_code = null, last_error_message = null, last_error_at = null
-      where organization_id = $1 and environment = $2 and id = $3 and sync_id = $10 and generation = $4
+      where organization_id = :organizationId and environment = :environment and id = :calendarId
+        and sync_id = :syncId and generation = :generation
         and (select is_left from room)
      returning id),
    dropped as (
-     delete from calendar_busy where ${ofGeneration} and cardinality($9) > 0 and event_key = any($9)
+     delete from calendar_busy where ${ofGeneration} and cardinality(:others) > 0 and event_key = any(:others)
         and exists (select from ended)),
    stored as (${putGiven('given where exists (select from ended)')})
    select exists (select from ended) as "hasEnded", is_left as "hasCapacity" from room`,
-);
+});
 
 export interface Changes {
   calendarId: string;
@@ -63,15 +77,14 @@ export async function applyChanges(
   limit: number,
 ): Promise<'applied' | 'superseded' | 'too_many'> {
   const { blocking, others } = splitBusy(events, window);
-  const { hasEnded, hasCapacity } = (await scope.one(
-    apply,
+  const { hasEnded, hasCapacity } = (await scope.one(apply, {
     calendarId,
     generation,
     ...busyColumns(blocking),
     others,
     syncId,
-    token,
+    syncToken: token,
     limit,
-  ))!;
+  }))!;
   return hasEnded ? 'applied' : hasCapacity ? 'superseded' : 'too_many';
 }

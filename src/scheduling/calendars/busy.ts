@@ -7,13 +7,15 @@ export const longMs = 2 * 86_400_000;
 
 // One snapshot: the generation that a calendar names, and the busy times of that generation. What starts too early is long,
 // and an index of its own has those.
-const find = statement<{ n: number; startsAt: Date; endsAt: Date }>(
-  'calendar.busy_of_hosts',
-  `select w.n::int as n, b.starts_at as "startsAt", b.ends_at as "endsAt"
-     from unnest($3::uuid[], $4::timestamptz[], $5::timestamptz[]) with ordinality as w (host_id, begins, ends, n)
+const find = statement({
+  name: 'calendar.busy_of_hosts',
+  parameters: { hostIds: 'uuid[]', begins: 'timestamptz[]', ends: 'timestamptz[]' },
+  row: { n: 'int', startsAt: 'timestamptz', endsAt: 'timestamptz' },
+  text: `select w.n::int as n, b.starts_at as "startsAt", b.ends_at as "endsAt"
+     from unnest(:hostIds, :begins, :ends) with ordinality as w (host_id, begins, ends, n)
     cross join lateral (
        select id, generation from calendar
-        where organization_id = $1 and environment = $2 and host_id = w.host_id offset 0) c
+        where organization_id = :organizationId and environment = :environment and host_id = w.host_id offset 0) c
     cross join lateral (
        select starts_at, ends_at from calendar_busy
         where calendar_id = c.id and generation = c.generation
@@ -23,7 +25,7 @@ const find = statement<{ n: number; startsAt: Date; endsAt: Date }>(
         where calendar_id = c.id and generation = c.generation and is_long
           and starts_at <= w.begins - interval '2 days' and ends_at > w.begins) b
     where w.begins < w.ends`,
-);
+});
 
 /**
  * When events in the connected calendars of hosts block them: those that overlap a time. They may overlap each other.
@@ -41,7 +43,7 @@ export async function readBusy(
     within.map(({ startsAt }) => new Date(startsAt)),
     within.map(({ endsAt }) => new Date(endsAt)),
   ];
-  for (const { n, startsAt, endsAt } of await scope.rows(find, hostIds, begins, ends)) {
+  for (const { n, startsAt, endsAt } of await scope.rows(find, { hostIds, begins, ends })) {
     busy[n - 1]!.push({ startsAt: startsAt.getTime(), endsAt: endsAt.getTime() });
   }
   return busy;

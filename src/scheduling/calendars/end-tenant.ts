@@ -3,10 +3,11 @@ import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import { deleteCalendar } from './calendars.ts';
 
-const findAll = statement<{ id: string }>(
-  'calendar.of_tenant',
-  'select id from calendar where organization_id = $1 and environment = $2 limit 500',
-);
+const findAll = statement({
+  name: 'calendar.of_tenant',
+  row: { id: 'uuid' },
+  text: 'select id from calendar where organization_id = :organizationId and environment = :environment limit 500',
+});
 
 /** Disconnects the calendars of a tenant. @returns whether some are left */
 export async function endCalendars(services: Pick<ConnectionServices, 'connections'>, scope: Scope): Promise<boolean> {

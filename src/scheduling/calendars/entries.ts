@@ -1,6 +1,7 @@
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import { type BookingLinks, type BookingPages, hostLinksOf } from '../booking-pages.ts';
 import type { CalendarStatus, Service } from '../core/calendar-status.ts';
 import { addressOf, answersOf, oneLine, whereOf } from '../core/mail-text.ts';
@@ -44,9 +45,34 @@ interface BookingRow {
   hasOutsideChange: boolean | null;
 }
 
-const findBooking = statement<BookingRow>(
-  'calendar_entry.booking',
-  `select b.host_id as "hostId", b.status = 'confirmed' as "isConfirmed", b.start_at as "startAt", b.end_at as "endAt",
+const findBooking = statement({
+  name: 'calendar_entry.booking',
+  parameters: { bookingId: 'uuid' },
+  row: {
+    hostId: 'uuid',
+    isConfirmed: 'boolean',
+    startAt: 'timestamptz',
+    endAt: 'timestamptz',
+    attendeeName: 'text',
+    attendeeEmail: 'text',
+    attendeePhone: 'text?',
+    location: typed<BookedLocation | null>('json?'),
+    responses: typed<Record<string, unknown>>('json'),
+    questions: typed<Question[]>('json'),
+    hostToken: 'text?',
+    title: 'text',
+    timezone: 'text',
+    place: 'text?',
+    meeting: 'text?',
+    entryCalendarId: 'uuid?',
+    entryEventId: 'text?',
+    entryVersion: 'int?',
+    entryMeetingUrl: 'text?',
+    entryIsRemoved: 'boolean?',
+    hasOutsideChange: 'boolean?',
+  },
+  text: `select b.host_id as "hostId", b.status = 'confirmed' as "isConfirmed", b.start_at as "startAt",
+    b.end_at as "endAt",
           b.attendee_name as "attendeeName", b.attendee_email as "attendeeEmail", b.attendee_phone as "attendeePhone",
           b.location, b.responses, t.questions, b.host_token as "hostToken", t.name as title, h.timezone,
           (select coalesce(nullif(l->>'address', ''), nullif(l->>'number', '')) from json_array_elements(t.locations) l
@@ -60,8 +86,8 @@ const findBooking = statement<BookingRow>(
      join scheduling_event_type t on t.id = b.event_type_id
      join scheduling_host h on h.id = b.host_id
      left join calendar_entry e on e.booking_id = b.id
-    where b.organization_id = $1 and b.environment = $2 and b.id = $3`,
-);
+    where b.organization_id = :organizationId and b.environment = :environment and b.id = :bookingId`,
+});
 
 interface Target {
   id: string;
@@ -70,56 +96,85 @@ interface Target {
   status: CalendarStatus;
 }
 
+const targetColumns = {
+  id: 'uuid',
+  connectionId: 'uuid',
+  service: typed<Service>('text'),
+  status: typed<CalendarStatus>('text'),
+} as const;
+
 // The calendar that has the entry; else the oldest that can make the meeting link; else the oldest. One that could not be
 // read lately is still tried.
-const findTarget = statement<Target>(
-  'calendar_entry.target',
-  `select id, connection_id as "connectionId", service, status from calendar
-    where organization_id = $1 and environment = $2 and host_id = $3
+const findTarget = statement({
+  name: 'calendar_entry.target',
+  parameters: { hostId: 'uuid', entryCalendarId: 'uuid?', meetingService: 'text?' },
+  row: targetColumns,
+  text: `select id, connection_id as "connectionId", service, status from calendar
+    where organization_id = :organizationId and environment = :environment and host_id = :hostId
       and status not in ('auth_expired', 'disconnected')
-    order by (id is not distinct from $4::uuid) desc, (service is not distinct from $5::text) desc, created_at, id
+    order by (id is not distinct from :entryCalendarId) desc, (service is not distinct
+      from :meetingService) desc, created_at, id
     limit 1`,
-);
+});
 
-const findConnected = statement<Target>(
-  'calendar_entry.connected',
-  `select id, connection_id as "connectionId", service, status from calendar
-    where organization_id = $1 and environment = $2 and host_id = $3
+const findConnected = statement({
+  name: 'calendar_entry.connected',
+  parameters: { hostId: 'uuid' },
+  row: targetColumns,
+  text: `select id, connection_id as "connectionId", service, status from calendar
+    where organization_id = :organizationId and environment = :environment and host_id = :hostId
       and status not in ('auth_expired', 'disconnected')
     order by created_at, id`,
-);
+});
 
-const findCalendarOf = statement<Target>(
-  'calendar_entry.calendar',
-  `select id, connection_id as "connectionId", service, status from calendar
-    where organization_id = $1 and environment = $2 and id = $3`,
-);
+const findCalendarOf = statement({
+  name: 'calendar_entry.calendar',
+  parameters: { entryCalendarId: 'uuid' },
+  row: targetColumns,
+  text: `select id, connection_id as "connectionId", service, status from calendar
+    where organization_id = :organizationId and environment = :environment and id = :entryCalendarId`,
+});
 
-const record = statement<{ version: number }>(
-  'calendar_entry.record',
-  `insert into calendar_entry (organization_id, environment, booking_id, calendar_id, event_id, version, starts_at,
-                               ends_at, meeting_url, is_removed, written_at, seen_generation, outside_change)
-   select $1::uuid, $2::text, $3::uuid, c.id, $5, $6::int, $7::timestamptz, $8::timestamptz, $9, false,
+const record = statement({
+  name: 'calendar_entry.record',
+  parameters: {
+    bookingId: 'uuid',
+    calendarId: 'uuid',
+    eventId: 'text',
+    version: 'int',
+    startAt: 'timestamptz',
+    endAt: 'timestamptz',
+    meetingUrl: 'text?',
+  },
+  row: { version: 'int' },
+  text: `insert into calendar_entry (organization_id, environment, booking_id, calendar_id, event_id, version,
+                               starts_at, ends_at, meeting_url, is_removed, written_at, seen_generation, outside_change)
+   select :organizationId, :environment, :bookingId, c.id, :eventId, :version, :startAt, :endAt, :meetingUrl, false,
           clock_timestamp(), null, null
-     from calendar c where c.id = $4::uuid
+     from calendar c where c.id = :calendarId
    on conflict (booking_id) do update
       set calendar_id = excluded.calendar_id, event_id = excluded.event_id, version = excluded.version,
           starts_at = excluded.starts_at, ends_at = excluded.ends_at, meeting_url = excluded.meeting_url,
           is_removed = false, written_at = excluded.written_at, outside_change = null
     where calendar_entry.version <= excluded.version
    returning version`,
-);
+});
 
-const lockCalendarRow = statement<{ id: string }>(
-  'calendar_entry.lock_calendar',
-  `select id from calendar where organization_id = $1 and environment = $2 and id = $3 for no key update`,
-);
+const lockCalendarRow = statement({
+  name: 'calendar_entry.lock_calendar',
+  parameters: { calendarId: 'uuid' },
+  row: { id: 'uuid' },
+  text: `select id from calendar where organization_id = :organizationId and environment = :environment
+    and id = :calendarId for no key update`,
+});
 
-const dropBusy = statement(
-  'calendar_entry.drop_busy',
-  `delete from calendar_busy
-    where organization_id = $1 and environment = $2 and calendar_id = $3 and event_key = $4::uuid`,
-);
+const dropBusy = statement({
+  name: 'calendar_entry.drop_busy',
+  parameters: { calendarId: 'uuid', eventId: 'uuid' },
+  text: `delete from calendar_busy
+    where organization_id = :organizationId and environment = :environment and calendar_id = :calendarId
+      and event_key = :eventId`,
+});
 
 /**
  * Records which event stands for a booking. A sync that read the event before that took it for one of others: the time that
@@ -131,17 +186,18 @@ const recordEntry = (
   { bookingId, calendarId, eventId, version, startAt, endAt, meetingUrl }: RecordedEntry,
 ): Promise<boolean> =>
   scope.transaction(async (tx) => {
-    await tx.one(lockCalendarRow, calendarId);
-    const recorded = await tx.one(record, bookingId, calendarId, eventId, version, startAt, endAt, meetingUrl);
-    if (recorded) await tx.rows(dropBusy, calendarId, eventKeyOf(eventId));
+    await tx.one(lockCalendarRow, { calendarId });
+    const recorded = await tx.one(record, { bookingId, calendarId, eventId, version, startAt, endAt, meetingUrl });
+    if (recorded) await tx.rows(dropBusy, { calendarId, eventId: eventKeyOf(eventId) });
     return recorded !== undefined;
   });
 
-const recordRemoved = statement(
-  'calendar_entry.record_removed',
-  `update calendar_entry set is_removed = true, written_at = clock_timestamp(), outside_change = null
-    where organization_id = $1 and environment = $2 and booking_id = $3`,
-);
+const recordRemoved = statement({
+  name: 'calendar_entry.record_removed',
+  parameters: { bookingId: 'uuid' },
+  text: `update calendar_entry set is_removed = true, written_at = clock_timestamp(), outside_change = null
+    where organization_id = :organizationId and environment = :environment and booking_id = :bookingId`,
+});
 
 interface RecordedEntry {
   bookingId: string;
@@ -207,7 +263,7 @@ export async function putBookingEntry(
   // booking changed after its own write corrects it.
   let { entry, wrote } = first;
   for (let writes = 1; writes < maxWrites; writes++) {
-    const now = await scope.one(findBooking, bookingId);
+    const now = await scope.one(findBooking, { bookingId });
     if (!now) return entry;
     if (!now.isConfirmed) {
       await removeBookingEntry(services, scope, { bookingId }, signal);
@@ -235,10 +291,14 @@ async function putOnce(
   { bookingId, version, isForced = false }: { bookingId: string; version: number; isForced?: boolean },
   signal: AbortSignal,
 ): Promise<Put> {
-  const booking = await scope.one(findBooking, bookingId);
+  const booking = await scope.one(findBooking, { bookingId });
   if (!booking) return { entry: { kind: 'no_calendar' }, wrote: null };
   const meetingService = booking.meeting === null ? undefined : meetingServices[booking.meeting];
-  const target = await scope.one(findTarget, booking.hostId, booking.entryCalendarId, meetingService ?? null);
+  const target = await scope.one(findTarget, {
+    hostId: booking.hostId,
+    entryCalendarId: booking.entryCalendarId,
+    meetingService: meetingService ?? null,
+  });
   if (!target) return { entry: { kind: 'no_calendar' }, wrote: null };
   const isSame = booking.entryCalendarId === target.id && !booking.entryIsRemoved;
   const isWritten = isSame && booking.entryVersion! >= version && !booking.hasOutsideChange && !isForced;
@@ -293,14 +353,14 @@ export async function removeBookingEntry(
   { bookingId }: { bookingId: string },
   signal: AbortSignal,
 ): Promise<{ kind: 'removed' | 'no_calendar' }> {
-  const booking = await scope.one(findBooking, bookingId);
+  const booking = await scope.one(findBooking, { bookingId });
   if (!booking) return { kind: 'no_calendar' };
   if (booking.entryIsRemoved) return { kind: 'removed' };
   const { entryCalendarId, entryEventId: eventId } = booking;
   const targets =
     entryCalendarId === null
-      ? await scope.rows(findConnected, booking.hostId)
-      : await scope.rows(findCalendarOf, entryCalendarId);
+      ? await scope.rows(findConnected, { hostId: booking.hostId })
+      : await scope.rows(findCalendarOf, { entryCalendarId });
   const remove = (target: Target) => {
     const client = calendarClients.clientFor(scope.tenant.environment, target.service);
     const account = { scope, calendarId: target.id, connectionId: target.connectionId };
@@ -311,6 +371,6 @@ export async function removeBookingEntry(
   for (const result of await Promise.allSettled(targets.map(remove))) {
     if (result.status === 'rejected') throw result.reason;
   }
-  if (entryCalendarId !== null) await scope.rows(recordRemoved, bookingId);
+  if (entryCalendarId !== null) await scope.rows(recordRemoved, { bookingId });
   return { kind: targets.length === 0 ? 'no_calendar' : 'removed' };
 }

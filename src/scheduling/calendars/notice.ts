@@ -2,7 +2,7 @@ import type { Database } from '../../platform/database.ts';
 import type { MailSettings } from '../../platform/env.ts';
 import { type Mailer, openMailer } from '../../platform/mail.ts';
 import type { Scope } from '../../platform/scope.ts';
-import { sqlOn, statement } from '../../platform/sql.ts';
+import { sqlOn, systemStatement } from '../../platform/sql.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import { calendarIds, hostIds } from '../core/ids.ts';
 import { hostName } from '../hosts.ts';
@@ -18,26 +18,28 @@ export interface NoticeServices {
   calendarMail: Record<Environment, Mailer>;
 }
 
-interface Expired {
-  id: string;
-  name: string;
-  service: string;
-  hostId: string;
-  host: string;
-  at: Date;
-  organization: string;
-  email: string;
-}
-
 // The contact of an organization is none of its keys' business: only the system reads it.
-const find = statement<Expired>(
-  'calendar_notice.find',
-  `select c.id, c.name, c.service, h.id as "hostId", ${hostName('h')} as host, c.last_error_at as at, o.name as organization, o.email
+const find = systemStatement({
+  name: 'calendar_notice.find',
+  parameters: { organizationId: 'uuid', environment: 'text', calendarId: 'uuid' },
+  row: {
+    id: 'uuid',
+    name: 'text',
+    service: 'text',
+    hostId: 'uuid',
+    host: 'text',
+    at: 'timestamptz',
+    organization: 'text',
+    email: 'text',
+  },
+  text: `select c.id, c.name, c.service, h.id as "hostId", ${hostName('h')} as host, c.last_error_at as at,
+    o.name as organization, o.email
      from calendar c
      join scheduling_host h on h.id = c.host_id
      join organization o on o.id = c.organization_id and o.email is not null
-    where c.organization_id = $1 and c.environment = $2 and c.id = $3 and c.status = 'auth_expired'`,
-);
+    where c.organization_id = :organizationId and c.environment = :environment and c.id = :calendarId
+      and c.status = 'auth_expired'`,
+});
 
 /**
  * Mails the organization's contact that access to a calendar was withdrawn; nobody, when it was connected again since. Sent
@@ -49,7 +51,7 @@ export async function noticeExpiredAccess(
   calendarId: string,
 ): Promise<void> {
   const { organizationId, environment } = scope.tenant;
-  const expired = await sqlOn(database.pool).one(find, [organizationId, environment, calendarId]);
+  const expired = await sqlOn(database.pool).one(find, { organizationId, environment, calendarId });
   if (!expired) return;
   const { id, name, service, hostId, host, at, organization, email } = expired;
   await calendarMail[environment].send({

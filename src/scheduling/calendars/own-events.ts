@@ -17,40 +17,66 @@ interface OwnRow {
 
 // An event is ours when a booking recorded its id, and only then. Copies of it, and the instances of one that others made
 // repeat, carry its tag too: they are events of others.
-const find = statement<OwnRow>(
-  'calendar.own_events',
-  `select e.booking_id as "bookingId", e.event_id as "eventId", e.starts_at as "startsAt",
+const find = statement({
+  name: 'calendar.own_events',
+  parameters: { calendarId: 'uuid', eventIds: 'text[]' },
+  row: {
+    bookingId: 'uuid',
+    eventId: 'text',
+    startsAt: 'timestamptz',
+    endsAt: 'timestamptz',
+    isRemoved: 'boolean',
+    writtenAt: 'timestamptz',
+    isConfirmed: 'boolean',
+    bookingStartsAt: 'timestamptz',
+    bookingEndsAt: 'timestamptz',
+  },
+  text: `select e.booking_id as "bookingId", e.event_id as "eventId", e.starts_at as "startsAt",
           e.ends_at as "endsAt", e.is_removed as "isRemoved", e.written_at as "writtenAt",
           b.status = 'confirmed' as "isConfirmed", b.start_at as "bookingStartsAt", b.end_at as "bookingEndsAt"
      from calendar_entry e join booking b on b.id = e.booking_id
-    where e.organization_id = $1 and e.environment = $2 and e.calendar_id = $3 and e.event_id = any($4::text[])`,
-);
+    where e.organization_id = :organizationId and e.environment = :environment and e.calendar_id = :calendarId
+      and e.event_id = any(:eventIds)`,
+});
 
-const note = statement(
-  'calendar.note_outside_change',
-  `update calendar_entry e set outside_change = n.change
-     from unnest($3::uuid[], $4::jsonb[]) as n (booking_id, change)
-    where e.organization_id = $1 and e.environment = $2 and e.booking_id = n.booking_id`,
-);
+const note = statement({
+  name: 'calendar.note_outside_change',
+  parameters: { bookings: 'uuid[]', changes: 'jsonb[]' },
+  text: `update calendar_entry e set outside_change = n.change
+     from unnest(:bookings, :changes) as n (booking_id, change)
+    where e.organization_id = :organizationId and e.environment = :environment and e.booking_id = n.booking_id`,
+});
 
-const markSeen = statement(
-  'calendar.mark_seen',
-  `update calendar_entry set seen_generation = $4
-    where organization_id = $1 and environment = $2 and booking_id = any($3::uuid[])`,
-);
+const markSeen = statement({
+  name: 'calendar.mark_seen',
+  parameters: { seen: 'uuid[]', baseline: 'int' },
+  text: `update calendar_entry set seen_generation = :baseline
+    where organization_id = :organizationId and environment = :environment and booking_id = any(:seen)`,
+});
 
-const noteMissing = statement(
-  'calendar.note_missing',
-  `update calendar_entry e set outside_change = '{"kind": "removed"}'
+const noteMissing = statement({
+  name: 'calendar.note_missing',
+  parameters: {
+    calendarId: 'uuid',
+    generation: 'int',
+    writtenAt: 'timestamptz',
+    startsAt: 'timestamptz',
+    endsAt: 'timestamptz',
+  },
+  text: `update calendar_entry e set outside_change = '{"kind": "removed"}'
      from booking b
-    where e.organization_id = $1 and e.environment = $2 and e.calendar_id = $3 and b.id = e.booking_id
-      and not e.is_removed and e.seen_generation is distinct from $4::int and e.written_at < $5::timestamptz
-      and e.starts_at >= $6::timestamptz and e.ends_at <= $7::timestamptz
-      and b.status = 'confirmed' and b.end_at > $5`,
-);
+    where e.organization_id = :organizationId and e.environment = :environment and e.calendar_id = :calendarId
+      and b.id = e.booking_id
+      and not e.is_removed and e.seen_generation is distinct from :generation and e.written_at < :writtenAt
+      and e.starts_at >= :startsAt and e.ends_at <= :endsAt
+      and b.status = 'confirmed' and b.end_at > :writtenAt`,
+});
 
 const findOwn = (scope: Scope, calendarId: string, events: readonly ListedEvent[]): Promise<OwnRow[]> =>
-  scope.rows(find, calendarId, [...new Set(events.flatMap(({ id, seriesId }) => (seriesId ? [id, seriesId] : [id])))]);
+  scope.rows(find, {
+    calendarId,
+    eventIds: [...new Set(events.flatMap(({ id, seriesId }) => (seriesId ? [id, seriesId] : [id])))],
+  });
 
 /**
  * Whether `takeOwnEvents` may take any out. An event with our tag may be about to be recorded: only a transaction that holds
@@ -112,9 +138,9 @@ export async function takeOwnEvents(
   }
   if (changes.length > 0) {
     const [bookings, values] = [changes.map(([id]) => id), changes.map(([, change]) => change)];
-    await tx.rows(note, bookings, values);
+    await tx.rows(note, { bookings, changes: values });
   }
-  if (baseline !== null && seen.length > 0) await tx.rows(markSeen, seen, baseline);
+  if (baseline !== null && seen.length > 0) await tx.rows(markSeen, { seen, baseline });
   return others;
 }
 
@@ -124,5 +150,11 @@ export async function noteMissingEvents(
   calendarId: string,
   { generation, beganAt, startsAt, endsAt }: { generation: number; beganAt: number; startsAt: number; endsAt: number },
 ): Promise<void> {
-  await tx.rows(noteMissing, calendarId, generation, new Date(beganAt), new Date(startsAt), new Date(endsAt));
+  await tx.rows(noteMissing, {
+    calendarId,
+    generation,
+    writtenAt: new Date(beganAt),
+    startsAt: new Date(startsAt),
+    endsAt: new Date(endsAt),
+  });
 }

@@ -36,26 +36,43 @@ const resumeWithinMs = 30 * 60_000;
 /** Another sync of the same calendar took over, or the calendar was deleted. */
 class Superseded extends Error {}
 
-const keepBaseline = statement<{ id: string }>(
-  'calendar.keep_baseline',
-  `update calendar set baseline = $5::jsonb
-    where organization_id = $1 and environment = $2 and id = $3 and sync_id = $4 returning id`,
-);
+const keepBaseline = statement({
+  name: 'calendar.keep_baseline',
+  parameters: { calendarId: 'uuid', syncId: 'uuid', baseline: 'jsonb' },
+  row: { id: 'uuid' },
+  text: `update calendar set baseline = :baseline
+    where organization_id = :organizationId and environment = :environment and id = :calendarId and sync_id = :syncId
+      returning id`,
+});
 
-const endBaseline = statement<{ id: string }>(
-  'calendar.end_baseline',
-  `update calendar
-      set generation = $5::int, sync_token = $6, window_starts_at = $7, window_ends_at = $8, baselined_at = clock_timestamp(),
+const endBaseline = statement({
+  name: 'calendar.end_baseline',
+  parameters: {
+    calendarId: 'uuid',
+    syncId: 'uuid',
+    generation: 'int',
+    syncToken: 'text',
+    windowStartsAt: 'timestamptz',
+    windowEndsAt: 'timestamptz',
+  },
+  row: { id: 'uuid' },
+  text: `update calendar
+      set generation = :generation, sync_token = :syncToken, window_starts_at = :windowStartsAt,
+        window_ends_at = :windowEndsAt, baselined_at = clock_timestamp(),
           baseline = null, status = 'active', last_synced_at = clock_timestamp(),
           last_error_code = null, last_error_message = null, last_error_at = null
-    where organization_id = $1 and environment = $2 and id = $3 and sync_id = $4 returning id`,
-);
+    where organization_id = :organizationId and environment = :environment and id = :calendarId and sync_id = :syncId
+      returning id`,
+});
 
-const holdSync = statement<{ id: string }>(
-  'calendar.hold_sync',
-  `select id from calendar
-    where organization_id = $1 and environment = $2 and id = $3 and sync_id = $4 for no key update`,
-);
+const holdSync = statement({
+  name: 'calendar.hold_sync',
+  parameters: { calendarId: 'uuid', syncId: 'uuid' },
+  row: { id: 'uuid' },
+  text: `select id from calendar
+    where organization_id = :organizationId and environment = :environment and id = :calendarId and sync_id = :syncId
+      for no key update`,
+});
 
 /** One sync under way. */
 interface Sync {
@@ -98,7 +115,7 @@ async function applyAll(
   // Most changes are of others' events alone, and are one statement.
   if (!(await mayHaveOwnEvents(scope, id, found))) return apply(scope, found);
   await scope.transaction(async (tx) => {
-    required(await tx.one(holdSync, id, syncId));
+    required(await tx.one(holdSync, { calendarId: id, syncId }));
     await apply(tx, await takeOwnEvents(tx, id, found, { askedAt, baseline: null }));
   });
 }
@@ -179,7 +196,7 @@ async function readEverything(sync: Sync, baseline: Baseline): Promise<number> {
         // What becomes of it is seen once this page is stored.
         asked.catch(() => {});
         await scope.transaction(async (tx) => {
-          required(await tx.one(keepBaseline, id, syncId, JSON.stringify(following)));
+          required(await tx.one(keepBaseline, { calendarId: id, syncId, baseline: JSON.stringify(following) }));
           await storePage(tx, id, at, events, askedAt);
         });
         failPoint('calendar.page_stored');
@@ -187,8 +204,15 @@ async function readEverything(sync: Sync, baseline: Baseline): Promise<number> {
         continue;
       }
       await scope.transaction(async (tx) => {
-        const window = [new Date(startsAt), new Date(endsAt)];
-        required(await tx.one(endBaseline, id, syncId, generation, next.token, ...window));
+        const baselined = await tx.one(endBaseline, {
+          calendarId: id,
+          syncId,
+          generation,
+          syncToken: next.token,
+          windowStartsAt: new Date(startsAt),
+          windowEndsAt: new Date(endsAt),
+        });
+        required(baselined);
         await storePage(tx, id, at, events, askedAt);
         await noteMissingEvents(tx, id, baseline);
       });

@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/database.ts';
 import type { Log } from '../../platform/log.ts';
-import { sqlOn, statement } from '../../platform/sql.ts';
+import { sqlOn, systemStatement } from '../../platform/sql.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
 import { triggerByPush } from './temporal-schedule.ts';
 
@@ -11,11 +11,17 @@ export interface PushServices {
 }
 
 // The token of the push says which calendar it is, so no tenant is known before.
-const find = statement<{ id: string }>(
-  'calendar.pushed',
-  "select id from calendar where id = $1 and status not in ('auth_expired', 'disconnected')",
-);
-const forgetChannel = statement('calendar.channel_lost', 'update calendar set channel_ends_at = null where id = $1');
+const find = systemStatement({
+  name: 'calendar.pushed',
+  parameters: { calendarId: 'uuid' },
+  row: { id: 'uuid' },
+  text: "select id from calendar where id = :calendarId and status not in ('auth_expired', 'disconnected')",
+});
+const forgetChannel = systemStatement({
+  name: 'calendar.channel_lost',
+  parameters: { calendarId: 'uuid' },
+  text: 'update calendar set channel_ends_at = null where id = :calendarId',
+});
 
 /**
  * A provider says that a calendar changed: it is read now. One that fails to start is left to the Schedule.
@@ -27,8 +33,8 @@ export async function calendarPushed(
   { isLost = false } = {},
 ): Promise<void> {
   const sql = sqlOn(database.pool);
-  if (!(await sql.one(find, [calendarId]))) return;
-  if (isLost) await sql.rows(forgetChannel, [calendarId]);
+  if (!(await sql.one(find, { calendarId }))) return;
+  if (isLost) await sql.rows(forgetChannel, { calendarId });
   await triggerByPush(temporal, calendarId).catch((error) => {
     log.warn({ err: error, calendarId }, 'a push could not start a sync');
   });

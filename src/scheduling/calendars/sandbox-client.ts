@@ -3,6 +3,7 @@ import { AuthExpired } from '../../connections/index.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { SandboxEvent, SandboxFault } from '../calendar-entities.ts';
 import type { Service } from '../core/calendar-status.ts';
 import { timeOfDays, timeOfInstants } from './event-times.ts';
@@ -31,21 +32,27 @@ interface State {
   faultIsSpent: boolean;
 }
 
-const open = statement<State>(
-  'sandbox_calendar.open',
-  `insert into sandbox_calendar (organization_id, environment, calendar_id, version, oldest_change, fault, fault_is_spent)
-   select $1::uuid, $2::text, c.id, 1, 1, null, false from calendar c
-    where c.organization_id = $1 and c.environment = $2 and c.id = $3
+const open = statement({
+  name: 'sandbox_calendar.open',
+  parameters: { calendarId: 'uuid' },
+  row: { version: 'int', oldestChange: 'int', fault: typed<SandboxFault | null>('text?'), faultIsSpent: 'boolean' },
+  text: `insert into sandbox_calendar (organization_id, environment, calendar_id, version, oldest_change, fault,
+    fault_is_spent)
+   select :organizationId, :environment, c.id, 1, 1, null, false from calendar c
+    where c.organization_id = :organizationId and c.environment = :environment and c.id = :calendarId
    on conflict (calendar_id) do update set version = sandbox_calendar.version
    returning version, oldest_change as "oldestChange", fault, fault_is_spent as "faultIsSpent"`,
-);
+});
 
-const spend = statement<{ spent: boolean }>(
-  'sandbox_calendar.spend_fault',
-  `update sandbox_calendar set fault_is_spent = true
-    where organization_id = $1 and environment = $2 and calendar_id = $3 and not fault_is_spent
+const spend = statement({
+  name: 'sandbox_calendar.spend_fault',
+  parameters: { calendarId: 'uuid' },
+  row: { spent: 'boolean' },
+  text: `update sandbox_calendar set fault_is_spent = true
+    where organization_id = :organizationId and environment = :environment and calendar_id = :calendarId
+      and not fault_is_spent
    returning true as spent`,
-);
+});
 
 interface EventRow {
   eventId: string;
@@ -54,38 +61,48 @@ interface EventRow {
   bookingId: string | null;
 }
 
-const list = statement<EventRow>(
-  'sandbox_calendar.list',
-  `select event_id as "eventId", version, event, booking_id as "bookingId" from sandbox_calendar_event
-    where organization_id = $1 and environment = $2 and calendar_id = $3 and event_id > $4 collate "C"
-      and version > $5 and (event is not null or $5 > 0)
-    order by event_id collate "C" limit $6`,
-);
+const list = statement({
+  name: 'sandbox_calendar.list',
+  parameters: { calendarId: 'uuid', after: 'text', since: 'int', limit: 'int' },
+  row: { eventId: 'text', version: 'int', event: typed<SandboxEvent | null>('jsonb?'), bookingId: 'uuid?' },
+  text: `select event_id as "eventId", version, event, booking_id as "bookingId" from sandbox_calendar_event
+    where organization_id = :organizationId and environment = :environment and calendar_id = :calendarId
+      and event_id > :after collate "C"
+      and version > :since and (event is not null or :since > 0)
+    order by event_id collate "C" limit :limit`,
+});
 
-const raise = statement<{ version: number }>(
-  'sandbox_calendar.raise',
-  `update sandbox_calendar set version = version + 1
-    where organization_id = $1 and environment = $2 and calendar_id = $3 returning version`,
-);
+const raise = statement({
+  name: 'sandbox_calendar.raise',
+  parameters: { calendarId: 'uuid' },
+  row: { version: 'int' },
+  text: `update sandbox_calendar set version = version + 1
+    where organization_id = :organizationId and environment = :environment and calendar_id = :calendarId
+      returning version`,
+});
 
-const put = statement(
-  'sandbox_calendar.put_event',
-  `insert into sandbox_calendar_event (organization_id, environment, calendar_id, event_id, version, event, booking_id)
-   values ($1::uuid, $2::text, $3::uuid, $4, $5, $6::jsonb, $7::uuid)
+const put = statement({
+  name: 'sandbox_calendar.put_event',
+  parameters: { calendarId: 'uuid', eventId: 'text', version: 'int', event: 'jsonb', bookingId: 'uuid' },
+  text: `insert into sandbox_calendar_event (organization_id, environment, calendar_id, event_id, version, event,
+    booking_id)
+   values (:organizationId, :environment, :calendarId, :eventId, :version, :event, :bookingId)
    on conflict (calendar_id, event_id) do update set version = excluded.version, event = excluded.event,
      booking_id = coalesce(excluded.booking_id, sandbox_calendar_event.booking_id)`,
-);
+});
 
-const drop = statement(
-  'sandbox_calendar.drop_event',
-  `update sandbox_calendar_event set version = $5, event = null
-    where organization_id = $1 and environment = $2 and calendar_id = $3 and event_id = $4 and event is not null`,
-);
+const drop = statement({
+  name: 'sandbox_calendar.drop_event',
+  parameters: { calendarId: 'uuid', eventId: 'text', version: 'int' },
+  text: `update sandbox_calendar_event set version = :version, event = null
+    where organization_id = :organizationId and environment = :environment and calendar_id = :calendarId
+      and event_id = :eventId and event is not null`,
+});
 
 /** Raises the version of a sandbox calendar. @returns the new one. @throws CalendarGone when it was deleted */
 export async function raiseVersion(tx: Transaction, calendarId: string): Promise<number> {
-  if (!(await tx.one(open, calendarId))) throw new CalendarGone('The calendar was deleted.');
-  return (await tx.one(raise, calendarId))!.version;
+  if (!(await tx.one(open, { calendarId }))) throw new CalendarGone('The calendar was deleted.');
+  return (await tx.one(raise, { calendarId }))!.version;
 }
 
 /** Where a listing stands: what it began with, and the last event that it gave. */
@@ -120,14 +137,14 @@ const meetingCode = (bookingId: string) =>
  */
 export function sandboxCalendars(publicUrl: string): (service: Service) => CalendarClient {
   async function enter(scope: Scope, calendarId: string, isChanges: boolean): Promise<State> {
-    const state = await scope.one(open, calendarId);
+    const state = await scope.one(open, { calendarId });
     if (!state) throw new CalendarGone('The calendar was deleted.');
     const { fault } = state;
     if (fault === 'revoked') throw new AuthExpired();
     if (fault === 'gone') throw new CalendarGone('The calendar was deleted.');
     if (fault === 'unavailable') throw new ProviderFailure('unavailable', 'The sandbox is unavailable.');
     const isOnce = fault === 'rate_limited' || (fault === 'sync_token_expired' && isChanges);
-    if (!isOnce || state.faultIsSpent || !(await scope.one(spend, calendarId))) return state;
+    if (!isOnce || state.faultIsSpent || !(await scope.one(spend, { calendarId }))) return state;
     if (fault === 'sync_token_expired') throw new SyncTokenExpired('The sync token has expired.');
     throw new ProviderFailure('rate_limited', 'The sandbox limited the rate of requests.', { retryAfterMs });
   }
@@ -140,7 +157,7 @@ export function sandboxCalendars(publicUrl: string): (service: Service) => Calen
       const isKnown = since === 0 || (since >= oldestChange && since <= version);
       if (!isKnown) throw new SyncTokenExpired('The sync token has expired.');
       const size = fault === 'partial_pages' ? perPartialPage : perPage;
-      const rows = await scope.rows(list, calendarId, cursor.after, cursor.since, size + 1);
+      const rows = await scope.rows(list, { calendarId, after: cursor.after, since: cursor.since, limit: size + 1 });
       const shown = rows.slice(0, size);
       const isLast = rows.length <= size;
       return {
@@ -160,7 +177,7 @@ export function sandboxCalendars(publicUrl: string): (service: Service) => Calen
       const event = { id: eventId, start, end, title, ...(meetingUrl !== null && { meetingUrl }) };
       await scope.transaction(async (tx) => {
         const version = await raiseVersion(tx, calendarId);
-        await tx.rows(put, calendarId, eventId, version, JSON.stringify(event), bookingId);
+        await tx.rows(put, { calendarId, eventId, version, event: JSON.stringify(event), bookingId });
       });
       return { eventId, meetingUrl };
     },
@@ -169,7 +186,7 @@ export function sandboxCalendars(publicUrl: string): (service: Service) => Calen
       await enter(scope, calendarId, false);
       await scope.transaction(async (tx) => {
         const version = await raiseVersion(tx, calendarId);
-        await tx.rows(drop, calendarId, eventId ?? eventIdOf(bookingId), version);
+        await tx.rows(drop, { calendarId, eventId: eventId ?? eventIdOf(bookingId), version });
       });
     },
   };

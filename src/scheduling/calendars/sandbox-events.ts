@@ -29,25 +29,31 @@ function requireSandbox(scope: Scope, id: string): void {
 }
 
 // Removed ones stay for a listing of changes, until the next time events are put.
-const forgetRemoved = statement<{ version: number }>(
-  'sandbox_calendar.forget_removed',
-  `delete from sandbox_calendar_event
-    where organization_id = $1 and environment = $2 and calendar_id = $3 and event is null
+const forgetRemoved = statement({
+  name: 'sandbox_calendar.forget_removed',
+  parameters: { calendarId: 'uuid' },
+  row: { version: 'int' },
+  text: `delete from sandbox_calendar_event
+    where organization_id = :organizationId and environment = :environment and calendar_id = :calendarId
+      and event is null
    returning version`,
-);
+});
 
-const replace = statement(
-  'sandbox_calendar.replace_events',
-  `with given as (select e->>'id' as id, e as event from jsonb_array_elements($5::jsonb) as e),
+const replace = statement({
+  name: 'sandbox_calendar.replace_events',
+  parameters: { calendarId: 'uuid', version: 'int', events: 'jsonb' },
+  text: `with given as (select e->>'id' as id, e as event from jsonb_array_elements(:events) as e),
    written as (
-     insert into sandbox_calendar_event (organization_id, environment, calendar_id, event_id, version, event, booking_id)
-     select $1::uuid, $2::text, $3::uuid, id, $4::int, event, null from given
+     insert into sandbox_calendar_event (organization_id, environment, calendar_id, event_id, version, event,
+       booking_id)
+     select :organizationId, :environment, :calendarId, id, :version, event, null from given
      on conflict (calendar_id, event_id) do update set version = excluded.version, event = excluded.event
       where sandbox_calendar_event.event is distinct from excluded.event)
-   update sandbox_calendar_event set version = $4::int, event = null
-    where organization_id = $1 and environment = $2 and calendar_id = $3 and booking_id is null and event is not null
+   update sandbox_calendar_event set version = :version, event = null
+    where organization_id = :organizationId and environment = :environment and calendar_id = :calendarId
+      and booking_id is null and event is not null
       and event_id not in (select id from given)`,
-);
+});
 
 /**
  * Replaces the events of others in a sandbox calendar, and its fault: what the next sync finds. An event with the id of one
@@ -59,8 +65,8 @@ export async function putSandbox(scope: Scope, id: string, { events, fault }: Pu
   await scope.transaction(async (tx) => {
     const { id: calendarId } = await lockCalendar(tx.em, id);
     const version = await raiseVersion(tx, calendarId);
-    const forgotten = (await tx.rows(forgetRemoved, calendarId)).map((row) => row.version);
-    await tx.rows(replace, calendarId, version, JSON.stringify(events));
+    const forgotten = (await tx.rows(forgetRemoved, { calendarId })).map((row) => row.version);
+    await tx.rows(replace, { calendarId, version, events: JSON.stringify(events) });
     const oldestChange = forgotten.length > 0 ? Math.max(...forgotten) : undefined;
     const change = { fault, faultIsSpent: false, ...(oldestChange !== undefined && { oldestChange }) };
     await tx.em.nativeUpdate(SandboxCalendar, { calendarId }, change);

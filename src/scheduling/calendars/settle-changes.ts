@@ -2,6 +2,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { BookingServices } from '../booking-queues.ts';
 import { cancelBooking, rescheduleBooking } from '../change-booking.ts';
 import { minuteMs } from '../core/calendar-date.ts';
@@ -23,21 +24,38 @@ interface Changed {
 /** In one sync; the next one goes on. */
 const batchSize = 200;
 
-const find = statement<Changed>(
-  'calendar.outside_changes',
-  `select e.booking_id as "bookingId", e.version, e.outside_change as change, c.follow_changes as follow,
+const find = statement({
+  name: 'calendar.outside_changes',
+  parameters: { calendarId: 'uuid' },
+  row: {
+    bookingId: 'uuid',
+    version: 'int',
+    change: typed<OutsideChange>('jsonb'),
+    follow: 'boolean',
+    startsAt: 'timestamptz',
+  },
+  text: `select e.booking_id as "bookingId", e.version, e.outside_change as change, c.follow_changes as follow,
           b.start_at as "startsAt"
      from calendar_entry e join calendar c on c.id = e.calendar_id join booking b on b.id = e.booking_id
-    where e.organization_id = $1 and e.environment = $2 and e.calendar_id = $3 and e.outside_change is not null
+    where e.organization_id = :organizationId and e.environment = :environment and e.calendar_id = :calendarId
+      and e.outside_change is not null
     order by e.booking_id limit ${batchSize}`,
-);
+});
 
-const settled = statement(
-  'calendar.outside_change_settled',
-  `update calendar_entry set outside_change = null, starts_at = coalesce($5::timestamptz, starts_at),
-          ends_at = coalesce($6::timestamptz, ends_at), is_removed = is_removed or $7
-    where organization_id = $1 and environment = $2 and booking_id = $3 and outside_change = $4::jsonb`,
-);
+const settled = statement({
+  name: 'calendar.outside_change_settled',
+  parameters: {
+    bookingId: 'uuid',
+    change: 'jsonb',
+    startsAt: 'timestamptz?',
+    endsAt: 'timestamptz?',
+    isRemoved: 'boolean',
+  },
+  text: `update calendar_entry set outside_change = null, starts_at = coalesce(:startsAt, starts_at),
+          ends_at = coalesce(:endsAt, ends_at), is_removed = is_removed or :isRemoved
+    where organization_id = :organizationId and environment = :environment and booking_id = :bookingId
+      and outside_change = :change`,
+});
 
 /**
  * Changes a booking as its event was changed in the calendar.
@@ -71,13 +89,18 @@ export async function settleOutsideChanges(
   calendarId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const changed of await scope.rows(find, calendarId)) {
+  for (const changed of await scope.rows(find, { calendarId })) {
     signal.throwIfAborted();
     const { bookingId, change } = changed;
     try {
       if (changed.follow && (await follow(services, scope, changed))) {
-        const time = change.kind === 'moved' ? [new Date(change.startsAt), new Date(change.endsAt)] : [null, null];
-        await scope.rows(settled, bookingId, JSON.stringify(change), ...time, change.kind === 'removed');
+        await scope.rows(settled, {
+          bookingId,
+          change: JSON.stringify(change),
+          startsAt: change.kind === 'moved' ? new Date(change.startsAt) : null,
+          endsAt: change.kind === 'moved' ? new Date(change.endsAt) : null,
+          isRemoved: change.kind === 'removed',
+        });
       } else await putBookingEntry(services, scope, changed, signal);
     } catch (error) {
       signal.throwIfAborted();

@@ -11,26 +11,34 @@ export const eventKeyOf = (eventId: string): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 };
 
-/** An INSERT of busy times of the tenant $1, $2 and of the calendar $3 in the generation $4. @param from with `busyColumns` */
+/** An INSERT of busy times of `:calendarId` in its `:generation`. @param from with `busyColumns` */
 export const putGiven = (from: string) => `
    insert into calendar_busy (organization_id, environment, calendar_id, generation, event_key, starts_at, ends_at, is_long)
-   select $1::uuid, $2::text, $3::uuid, $4::int, event_key, starts_at, ends_at, is_long from ${from}
+   select :organizationId, :environment, :calendarId, :generation, event_key, starts_at, ends_at, is_long from ${from}
    on conflict (calendar_id, generation, event_key)
    do update set starts_at = excluded.starts_at, ends_at = excluded.ends_at, is_long = excluded.is_long`;
 
-const put = statement(
-  'calendar.put_busy',
-  putGiven(
-    `unnest($5::uuid[], $6::timestamptz[], $7::timestamptz[], $8::bool[]) as g (event_key, starts_at, ends_at, is_long)`,
-  ),
-);
+const put = statement({
+  name: 'calendar.put_busy',
+  parameters: {
+    calendarId: 'uuid',
+    generation: 'int',
+    keys: 'uuid[]',
+    starts: 'timestamptz[]',
+    ends: 'timestamptz[]',
+    areLong: 'boolean[]',
+  },
+  text: putGiven(`unnest(:keys, :starts, :ends, :areLong) as g (event_key, starts_at, ends_at, is_long)`),
+});
 
-const drop = statement(
-  'calendar.drop_busy',
-  `delete from calendar_busy
-    where organization_id = $1 and environment = $2 and calendar_id = $3 and generation = $4
-      and event_key = any($5::uuid[])`,
-);
+const drop = statement({
+  name: 'calendar.drop_busy',
+  parameters: { calendarId: 'uuid', generation: 'int', others: 'uuid[]' },
+  text: `delete from calendar_busy
+    where organization_id = :organizationId and environment = :environment and calendar_id = :calendarId
+      and generation = :generation
+      and event_key = any(:others)`,
+});
 
 /** The part of a time that lies within a window; undefined when none does. */
 function clip({ startsAt, endsAt }: Interval, window: Interval): Interval | undefined {
@@ -60,13 +68,13 @@ export function splitBusy(events: readonly ListedEvent[], window: Interval): { b
   return { blocking, others };
 }
 
-/** As statements take them: event_key, starts_at, ends_at, is_long. */
-export const busyColumns = (busy: readonly Busy[]) => [
-  busy.map(({ key }) => key),
-  busy.map(({ startsAt }) => new Date(startsAt)),
-  busy.map(({ endsAt }) => new Date(endsAt)),
-  busy.map(({ startsAt, endsAt }) => endsAt - startsAt > longMs),
-];
+/** As statements take them, one array for each column. */
+export const busyColumns = (busy: readonly Busy[]) => ({
+  keys: busy.map(({ key }) => key),
+  starts: busy.map(({ startsAt }) => new Date(startsAt)),
+  ends: busy.map(({ endsAt }) => new Date(endsAt)),
+  areLong: busy.map(({ startsAt, endsAt }) => endsAt - startsAt > longMs),
+});
 
 /**
  * Stores when events block, and forgets those that do not any more.
@@ -80,28 +88,32 @@ export async function storeBusy(
   events: readonly ListedEvent[],
 ): Promise<void> {
   const { blocking, others } = splitBusy(events, window);
-  if (others.length > 0) await tx.rows(drop, calendarId, generation, others);
-  if (blocking.length > 0) await tx.rows(put, calendarId, generation, ...busyColumns(blocking));
+  if (others.length > 0) await tx.rows(drop, { calendarId, generation, others });
+  if (blocking.length > 0) await tx.rows(put, { calendarId, generation, ...busyColumns(blocking) });
 }
 
-const earlier = statement(
-  'calendar.drop_earlier',
-  `delete from calendar_busy b using calendar c
-    where b.organization_id = $1 and b.environment = $2 and b.calendar_id = $3 and c.id = b.calendar_id
+const earlier = statement({
+  name: 'calendar.drop_earlier',
+  parameters: { calendarId: 'uuid' },
+  text: `delete from calendar_busy b using calendar c
+    where b.organization_id = :organizationId and b.environment = :environment and b.calendar_id = :calendarId
+      and c.id = b.calendar_id
       and b.generation < c.generation`,
-);
+});
 
 /** Forgets the generations before the one that is read. */
 export const dropEarlier = async (scope: Scope, calendarId: string): Promise<void> =>
-  void (await scope.rows(earlier, calendarId));
+  void (await scope.rows(earlier, { calendarId }));
 
-const unread = statement(
-  'calendar.drop_unread',
-  `delete from calendar_busy b using calendar c
-    where b.organization_id = $1 and b.environment = $2 and b.calendar_id = $3 and c.id = b.calendar_id
+const unread = statement({
+  name: 'calendar.drop_unread',
+  parameters: { calendarId: 'uuid' },
+  text: `delete from calendar_busy b using calendar c
+    where b.organization_id = :organizationId and b.environment = :environment and b.calendar_id = :calendarId
+      and c.id = b.calendar_id
       and b.generation <> c.generation`,
-);
+});
 
 /** Forgets all generations but the one that is read. */
 export const dropUnread = async (tx: Transaction, calendarId: string): Promise<void> =>
-  void (await tx.rows(unread, calendarId));
+  void (await tx.rows(unread, { calendarId }));

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { CalendarProblem } from '../../temporal/contracts/calendars.ts';
 import type { Baseline } from '../calendar-entities.ts';
 import type { CalendarStatus, Service } from '../core/calendar-status.ts';
@@ -37,47 +38,79 @@ const columns = `c.id, c.host_id as "hostId", c.connection_id as "connectionId",
   c.baseline, c.channel_id as "channelId", c.channel_resource as "channelResource",
   c.channel_ends_at as "channelEndsAt", h.timezone, c.sync_id as "syncId",
   (select case when bool_or(max_advance is null) then null else max(max_advance) end from scheduling_event_type e
-    where e.organization_id = $1 and e.environment = $2 and e.deleted_at is null and e.is_active
+    where e.organization_id = :organizationId and e.environment = :environment and e.deleted_at is null and e.is_active
       and (e.host_id = h.id or (e.host_id is null and h.is_default))) as "maxAdvance"`;
 
-const begin = statement<SyncedCalendar>(
-  'calendar.begin_sync',
-  `update calendar c
-      set sync_id = $4::uuid,
+const syncedCalendarColumns = {
+  id: 'uuid',
+  hostId: 'uuid',
+  connectionId: 'uuid',
+  service: typed<Service>('text'),
+  status: typed<CalendarStatus>('text'),
+  followChanges: 'boolean',
+  generation: 'int',
+  syncToken: 'text?',
+  windowStartsAt: 'timestamptz?',
+  windowEndsAt: 'timestamptz?',
+  baselinedAt: 'timestamptz?',
+  baseline: typed<Baseline | null>('jsonb?'),
+  channelId: 'text?',
+  channelResource: 'text?',
+  channelEndsAt: 'timestamptz?',
+  timezone: 'text',
+  syncId: 'uuid',
+  maxAdvance: 'int?',
+} as const;
+
+const begin = statement({
+  name: 'calendar.begin_sync',
+  parameters: { calendarId: 'uuid', syncId: 'uuid' },
+  row: syncedCalendarColumns,
+  text: `update calendar c
+      set sync_id = :syncId,
           status = case when c.status in ('auth_expired', 'disconnected') then c.status else 'syncing' end
      from scheduling_host h
-    where c.organization_id = $1 and c.environment = $2 and c.id = $3 and h.id = c.host_id
+    where c.organization_id = :organizationId and c.environment = :environment and c.id = :calendarId
+      and h.id = c.host_id
    returning ${columns}`,
-);
+});
 
 /** Begins a sync; an earlier one that still runs can write nothing from here on. @returns undefined when it was deleted */
 export const beginSync = (scope: Scope, calendarId: string): Promise<SyncedCalendar | undefined> =>
-  scope.one(begin, calendarId, randomUUID());
+  scope.one(begin, { calendarId, syncId: randomUUID() });
 
-const find = statement<SyncedCalendar>(
-  'calendar.find',
-  `select ${columns} from calendar c join scheduling_host h on h.id = c.host_id
-    where c.organization_id = $1 and c.environment = $2 and c.id = $3`,
-);
+const find = statement({
+  name: 'calendar.find',
+  parameters: { calendarId: 'uuid' },
+  row: syncedCalendarColumns,
+  text: `select ${columns} from calendar c join scheduling_host h on h.id = c.host_id
+    where c.organization_id = :organizationId and c.environment = :environment and c.id = :calendarId`,
+});
 
 /** @returns undefined when it was deleted */
 export const findCalendar = (scope: Scope, calendarId: string): Promise<SyncedCalendar | undefined> =>
-  scope.one(find, calendarId);
+  scope.one(find, { calendarId });
 
-const fail = statement<{ id: string }>(
-  'calendar.sync_failed',
-  `update calendar
-      set status = 'error', last_error_code = $4, last_error_message = $5, last_error_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and status not in ('auth_expired', 'disconnected')
+const fail = statement({
+  name: 'calendar.sync_failed',
+  parameters: { calendarId: 'uuid', code: 'text', message: 'text' },
+  row: { id: 'uuid' },
+  text: `update calendar
+      set status = 'error', last_error_code = :code, last_error_message = :message, last_error_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :calendarId
+      and status not in ('auth_expired', 'disconnected')
    returning id`,
-);
+});
 
-const note = statement<{ id: string }>(
-  'calendar.note_sync_error',
-  `update calendar set last_error_code = $4, last_error_message = $5, last_error_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and status not in ('auth_expired', 'disconnected')
+const note = statement({
+  name: 'calendar.note_sync_error',
+  parameters: { calendarId: 'uuid', code: 'text', message: 'text' },
+  row: { id: 'uuid' },
+  text: `update calendar set last_error_code = :code, last_error_message = :message, last_error_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :calendarId
+      and status not in ('auth_expired', 'disconnected')
    returning id`,
-);
+});
 
 /** An attempt of a sync failed. The error is shown while the next attempt, or another sync, waits. */
 export async function noteSyncError(
@@ -85,7 +118,7 @@ export async function noteSyncError(
   calendarId: string,
   { code, message }: CalendarProblem,
 ): Promise<void> {
-  await scope.rows(note, calendarId, code.slice(0, 40), message.slice(0, 500));
+  await scope.rows(note, { calendarId, code: code.slice(0, 40), message: message.slice(0, 500) });
 }
 
 /** A sync failed for good. The busy times of the last one stay in force, and the next one tries again. */
@@ -94,16 +127,19 @@ export async function recordSyncFailure(
   calendarId: string,
   { code, message }: CalendarProblem,
 ): Promise<void> {
-  await scope.rows(fail, calendarId, code.slice(0, 40), message.slice(0, 500));
+  await scope.rows(fail, { calendarId, code: code.slice(0, 40), message: message.slice(0, 500) });
 }
 
-const stop = statement<{ id: string }>(
-  'calendar.stop',
-  `update calendar
-      set status = $4, last_error_code = $4, last_error_message = $5, last_error_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and status <> $4
+const stop = statement({
+  name: 'calendar.stop',
+  parameters: { calendarId: 'uuid', status: 'text', lastErrorMessage: 'text' },
+  row: { id: 'uuid' },
+  text: `update calendar
+      set status = :status, last_error_code = :status, last_error_message = :lastErrorMessage,
+        last_error_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :calendarId and status <> :status
    returning id`,
-);
+});
 
 /** Why a calendar is not read any more. */
 export const reasons = {
@@ -117,19 +153,22 @@ export const reasons = {
  */
 export async function stopSyncs(scope: Scope, calendarId: string, status: keyof typeof reasons): Promise<void> {
   await scope.transaction(async (tx) => {
-    if (!(await tx.one(stop, calendarId, status, reasons[status]))) return;
+    if (!(await tx.one(stop, { calendarId, status, lastErrorMessage: reasons[status] }))) return;
     await tx.enqueue(calendarWork.schedule, calendarId);
     if (status === 'auth_expired') await tx.enqueue(calendarWork.notice, calendarId);
   });
 }
 
-const findOfConnection = statement<{ id: string }>(
-  'calendar.of_connection',
-  'select id from calendar where organization_id = $1 and environment = $2 and connection_id = $3',
-);
+const findOfConnection = statement({
+  name: 'calendar.of_connection',
+  parameters: { connectionId: 'uuid' },
+  row: { id: 'uuid' },
+  text: `select id from calendar where organization_id = :organizationId and environment = :environment
+    and connection_id = :connectionId`,
+});
 
 /** What follows when the access of a connection has ended. */
 export async function connectionExpired(scope: Scope, connectionId: string): Promise<void> {
-  const found = await scope.one(findOfConnection, connectionId);
+  const found = await scope.one(findOfConnection, { connectionId });
   if (found) await stopSyncs(scope, found.id, 'auth_expired');
 }

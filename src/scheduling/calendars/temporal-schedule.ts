@@ -1,7 +1,8 @@
 import type { Database } from '../../platform/database.ts';
 import { Scope } from '../../platform/scope.ts';
-import { sqlOn, statement } from '../../platform/sql.ts';
-import type { Tenant } from '../../platform/tenant.ts';
+import { sqlOn, systemStatement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
+import type { Environment, Tenant } from '../../platform/tenant.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
 import {
   type CalendarPolicy,
@@ -89,13 +90,15 @@ interface CalendarRow extends Tenant {
 }
 
 // In the order of the primary key, page by page. One whose change is still in the outbox is left to it.
-const calendarsAfter = statement<CalendarRow>(
-  'calendar.page',
-  `select c.id, c.organization_id as "organizationId", c.environment from calendar c
-    where c.id > $1 and ${isKept('c.organization_id')}
+const calendarsAfter = systemStatement({
+  name: 'calendar.page',
+  parameters: { after: 'uuid', limit: 'int' },
+  row: { id: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text') },
+  text: `select c.id, c.organization_id as "organizationId", c.environment from calendar c
+    where c.id > :after and ${isKept('c.organization_id')}
       and not exists (select from outbox where kind in ('calendar.schedule', 'calendar.sync') and subject_id = c.id)
-    order by c.id limit $2`,
-);
+    order by c.id limit :limit`,
+});
 
 /** Creates again the Schedules that an operator deleted. Across all tenants, and safe to call concurrently. */
 export function restoreCalendarSchedules(
@@ -104,7 +107,7 @@ export function restoreCalendarSchedules(
 ): Promise<CalendarRow[]> {
   return restoreSchedules(services.temporal, {
     idOf: calendarScheduleId,
-    page: (after, limit) => sqlOn(database.pool).rows(calendarsAfter, [after, limit]),
+    page: (after, limit) => sqlOn(database.pool).rows(calendarsAfter, { after, limit }),
     restore: ({ id, ...tenant }) =>
       followCalendar(services, new Scope(database, tenant, calendarScheduleId(id)), id, { sync: false }),
   });

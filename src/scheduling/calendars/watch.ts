@@ -54,11 +54,12 @@ export interface WatchServices {
 /** Channels of providers live for days. */
 const renewBeforeMs = 48 * 3_600_000;
 
-const keepChannel = statement(
-  'calendar.keep_channel',
-  `update calendar set channel_id = $4, channel_resource = $5, channel_ends_at = $6
-    where organization_id = $1 and environment = $2 and id = $3`,
-);
+const keepChannel = statement({
+  name: 'calendar.keep_channel',
+  parameters: { calendarId: 'uuid', channelId: 'text', resource: 'text?', endsAt: 'timestamptz' },
+  text: `update calendar set channel_id = :channelId, channel_resource = :resource, channel_ends_at = :endsAt
+    where organization_id = :organizationId and environment = :environment and id = :calendarId`,
+});
 
 /**
  * Lets the provider push when the calendar changes, where it can reach us: syncs then come earlier. Without it, or when it
@@ -83,7 +84,12 @@ export async function watchCalendar(
       : undefined;
   try {
     const channel = await client.watch({ scope, calendarId, connectionId }, address, before, call);
-    await scope.rows(keepChannel, calendarId, channel.id, channel.resource, channel.endsAt);
+    await scope.rows(keepChannel, {
+      calendarId,
+      channelId: channel.id,
+      resource: channel.resource,
+      endsAt: channel.endsAt,
+    });
   } catch (error) {
     call.signal.throwIfAborted();
     log.warn({ err: error, calendarId }, 'a calendar cannot be watched; its Schedule goes on');

@@ -1,7 +1,8 @@
 import type { Database } from '../../platform/database.ts';
 import { Scope } from '../../platform/scope.ts';
-import { sqlOn, statement } from '../../platform/sql.ts';
-import type { Tenant } from '../../platform/tenant.ts';
+import { sqlOn, statement, systemStatement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
+import type { Environment } from '../../platform/tenant.ts';
 import type { TemporalClient, WorkflowStart } from '../../temporal/client.ts';
 import { priorities } from '../../temporal/contracts/priorities.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
@@ -24,12 +25,14 @@ export interface FollowServices {
   bookingPolicy: BookingPolicy;
 }
 
-const find = statement<{ status: BookingStatus; rescheduleCount: number; plan: PlanName }>(
-  'booking.to_follow',
-  `select b.status, b.reschedule_count as "rescheduleCount", o.plan
+const find = statement({
+  name: 'booking.to_follow',
+  parameters: { bookingId: 'uuid' },
+  row: { status: typed<BookingStatus>('text'), rescheduleCount: 'int', plan: typed<PlanName>('text') },
+  text: `select b.status, b.reschedule_count as "rescheduleCount", o.plan
      from booking b join organization o on o.id = b.organization_id
-    where b.organization_id = $1 and b.environment = $2 and b.id = $3`,
-);
+    where b.organization_id = :organizationId and b.environment = :environment and b.id = :bookingId`,
+});
 
 const startOf = (
   { bookingPolicy: policy }: FollowServices,
@@ -50,7 +53,7 @@ const startOf = (
 /** Starts the workflow of a booking, or lets it know of a change. Harmless when that was done before. */
 export async function followBooking(services: FollowServices, scope: Scope, bookingId: string): Promise<void> {
   failPoint('booking.committed');
-  const found = await scope.one(find, bookingId);
+  const found = await scope.one(find, { bookingId });
   if (!found) return;
   const start = startOf(services, scope, bookingId, found.plan);
   const { rescheduled, cancelled } = bookingMessages;
@@ -62,34 +65,36 @@ export async function followBooking(services: FollowServices, scope: Scope, book
 
 /** Lets the workflow of a booking look at effects that were added. Starts it where it is over. */
 export async function lookAtBooking(services: FollowServices, scope: Scope, bookingId: string): Promise<void> {
-  const found = await scope.one(find, bookingId);
+  const found = await scope.one(find, { bookingId });
   if (!found) return;
   const start = startOf(services, scope, bookingId, found.plan);
   await services.temporal.signalWithStart(bookingMessages.calendarConnected, start);
 }
 
-interface Forgotten extends Tenant {
-  bookingId: string;
-  correlationId: string;
-  plan: PlanName;
-  dueAt: Date;
-}
-
 const lateMinutes = 5;
 
 // Effects that are tried again are due later, so that these are what no workflow looks at.
-const findLate = statement<Forgotten>(
-  'booking_effect.late',
-  `select distinct on (l.due_at, l.booking_id) l.booking_id as "bookingId", l.due_at as "dueAt",
+const findLate = systemStatement({
+  name: 'booking_effect.late',
+  parameters: { afterDueAt: 'timestamptz', afterBookingId: 'uuid', limit: 'int' },
+  row: {
+    bookingId: 'uuid',
+    dueAt: 'timestamptz',
+    organizationId: 'uuid',
+    environment: typed<Environment>('text'),
+    correlationId: 'text',
+    plan: typed<PlanName>('text'),
+  },
+  text: `select distinct on (l.due_at, l.booking_id) l.booking_id as "bookingId", l.due_at as "dueAt",
           l.organization_id as "organizationId", l.environment, b.correlation_id as "correlationId", o.plan
      from (select * from booking_effect where status in (${openEffect})
               and due_at < statement_timestamp() - make_interval(mins => ${lateMinutes})
-              and (due_at, booking_id) > ($1::timestamptz, $2::uuid)
-            order by due_at, booking_id limit $3) l
+              and (due_at, booking_id) > (:afterDueAt, :afterBookingId)
+            order by due_at, booking_id limit :limit) l
      join booking b on b.id = l.booking_id
      join organization o on o.id = l.organization_id and o.deleted_at is null
     order by l.due_at, l.booking_id`,
-);
+});
 
 const batch = 100;
 const beginning = { dueAt: new Date(0), bookingId: '00000000-0000-0000-0000-000000000000' };
@@ -102,7 +107,11 @@ export function restoreBookingWorkflows(services: FollowServices & { database: D
   const { database, temporal } = services;
   let after = beginning;
   return async () => {
-    const late = await sqlOn(database.pool).rows(findLate, [after.dueAt, after.bookingId, batch]);
+    const late = await sqlOn(database.pool).rows(findLate, {
+      afterDueAt: after.dueAt,
+      afterBookingId: after.bookingId,
+      limit: batch,
+    });
     let restored = 0;
     for (const { bookingId, plan, correlationId, organizationId, environment } of late) {
       const scope = new Scope(database, { organizationId, environment }, correlationId);

@@ -1,6 +1,7 @@
 import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import { type EffectStatus, openEffect } from '../core/effect-status.ts';
 import {
   type Change,
@@ -33,22 +34,25 @@ export interface EffectSettings {
 }
 
 // Effects of earlier changes that are over are forgotten: a booking that is moved a thousand times keeps those of one move.
-const enqueueStatement = statement<{ subjectId: string; entryId: string }>(
-  'booking.enqueue_effects',
-  `with forgotten as (
-     delete from booking_effect where organization_id = $1 and environment = $2 and booking_id = $3::uuid
-        and version < $4::int and status not in (${openEffect})),
+const enqueueStatement = statement({
+  name: 'booking.enqueue_effects',
+  parameters: { bookingId: 'uuid', version: 'int', rows: 'jsonb', now: 'timestamptz', correlationId: 'text' },
+  row: { subjectId: 'uuid', entryId: 'uuid' },
+  text: `with forgotten as (
+     delete from booking_effect where organization_id = :organizationId and environment = :environment
+       and booking_id = :bookingId
+        and version < :version and status not in (${openEffect})),
    planned as (
-     insert into booking_effect (booking_id, version, kind, organization_id, environment, status, attempts, facts, due_at,
-                                 created_at, updated_at)
-     select $3::uuid, $4::int, e.kind, $1::uuid, $2::text, 'pending', 0, e.facts, e."dueAt", $6::timestamptz,
-            $6::timestamptz
-       from jsonb_to_recordset($5::jsonb) as e(kind text, "dueAt" timestamptz, facts jsonb)),
-   changed as (select $3::uuid as id)
-   ${enqueueSql(followWork, { subject: 'id', correlation: '$7', from: 'changed' })}
+     insert into booking_effect (booking_id, version, kind, organization_id, environment, status, attempts, facts,
+                                 due_at, created_at, updated_at)
+     select :bookingId, :version, e.kind, :organizationId, :environment, 'pending', 0, e.facts, e."dueAt", :now,
+            :now
+       from jsonb_to_recordset(:rows) as e(kind text, "dueAt" timestamptz, facts jsonb)),
+   changed as (select :bookingId as id)
+   ${enqueueSql(followWork, { subject: 'id', correlation: ':correlationId', from: 'changed' })}
    ${replacingEarlier} returning subject_id as "subjectId", id as "entryId"`,
-  { enqueues: { [followWork]: (row) => row } },
-);
+  enqueues: { [followWork]: (row) => row },
+});
 
 /**
  * Writes the effects of a change of a booking, in the transaction of the change. The workflow of the booking performs them
@@ -62,7 +66,13 @@ export async function enqueueEffects(
 ): Promise<EffectView[]> {
   const planned = planEffects(change);
   const rows = JSON.stringify(planned);
-  await tx.rows(enqueueStatement, booking.id, booking.version, rows, change.now, tx.correlationId);
+  await tx.rows(enqueueStatement, {
+    bookingId: booking.id,
+    version: booking.version,
+    rows,
+    now: change.now,
+    correlationId: tx.correlationId,
+  });
   return viewsOf(planned);
 }
 
@@ -79,20 +89,30 @@ interface EffectRow extends Omit<EffectView, 'type' | 'at'> {
   updatedAt: Date;
 }
 
-const findStatement = statement<EffectRow>(
-  'booking.effects',
-  `select e.booking_id as "bookingId", e.kind, e.status, e.attempts, e.last_error as "lastError", e.due_at as "dueAt",
-          e.updated_at as "updatedAt"
+const findStatement = statement({
+  name: 'booking.effects',
+  parameters: { bookingIds: 'uuid[]' },
+  row: {
+    bookingId: 'uuid',
+    kind: typed<EffectKind>('text'),
+    status: typed<EffectStatus>('text'),
+    attempts: 'int',
+    lastError: 'text?',
+    dueAt: 'timestamptz',
+    updatedAt: 'timestamptz',
+  },
+  text: `select e.booking_id as "bookingId", e.kind, e.status, e.attempts, e.last_error as "lastError",
+          e.due_at as "dueAt", e.updated_at as "updatedAt"
      from booking_effect e join booking b on b.id = e.booking_id
       and e.version = b.reschedule_count + case when b.status = 'cancelled' then 1 else 0 end
-    where e.organization_id = $1 and e.environment = $2 and e.booking_id = any($3::uuid[])`,
-);
+    where e.organization_id = :organizationId and e.environment = :environment and e.booking_id = any(:bookingIds)`,
+});
 
 const order = (row: EffectRow) => effectTypes.indexOf(typeOf(row.kind));
 
 /** The effects of the latest change of each of these bookings, by the booking's UUID. */
 export async function findEffects(scope: Scope, bookingIds: readonly string[]): Promise<Map<string, EffectView[]>> {
-  const rows = bookingIds.length === 0 ? [] : await scope.rows(findStatement, bookingIds);
+  const rows = bookingIds.length === 0 ? [] : await scope.rows(findStatement, { bookingIds });
   const sorted = rows.toSorted((a, b) => order(a) - order(b) || a.dueAt.getTime() - b.dueAt.getTime());
   const found = new Map<string, EffectView[]>(bookingIds.map((id) => [id, []]));
   for (const { bookingId, kind, status, attempts, lastError, dueAt, updatedAt } of sorted) {

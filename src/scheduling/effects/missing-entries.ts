@@ -16,25 +16,27 @@ interface Lacking {
 // What the calendar should have and has not: bookings without an entry, those whose entry is of before a move, and entries
 // of bookings that were cancelled. Counting an attempt keeps one that is under way, and found no calendar yet, from ending
 // the effect. In the order of the index of a host's bookings, page by page.
-const enqueueMissing = statement<Lacking>(
-  'calendar_entry.enqueue_missing',
-  `with lacking as materialized (
+const enqueueMissing = statement({
+  name: 'calendar_entry.enqueue_missing',
+  parameters: { calendarId: 'uuid', afterStartAt: 'timestamptz', afterBookingId: 'uuid', correlationId: 'text' },
+  row: { bookingId: 'uuid', startAt: 'timestamptz' },
+  text: `with lacking as materialized (
      select b.id, b.start_at, v.version
        from calendar c
-       join booking b on b.organization_id = $1 and b.environment = $2 and b.host_id = c.host_id
+       join booking b on b.organization_id = :organizationId and b.environment = :environment and b.host_id = c.host_id
        left join calendar_entry e on e.booking_id = b.id
       cross join lateral (
          select b.reschedule_count + case when b.status = 'cancelled' then 1 else 0 end as version) v
-      where c.organization_id = $1 and c.environment = $2 and c.id = $3
-        and b.start_at > clock_timestamp() and (b.start_at, b.id) > ($4::timestamptz, $5::uuid)
+      where c.organization_id = :organizationId and c.environment = :environment and c.id = :calendarId
+        and b.start_at > clock_timestamp() and (b.start_at, b.id) > (:afterStartAt, :afterBookingId)
         and case when b.status = 'confirmed' then e.booking_id is null or e.is_removed or e.version < v.version
                  else not e.is_removed end
       order by b.start_at, b.id limit ${perPage}),
    entries as (
-     insert into booking_effect (booking_id, version, kind, organization_id, environment, status, attempts, facts, due_at,
-                                 created_at, updated_at)
-     select id, version, 'calendar_entry', $1::uuid, $2::text, 'pending', 0, null, clock_timestamp(), clock_timestamp(),
-            clock_timestamp()
+     insert into booking_effect (booking_id, version, kind, organization_id, environment, status, attempts, facts,
+                                 due_at, created_at, updated_at)
+     select id, version, 'calendar_entry', :organizationId, :environment, 'pending', 0, null, clock_timestamp(),
+            clock_timestamp(), clock_timestamp()
        from lacking
      on conflict (booking_id, version, kind) do update
         set status = 'pending', attempts = booking_effect.attempts + 1, due_at = excluded.due_at,
@@ -44,13 +46,19 @@ const enqueueMissing = statement<Lacking>(
         set status = 'pending', attempts = f.attempts + 1, due_at = clock_timestamp(), created_at = clock_timestamp(),
             updated_at = clock_timestamp()
        from lacking l
-      where f.organization_id = $1 and f.environment = $2 and f.booking_id = l.id and f.version = l.version
+      where f.organization_id = :organizationId and f.environment = :environment and f.booking_id = l.id
+        and f.version = l.version
         and f.kind = 'meeting_link' and f.status <> 'succeeded'),
    enqueued as (
-     ${enqueueSql(lookWork, { subject: 'id', correlation: '$6', from: 'lacking', due: 'now' })} ${replacingEarlier})
+     ${enqueueSql(lookWork, {
+       subject: 'id',
+       correlation: ':correlationId',
+       from: 'lacking',
+       due: 'now',
+     })} ${replacingEarlier})
    select id as "bookingId", start_at as "startAt" from lacking order by start_at, id`,
-  { enqueues: 'drain' },
-);
+  enqueues: 'drain',
+});
 
 const beginning: Lacking = { bookingId: '00000000-0000-0000-0000-000000000000', startAt: new Date(0) };
 
@@ -62,7 +70,12 @@ const beginning: Lacking = { bookingId: '00000000-0000-0000-0000-000000000000', 
 export async function enqueueMissingEntries(scope: Scope, calendarId: string): Promise<number> {
   let count = 0;
   for (let after = beginning; ; ) {
-    const page = await scope.rows(enqueueMissing, calendarId, after.startAt, after.bookingId, scope.correlationId);
+    const page = await scope.rows(enqueueMissing, {
+      calendarId,
+      afterStartAt: after.startAt,
+      afterBookingId: after.bookingId,
+      correlationId: scope.correlationId,
+    });
     count += page.length;
     failPoint('calendar.entries_due');
     if (page.length < perPage) return count;

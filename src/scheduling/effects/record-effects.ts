@@ -10,15 +10,17 @@ export interface EffectRef {
   kind: EffectKind;
 }
 
-const one = `organization_id = $1 and environment = $2 and booking_id = $3 and version = $4 and kind = $5`;
-const valuesOf = ({ bookingId, version, kind }: EffectRef) => [bookingId, version, kind];
+const one = `organization_id = :organizationId and environment = :environment and booking_id = :bookingId and version = :version and kind = :kind`;
+const valuesOf = ({ bookingId, version, kind }: EffectRef) => ({ bookingId, version, kind });
 
-const begin = statement<{ attempts: number }>(
-  'booking_effect.begin',
-  `update booking_effect set attempts = attempts + 1, updated_at = clock_timestamp()
-    where ${one} and attempts = $6 and status in (${openEffect}) and handed_over_at is null
+const begin = statement({
+  name: 'booking_effect.begin',
+  parameters: { bookingId: 'uuid', version: 'int', kind: 'text', attempts: 'int' },
+  row: { attempts: 'int' },
+  text: `update booking_effect set attempts = attempts + 1, updated_at = clock_timestamp()
+    where ${one} and attempts = :attempts and status in (${openEffect}) and handed_over_at is null
    returning attempts`,
-);
+});
 
 /**
  * Begins an attempt. Of several workers that would make it one does.
@@ -26,14 +28,16 @@ const begin = statement<{ attempts: number }>(
  * @returns the number of the attempt; undefined when it is another worker's
  */
 export const beginAttempt = async (scope: Scope, effect: EffectRef, attempts: number): Promise<number | undefined> =>
-  (await scope.one(begin, ...valuesOf(effect), attempts))?.attempts;
+  (await scope.one(begin, { ...valuesOf(effect), attempts }))?.attempts;
 
-const handOver = statement<{ found: boolean }>(
-  'booking_effect.hand_over',
-  `update booking_effect set handed_over_at = clock_timestamp()
-    where ${one} and attempts = $6 and status in (${openEffect})
+const handOver = statement({
+  name: 'booking_effect.hand_over',
+  parameters: { bookingId: 'uuid', version: 'int', kind: 'text', attempts: 'int' },
+  row: { found: 'boolean' },
+  text: `update booking_effect set handed_over_at = clock_timestamp()
+    where ${one} and attempts = :attempts and status in (${openEffect})
    returning true as found`,
-);
+});
 
 /** Thrown by an attempt in whose place another one was begun. */
 export class Overtaken extends Error {
@@ -45,55 +49,61 @@ export class Overtaken extends Error {
  * @throws Overtaken
  */
 export async function noteHandOver(scope: Scope, effect: EffectRef, attempt: number): Promise<void> {
-  if (!(await scope.one(handOver, ...valuesOf(effect), attempt))) throw new Overtaken();
+  if (!(await scope.one(handOver, { ...valuesOf(effect), attempts: attempt }))) throw new Overtaken();
 }
 
-const succeed = statement(
-  'booking_effect.succeed',
-  `update booking_effect set status = 'succeeded', last_error = null, updated_at = clock_timestamp()
+const succeed = statement({
+  name: 'booking_effect.succeed',
+  parameters: { bookingId: 'uuid', version: 'int', kind: 'text' },
+  text: `update booking_effect set status = 'succeeded', last_error = null, updated_at = clock_timestamp()
     where ${one} and status in (${openEffect}, 'failed')`,
-);
-const skip = statement(
-  'booking_effect.skip',
-  `update booking_effect set status = 'skipped', updated_at = clock_timestamp()
-    where ${one} and attempts = $6 and status in (${openEffect})`,
-);
-const fail = statement(
-  'booking_effect.fail',
-  `update booking_effect set status = 'failed', last_error = $7::text, updated_at = clock_timestamp()
-    where ${one} and attempts = $6 and status in (${openEffect})`,
-);
-const postpone = statement(
-  'booking_effect.postpone',
-  `update booking_effect
-      set status = 'retrying', last_error = $7::text, handed_over_at = null, updated_at = clock_timestamp(),
-          due_at = clock_timestamp() + make_interval(secs => $8::float8 / 1000)
-    where ${one} and attempts = $6 and status in (${openEffect})`,
-);
+});
+const skip = statement({
+  name: 'booking_effect.skip',
+  parameters: { bookingId: 'uuid', version: 'int', kind: 'text', attempts: 'int' },
+  text: `update booking_effect set status = 'skipped', updated_at = clock_timestamp()
+    where ${one} and attempts = :attempts and status in (${openEffect})`,
+});
+const fail = statement({
+  name: 'booking_effect.fail',
+  parameters: { bookingId: 'uuid', version: 'int', kind: 'text', attempts: 'int', error: 'text' },
+  text: `update booking_effect set status = 'failed', last_error = :error, updated_at = clock_timestamp()
+    where ${one} and attempts = :attempts and status in (${openEffect})`,
+});
+const postpone = statement({
+  name: 'booking_effect.postpone',
+  parameters: { bookingId: 'uuid', version: 'int', kind: 'text', attempts: 'int', error: 'text', delayMs: 'float8' },
+  text: `update booking_effect
+      set status = 'retrying', last_error = :error, handed_over_at = null, updated_at = clock_timestamp(),
+          due_at = clock_timestamp() + make_interval(secs => :delayMs / 1000)
+    where ${one} and attempts = :attempts and status in (${openEffect})`,
+});
 
-const failDue = statement(
-  'booking_effect.fail_due',
-  `update booking_effect
-      set status = 'failed', last_error = $4::text, attempts = attempts + 1, updated_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and booking_id = $3 and status in (${openEffect})
+const failDue = statement({
+  name: 'booking_effect.fail_due',
+  parameters: { bookingId: 'uuid', error: 'text' },
+  text: `update booking_effect
+      set status = 'failed', last_error = :error, attempts = attempts + 1, updated_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and booking_id = :bookingId
+      and status in (${openEffect})
       and due_at <= clock_timestamp()`,
-);
+});
 
 /** Records that what is due of a booking failed for good. An attempt that still runs records nothing. @param why is shown to the tenant */
 export const recordFailureOfDue = (scope: Scope, bookingId: string, why: string): Promise<unknown> =>
-  scope.rows(failDue, bookingId, why);
+  scope.rows(failDue, { bookingId, error: why });
 
 /** It is done, whatever was thought of it before. */
 export const recordSuccess = (scope: Scope, effect: EffectRef): Promise<unknown> =>
-  scope.rows(succeed, ...valuesOf(effect));
+  scope.rows(succeed, valuesOf(effect));
 
 /** @param attempts made so far; nothing is recorded when another one has begun, like below */
 export const recordSkipped = (scope: Scope, effect: EffectRef, attempts: number): Promise<unknown> =>
-  scope.rows(skip, ...valuesOf(effect), attempts);
+  scope.rows(skip, { ...valuesOf(effect), attempts });
 
 /** It is tried again only when an operator asks for it. @param why is shown to the tenant */
 export const recordFailure = (scope: Scope, effect: EffectRef, attempts: number, why: string): Promise<unknown> =>
-  scope.rows(fail, ...valuesOf(effect), attempts, shorten(why));
+  scope.rows(fail, { ...valuesOf(effect), attempts, error: shorten(why) });
 
 /** It is tried again after so many milliseconds. @param why is shown to the tenant */
 export const recordRetry = (
@@ -101,28 +111,34 @@ export const recordRetry = (
   effect: EffectRef,
   attempts: number,
   { why, delayMs }: { why: string; delayMs: number },
-): Promise<unknown> => scope.rows(postpone, ...valuesOf(effect), attempts, shorten(why), delayMs);
+): Promise<unknown> => scope.rows(postpone, { ...valuesOf(effect), attempts, error: shorten(why), delayMs });
 
 const maxCharacters = 300;
 const shorten = (text: string) => [...text].slice(0, maxCharacters).join('');
 
-const retryFailed = statement(
-  'booking_effect.retry',
-  `update booking_effect
+const retryFailed = statement({
+  name: 'booking_effect.retry',
+  parameters: { bookingId: 'uuid' },
+  text: `update booking_effect
       set status = 'retrying', due_at = clock_timestamp(), created_at = clock_timestamp(), handed_over_at = null,
           updated_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and booking_id = $3 and status in ('failed', 'retrying')`,
-);
+    where organization_id = :organizationId and environment = :environment and booking_id = :bookingId
+      and status in ('failed', 'retrying')`,
+});
 
 /** Makes due at once what failed, as if its change had been made now. */
-export const retryAllNow = (scope: Scope, bookingId: string): Promise<unknown> => scope.rows(retryFailed, bookingId);
+export const retryAllNow = (scope: Scope, bookingId: string): Promise<unknown> =>
+  scope.rows(retryFailed, { bookingId });
 
-const link = statement(
-  'booking.set_link',
-  `update booking set location = json_build_object('type', location->'type', 'url', $4::text), updated_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and location->>'url' is null`,
-);
+const link = statement({
+  name: 'booking.set_link',
+  parameters: { bookingId: 'uuid', url: 'text' },
+  text: `update booking set location = json_build_object('type', location->'type', 'url', :url),
+    updated_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :bookingId
+      and location->>'url' is null`,
+});
 
 /** Keeps the address that a calendar made for a booking which has none. */
 export const keepLink = (scope: Scope, bookingId: string, url: string): Promise<unknown> =>
-  scope.rows(link, bookingId, url);
+  scope.rows(link, { bookingId, url });
