@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { mediaProviders } from '../providers/core/media/models.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import { ImageUnusable, type JobImage, type MadeMedia, type MediaRegistry, mediaModelFor } from '../providers/index.ts';
@@ -48,22 +49,36 @@ interface OpenGeneration {
   upstreamId: string | null;
 }
 
-const findOpen = statement<OpenGeneration>(
-  'generation.open',
-  `select request, seed::float8 as seed, image_url as "imageUrl", image, progress, expected_ms as "expectedMs",
+const findOpen = statement({
+  name: 'generation.open',
+  parameters: { id: 'uuid' },
+  row: {
+    request: typed<GenerationRequest>('jsonb'),
+    seed: 'float8',
+    imageUrl: 'text?',
+    image: typed<GenerationImage | null>('jsonb?'),
+    progress: 'smallint?',
+    expectedMs: 'int?',
+    upstreamId: 'text?',
+    ageMs: 'float8',
+  },
+  text: `select request, seed::float8 as seed, image_url as "imageUrl", image, progress, expected_ms as "expectedMs",
           upstream_id as "upstreamId", ${ageMs}
      from generation
-    where organization_id = $1 and environment = $2 and id = $3 and status in (${generationStates.sql('processing')})`,
-);
+    where organization_id = :organizationId and environment = :environment and id = :id
+      and status in (${generationStates.sql('processing')})`,
+});
 
 // Providers that tell no figures have none recorded, and a figure never falls.
-const recordAsked = statement<{ progress: number | null }>(
-  'generation.record_asked',
-  `update generation set asked_at = clock_timestamp(),
-          progress = case when progress is not null then greatest(progress, $4::int) end
-    where organization_id = $1 and environment = $2 and id = $3
+const recordAsked = statement({
+  name: 'generation.record_asked',
+  parameters: { id: 'uuid', progress: 'int' },
+  row: { progress: 'smallint?' },
+  text: `update generation set asked_at = clock_timestamp(),
+          progress = case when progress is not null then greatest(progress, :progress) end
+    where organization_id = :organizationId and environment = :environment and id = :id
    returning progress`,
-);
+});
 
 /** An attempt that was taken for dead may go on, and record that the provider took the job. */
 const lostLookMs = 300_000;
@@ -148,7 +163,7 @@ async function ask(
     const { fraction, askAfterMs = again(fraction) } = status;
     if (model.repeatable) return waits('wait', askAfterMs);
     const progress = fraction === undefined ? 0 : progressOfFraction(fraction);
-    const recorded = await scope.one(recordAsked, job.id, progress);
+    const recorded = await scope.one(recordAsked, { id: job.id, progress });
     return waits('wait', askAfterMs, recorded ? recorded.progress : open.progress);
   }
   let made: MadeMedia;
@@ -200,7 +215,7 @@ export async function advanceGeneration(
   ref: JobRef,
   call: AdvanceCall,
 ): Promise<GenerationProgress> {
-  const open = await scope.one(findOpen, ref.id);
+  const open = await scope.one(findOpen, { id: ref.id });
   if (!open) return { kind: 'ended' };
   const { kind } = open.request;
   const leftMs = deadlineOf(services.generationPolicy.deadlineMs, kind) - open.ageMs;

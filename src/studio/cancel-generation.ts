@@ -1,23 +1,20 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import { type Call, type MediaRegistry, mediaModelFor } from '../providers/index.ts';
 import { failPoint } from './fail-points.ts';
 import { ageMs, type GenerationDetail, getVideo } from './generations.ts';
 import { type GenerationJobServices, generationJob } from './job.ts';
 
-interface Submitted {
-  request: GenerationRequest;
-  seed: number;
-  ageMs: number;
-  upstreamId: string;
-}
-
-const findSubmitted = statement<Submitted>(
-  'generation.submitted',
-  `select request, seed::float8 as seed, upstream_id as "upstreamId", ${ageMs} from generation
-    where organization_id = $1 and environment = $2 and id = $3 and upstream_id is not null`,
-);
+const findSubmitted = statement({
+  name: 'generation.submitted',
+  parameters: { generationId: 'uuid' },
+  row: { request: typed<GenerationRequest>('jsonb'), seed: 'float8', upstreamId: 'text', ageMs: 'float8' },
+  text: `select request, seed::float8 as seed, upstream_id as "upstreamId", ${ageMs} from generation
+    where organization_id = :organizationId and environment = :environment and id = :generationId
+      and upstream_id is not null`,
+});
 
 /** Tells the provider of a generation, where it has it, that nobody wants it any more. @throws ProviderFailure */
 export async function cancelAtProvider(
@@ -26,7 +23,7 @@ export async function cancelAtProvider(
   generationId: string,
   call: Pick<Call, 'attempt' | 'signal'>,
 ): Promise<void> {
-  const submitted = await scope.one(findSubmitted, generationId);
+  const submitted = await scope.one(findSubmitted, { generationId });
   if (!submitted) return;
   const { upstreamId, ...rest } = submitted;
   const { environment } = scope.tenant;

@@ -15,14 +15,24 @@ export interface EndServices extends GenerationJobServices {
 }
 
 // The image that it worked on is not needed any more.
-const complete = statement<{ input: string | null }>(
-  'generation.complete',
-  `update generation set status = 'completed', file = $4::text, width = $5::int, height = $6::int,
-          seconds = $7::float8, credits = $8::int, has_transparency = $9::boolean, image_url = null,
+const complete = statement({
+  name: 'generation.complete',
+  parameters: {
+    id: 'uuid',
+    file: 'text',
+    width: 'int?',
+    height: 'int?',
+    seconds: 'float8?',
+    credits: 'int',
+    hasTransparency: 'boolean?',
+  },
+  row: { input: 'text?' },
+  text: `update generation set status = 'completed', file = :file, width = :width, height = :height,
+          seconds = :seconds, credits = :credits, has_transparency = :hasTransparency, image_url = null,
           finished_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+    where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
    returning image->>'file' as input`,
-);
+});
 
 /**
  * Records a finished generation: its row, its file and its charge are one transaction.
@@ -38,8 +48,15 @@ export function completeGeneration(
   const amount = settledCredits(request, made.seconds);
   const { width = null, height = null } = made.size ?? {};
   return generationJob.end(services, scope, ref, async ({ tx, settleCredits }) => {
-    const values = [stored.name, width, height, made.seconds, amount, made.hasTransparency];
-    const ended = await tx.one(complete, id, ...values);
+    const ended = await tx.one(complete, {
+      id,
+      file: stored.name,
+      width,
+      height,
+      seconds: made.seconds,
+      credits: amount,
+      hasTransparency: made.hasTransparency,
+    });
     if (!ended) return false;
     await services.files.record(tx, stored);
     if (ended.input !== null) await services.files.remove(tx, [ended.input]);

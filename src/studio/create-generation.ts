@@ -27,19 +27,31 @@ export interface CreateServices {
 }
 
 // Takes the tenant's next number; the row of its numbers stays locked until the commit, so that numbers have no gaps.
-const insertGeneration = statement<{ id: string }>(
-  'generation.insert',
-  `with numbered as (
-     insert into generation_total (organization_id, environment, total) values ($1::uuid, $2::text, 1)
+const insertGeneration = statement({
+  name: 'generation.insert',
+  parameters: {
+    id: 'uuid',
+    kind: 'text',
+    request: 'jsonb',
+    seed: 'bigint',
+    imageUrl: 'text?',
+    correlationId: 'text',
+    expectedMs: 'int',
+    progress: 'smallint?',
+    claim: 'jsonb?',
+  },
+  row: { id: 'uuid' },
+  text: `with numbered as (
+     insert into generation_total (organization_id, environment, total) values (:organizationId, :environment, 1)
      on conflict (organization_id, environment) do update set total = generation_total.total + 1
      returning total as number)
-   insert into generation (id, organization_id, environment, number, kind, status, request, seed, image_url, correlation_id,
-                           expected_ms, progress, claim, created_at)
-   select $3::uuid, $1::uuid, $2::text, number, $4::text, 'processing', $5::jsonb, $6::bigint, $7::text, $8::text,
-          $9::int, $10::smallint, $11::jsonb, clock_timestamp()
+   insert into generation (id, organization_id, environment, number, kind, status, request, seed, image_url,
+                           correlation_id, expected_ms, progress, claim, created_at)
+   select :id, :organizationId, :environment, number, :kind, 'processing', :request, :seed, :imageUrl, :correlationId,
+          :expectedMs, :progress, :claim, clock_timestamp()
      from numbered
    returning id`,
-);
+});
 
 /** Without a seed of the caller: by chance, or in the sandbox from the request, so that equal requests are equal files. */
 function chooseSeed(scope: Scope, request: GenerationRequest): number {
@@ -95,9 +107,17 @@ export async function createGeneration(
     idempotency,
     async insert(tx) {
       await enforceStorageLimit(tx);
-      const values = [id, kind, JSON.stringify(request), seed, imageUrl, scope.correlationId];
-      const progress = reportsProgress ? 0 : null;
-      await tx.one(insertGeneration, ...values, Math.ceil(ms), progress, claimed && JSON.stringify(claimed));
+      await tx.one(insertGeneration, {
+        id,
+        kind,
+        request: JSON.stringify(request),
+        seed,
+        imageUrl,
+        correlationId: scope.correlationId,
+        expectedMs: Math.ceil(ms),
+        progress: reportsProgress ? 0 : null,
+        claim: claimed && JSON.stringify(claimed),
+      });
     },
     credits: {
       operation: kind,

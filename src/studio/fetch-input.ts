@@ -65,12 +65,15 @@ const waitMs = 60_000;
 /** An image outlives its generation's deadline by this, should nobody record the end. */
 const keptLongerMs = 3_600_000;
 
-const recordImage = statement<{ id: string }>(
-  'generation.record_image',
-  `update generation set image = $4::jsonb
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing' and image is null
+const recordImage = statement({
+  name: 'generation.record_image',
+  parameters: { id: 'uuid', image: 'jsonb' },
+  row: { id: 'uuid' },
+  text: `update generation set image = :image
+    where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
+      and image is null
    returning id`,
-);
+});
 
 const problems = {
   format: 'Expected a PNG, JPEG or WebP image.',
@@ -107,7 +110,7 @@ async function keep(
   const image = { file: stored.name, ...facts, sha256: stored.sha256.toString('hex') };
   const until = new Date(Date.now() + deadlineOf(services.generationPolicy.deadlineMs, request.kind) + keptLongerMs);
   const recorded = await scope.transaction(async (tx) => {
-    if (!(await tx.one(recordImage, id, JSON.stringify(image)))) return false;
+    if (!(await tx.one(recordImage, { id, image: JSON.stringify(image) }))) return false;
     await services.files.record(tx, stored, until);
     await services.generationWaiters.notifyRemote(tx, id, waiter);
     return true;

@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import { generationIds, videoIds } from './core/ids.ts';
 import type { GenerationImage } from './core/image.ts';
@@ -46,15 +47,38 @@ export const generationColumns = `id, status, request, seed::float8 as seed, ima
   status = 'processing' and image_url is not null and image is null as "awaitsImage",
   created_at as "createdAt", finished_at as "finishedAt"`;
 
-const find = statement<GenerationDetail>(
-  'generation.find',
-  `select ${generationColumns} from generation where organization_id = $1 and environment = $2 and id = $3`,
-);
+const find = statement({
+  name: 'generation.find',
+  parameters: { id: 'uuid' },
+  row: {
+    id: 'uuid',
+    status: typed<GenerationStatus>('text'),
+    request: typed<GenerationRequest>('jsonb'),
+    seed: 'float8',
+    image: typed<Pick<GenerationImage, 'width' | 'height'> | null>('jsonb?'),
+    file: 'text?',
+    width: 'int?',
+    height: 'int?',
+    seconds: 'float8?',
+    hasTransparency: 'boolean?',
+    credits: 'int?',
+    error: typed<GenerationError | null>('jsonb?'),
+    progress: 'smallint?',
+    expectedMs: 'int?',
+    ageMs: 'float8',
+    askedMsAgo: 'float8?',
+    awaitsImage: 'boolean',
+    createdAt: 'timestamptz',
+    finishedAt: 'timestamptz?',
+  },
+  text: `select ${generationColumns} from generation where organization_id = :organizationId
+    and environment = :environment and id = :id`,
+});
 
 /** A generation by its id in any form: a UUID, `gen_…` or `vid_…`. @throws AppError not_found */
 export async function getGeneration(scope: Scope, id: string): Promise<GenerationDetail> {
   const uuid = generationIds.parse(id) ?? videoIds.parse(id);
-  const found = uuid && (await scope.one(find, uuid));
+  const found = uuid && (await scope.one(find, { id: uuid }));
   if (!found) throw generationNotFound(id);
   return found;
 }
@@ -62,7 +86,7 @@ export async function getGeneration(scope: Scope, id: string): Promise<Generatio
 /** A video by its id in any form: a UUID or `vid_…`. @throws AppError not_found, also for generations of other kinds */
 export async function getVideo(scope: Scope, id: string): Promise<GenerationDetail> {
   const uuid = videoIds.parse(id);
-  const found = uuid ? await scope.one(find, uuid) : undefined;
+  const found = uuid ? await scope.one(find, { id: uuid }) : undefined;
   if (found?.request.kind !== 'video') throw videoNotFound(id);
   return found;
 }

@@ -3,8 +3,9 @@ import type { Database } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
 import type { Page, PageRequest } from '../platform/page.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment } from '../platform/tenant.ts';
 import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { generationStates } from './core/status.ts';
 import { type GenerationDetail, generationColumns } from './generations.ts';
@@ -26,14 +27,12 @@ const inBlock = (of: string, block: string) =>
 /** Blocks of a tenant are counted, and generations are removed from them, one transaction after the other. */
 export const blockLock = 'generation_blocks';
 
-interface DueBlock extends Tenant {
-  block: number;
-}
-
 // Finds the ends of blocks by their own small index. A block with open generations is left to a later call.
-const findDueBlocks = statement<DueBlock>(
-  'generation.due_blocks',
-  `select g.organization_id as "organizationId", g.environment, g.number / ${size} - 1 as block
+const findDueBlocks = systemStatement({
+  name: 'generation.due_blocks',
+  parameters: { limit: 'int' },
+  row: { organizationId: 'uuid', environment: typed<Environment>('text'), block: 'int' },
+  text: `select g.organization_id as "organizationId", g.environment, g.number / ${size} - 1 as block
      from generation g
     where g.number % ${size} = 0
       and not exists (select from generation_block b
@@ -43,29 +42,32 @@ const findDueBlocks = statement<DueBlock>(
                        where o.organization_id = g.organization_id and o.environment = g.environment
                          and o.status in (${generationStates.sql('processing')})
                          and o.number > g.number - ${size} and o.number <= g.number)
-    limit $1`,
-);
+    limit :limit`,
+});
 
 const countOf = (kind: HistoryType) => `count(*) filter (where kind = '${kind}' and status = 'completed')::int`;
 
-const countBlock = statement<{ block: number }>(
-  'generation.count_block',
-  `insert into generation_block (organization_id, environment, block, ${Object.values(columns).join(', ')})
-   select $1::uuid, $2::text, $3::int, ${historyTypes.map(countOf).join(', ')}
-     from generation where organization_id = $1 and environment = $2 and ${inBlock('generation', '$3::int')}
+const countBlock = statement({
+  name: 'generation.count_block',
+  parameters: { block: 'int' },
+  row: { block: 'int' },
+  text: `insert into generation_block (organization_id, environment, block, ${Object.values(columns).join(', ')})
+   select :organizationId, :environment, :block, ${historyTypes.map(countOf).join(', ')}
+     from generation where organization_id = :organizationId and environment = :environment
+       and ${inBlock('generation', ':block')}
    on conflict do nothing
    returning block`,
-);
+});
 
 /** Counts the generations of blocks that have ended, of all tenants. @returns how many blocks */
 export function countGenerationBlocks(database: Database): Promise<number> {
   const sql = sqlOn(database.pool);
   return inBatches(async (limit) => {
-    const due = await sql.rows(findDueBlocks, [limit]);
+    const due = await sql.rows(findDueBlocks, { limit });
     for (const { organizationId, environment, block } of due) {
       await new Scope(database, { organizationId, environment }, newId()).transaction(async (tx) => {
         await lockForTransaction(tx, blockLock);
-        await tx.rows(countBlock, block);
+        await tx.rows(countBlock, { block });
       });
     }
     return due.length;

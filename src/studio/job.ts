@@ -1,6 +1,7 @@
 import { defineJob, jobSubmission } from '../jobs/index.ts';
 import { type IdempotencyClaim, releaseClaim } from '../platform/idempotency.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import type { MediaKind } from '../providers/core/media/models.ts';
 import type { Files } from '../storage/index.ts';
@@ -19,23 +20,22 @@ export interface GenerationJobServices {
   generationPolicy: GenerationPolicy;
 }
 
-interface Stopped {
-  kind: MediaKind;
-  finishedAt: Date;
-  claim: Pick<IdempotencyClaim, 'method' | 'path' | 'key'> | null;
-  /** The image that it worked on. */
-  input: string | null;
-}
-
 const table = 'generation';
 const isOpen = `status in (${generationStates.sql('processing')})`;
 
-const stop = statement<Stopped>(
-  'generation.stop',
-  `update generation set status = $4::text, error = $5::jsonb, image_url = null, finished_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}
+const stop = statement({
+  name: 'generation.stop',
+  parameters: { id: 'uuid', status: 'text', error: 'jsonb?' },
+  row: {
+    kind: typed<MediaKind>('text'),
+    finishedAt: 'timestamptz',
+    claim: typed<Pick<IdempotencyClaim, 'method' | 'path' | 'key'> | null>('jsonb?'),
+    input: 'text?',
+  },
+  text: `update generation set status = :status, error = :error, image_url = null, finished_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}
    returning kind, finished_at as "finishedAt", claim, image->>'file' as input`,
-);
+});
 
 export const timedOut = { code: 'timeout', message: 'The generation did not finish in time.' } as const;
 
@@ -67,7 +67,11 @@ export const generationJob = defineJob<{
     cancelled: null,
   },
   async stop({ files }, { tx, voidCredits }, { id }, error) {
-    const ended = await tx.one(stop, id, error ? 'failed' : 'cancelled', error && JSON.stringify(error));
+    const ended = await tx.one(stop, {
+      id,
+      status: error ? 'failed' : 'cancelled',
+      error: error && JSON.stringify(error),
+    });
     if (!ended) return false;
     if (ended.input !== null) await files.remove(tx, [ended.input]);
     await voidCredits();

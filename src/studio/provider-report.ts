@@ -1,16 +1,18 @@
 import type { Database } from '../platform/database.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { generationStates } from './core/status.ts';
 import { wakeGeneration } from './wake-generation.ts';
 
 // Only where the answer to the submission was lost: the id is known in every other case.
-const findReported = statement<{ id: string }>(
-  'generation.reported',
-  `update generation set upstream_id = coalesce(upstream_id, $2::text), asked_at = clock_timestamp()
-    where id = $1::uuid and submitted_at is not null and status in (${generationStates.sql('processing')})
+const findReported = systemStatement({
+  name: 'generation.reported',
+  parameters: { generationId: 'uuid', upstreamId: 'text' },
+  row: { id: 'uuid' },
+  text: `update generation set upstream_id = coalesce(upstream_id, :upstreamId), asked_at = clock_timestamp()
+    where id = :generationId and submitted_at is not null and status in (${generationStates.sql('processing')})
    returning id`,
-);
+});
 
 /**
  * A provider reported on a job: its workflow asks the provider now. A report is a hint and no result. It also tells the
@@ -22,6 +24,6 @@ export async function providerReported(
   generationId: string,
   upstreamId: string,
 ): Promise<void> {
-  const found = await sqlOn(database.pool).one(findReported, [generationId, upstreamId]);
+  const found = await sqlOn(database.pool).one(findReported, { generationId, upstreamId });
   if (found) await wakeGeneration(temporal, generationId);
 }

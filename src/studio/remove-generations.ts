@@ -2,7 +2,8 @@ import { inBatches } from '../platform/batches.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { changeByTenant } from '../platform/tenant-batches.ts';
 import { lockForTransaction } from '../platform/tenant-locks.ts';
@@ -17,45 +18,50 @@ const ended = generationStates.sql(...generationStates.terminal);
 
 const countOf = (kind: string) => `count(*) filter (where kind = '${kind}' and status = 'completed')::int as ${kind}`;
 
-const removeStatement = statement<{ count: number }>(
-  'generation.remove',
-  `with gone as (
+const removeStatement = statement({
+  name: 'generation.remove',
+  parameters: { ids: 'uuid[]' },
+  row: { count: 'int' },
+  text: `with gone as (
      delete from generation
-      where organization_id = $1 and environment = $2 and id = any($3) and status in (${ended})
+      where organization_id = :organizationId and environment = :environment and id = any(:ids) and status in (${ended})
      returning number, kind, status, file),
    files as (
      update file set remove_at = clock_timestamp()
-      where organization_id = $1 and environment = $2 and name in (select file from gone where file is not null)
+      where organization_id = :organizationId and environment = :environment and name in (select file from gone
+        where file is not null)
         and recorded_at is not null and (remove_at is null or remove_at > clock_timestamp())),
    blocks as (
      update generation_block b set images = b.images - c.image, videos = b.videos - c.video, music = b.music - c.music
        from (select (number - 1) / 1000 as block, ${historyTypes.map(countOf).join(', ')} from gone group by 1) c
-      where b.organization_id = $1 and b.environment = $2 and b.block = c.block)
+      where b.organization_id = :organizationId and b.environment = :environment and b.block = c.block)
    select count(*)::int as count from gone`,
-);
+});
 
 // A block of generations that failed has no counts either: it is counted again, at the same cost as its removal saved.
-const removeEmptyBlocks = statement(
-  'generation.remove_empty_blocks',
-  `delete from generation_block b
-    where b.organization_id = $1 and b.environment = $2 and b.images + b.videos + b.music = 0
+const removeEmptyBlocks = statement({
+  name: 'generation.remove_empty_blocks',
+  text: `delete from generation_block b
+    where b.organization_id = :organizationId and b.environment = :environment and b.images + b.videos + b.music = 0
       and not exists (select from generation g
-                       where g.organization_id = $1 and g.environment = $2
+                       where g.organization_id = :organizationId and g.environment = :environment
                          and g.number > b.block * 1000 and g.number <= (b.block + 1) * 1000)`,
-);
+});
 
 async function remove(tx: Transaction, ids: readonly string[]): Promise<number> {
   await lockForTransaction(tx, blockLock);
-  const { count } = (await tx.one(removeStatement, ids))!;
+  const { count } = (await tx.one(removeStatement, { ids }))!;
   await tx.rows(removeEmptyBlocks);
   return count;
 }
 
-const findStatus = statement<{ id: string; hasEnded: boolean }>(
-  'generation.has_ended',
-  `select id, status in (${ended}) as "hasEnded" from generation
-    where organization_id = $1 and environment = $2 and id = $3`,
-);
+const findStatus = statement({
+  name: 'generation.has_ended',
+  parameters: { id: 'uuid' },
+  row: { id: 'uuid', hasEnded: 'boolean' },
+  text: `select id, status in (${ended}) as "hasEnded" from generation
+    where organization_id = :organizationId and environment = :environment and id = :id`,
+});
 
 /**
  * Deletes a generation that has ended, with its file.
@@ -65,7 +71,7 @@ const findStatus = statement<{ id: string; hasEnded: boolean }>(
 export async function deleteGeneration(scope: Scope, id: string): Promise<void> {
   const uuid = generationIds.parse(id) ?? videoIds.parse(id);
   await scope.transaction(async (tx) => {
-    const generation = uuid && (await tx.one(findStatus, uuid));
+    const generation = uuid && (await tx.one(findStatus, { id: uuid }));
     if (!generation) throw generationNotFound(id);
     if (!generation.hasEnded) {
       throw new AppError('conflict', 'The generation has not ended.', { generationId: id });
@@ -76,27 +82,26 @@ export async function deleteGeneration(scope: Scope, id: string): Promise<void> 
   });
 }
 
-interface OldGeneration {
-  organizationId: string;
-  environment: Environment;
-  id: string;
-}
-
 // An organization has one look at an index, whatever it keeps.
-const findOld = statement<OldGeneration>(
-  'generation.find_old',
-  `select o.id as "organizationId", g.environment, g.id
+const findOld = systemStatement({
+  name: 'generation.find_old',
+  parameters: { retentionDaysByPlan: 'jsonb', limit: 'int' },
+  row: { organizationId: 'uuid', environment: typed<Environment>('text'), id: 'uuid' },
+  text: `select o.id as "organizationId", g.environment, g.id
      from organization o
-     join jsonb_each_text($1::jsonb) as kept (plan, days) on kept.plan = o.plan
+     join jsonb_each_text(:retentionDaysByPlan) as kept (plan, days) on kept.plan = o.plan
     cross join lateral (
       select id, environment from generation
        where organization_id = o.id and finished_at < now() - make_interval(days => kept.days::int)
-       order by finished_at limit $2) g
-    limit $2`,
-);
+       order by finished_at limit :limit) g
+    limit :limit`,
+});
 
 async function removeOld(database: Database, limit: number): Promise<number> {
-  const old = await sqlOn(database.pool).rows(findOld, [tenancyLimits.retentionDays.byPlan(), limit]);
+  const old = await sqlOn(database.pool).rows(findOld, {
+    retentionDaysByPlan: tenancyLimits.retentionDays.byPlan(),
+    limit,
+  });
   return changeByTenant(database, old, (tx, generations) =>
     remove(
       tx,

@@ -11,12 +11,14 @@ import { generationSubmission } from './job.ts';
 export type Submission = { kind: 'submitted'; upstreamId: string } | { kind: 'lost' } | { kind: 'ended' };
 
 // Also of one that ended meanwhile.
-const recordUpstream = statement<{ isOpen: boolean }>(
-  'generation.record_upstream',
-  `update generation set upstream_id = $4::text, asked_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3
+const recordUpstream = statement({
+  name: 'generation.record_upstream',
+  parameters: { id: 'uuid', upstreamId: 'text' },
+  row: { isOpen: 'boolean' },
+  text: `update generation set upstream_id = :upstreamId, asked_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :id
    returning status in (${generationStates.sql('processing')}) as "isOpen"`,
-);
+});
 
 /**
  * Hands a generation to its provider, which may charge for every job: a mark in the row, committed before, keeps it from
@@ -43,7 +45,7 @@ export async function submitOnce(
   }
   failPoint('generation.submitted');
   // The provider has the job: an interruption of the database must not lose its id.
-  const recorded = await recordPatiently(() => scope.one(recordUpstream, job.id, upstreamId));
+  const recorded = await recordPatiently(() => scope.one(recordUpstream, { id: job.id, upstreamId }));
   if (recorded?.isOpen) return { kind: 'submitted', upstreamId };
   await model.cancel(job, upstreamId, call);
   return { kind: 'ended' };

@@ -9,13 +9,16 @@ import type { GenerationDetail } from './generations.ts';
 import { wakeGeneration } from './wake-generation.ts';
 
 // Decides among processes, and against what the workflow asked meanwhile.
-const claimQuestion = statement<{ id: string }>(
-  'generation.claim_question',
-  `update generation set asked_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and status in (${generationStates.sql('processing')})
-      and asked_at < clock_timestamp() - make_interval(secs => $4::float8 / 1000)
+const claimQuestion = statement({
+  name: 'generation.claim_question',
+  parameters: { id: 'uuid', watchedEveryMs: 'float8' },
+  row: { id: 'uuid' },
+  text: `update generation set asked_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :id
+      and status in (${generationStates.sql('processing')})
+      and asked_at < clock_timestamp() - make_interval(secs => :watchedEveryMs / 1000)
    returning id`,
-);
+});
 
 /** An organization that watches a thousand videos has this process ask about one of them after so many milliseconds. */
 const betweenMs = 250;
@@ -63,7 +66,7 @@ export class GenerationWatch {
 
   async #ask(scope: Scope, id: string): Promise<void> {
     const { temporal, generationPolicy } = this.#options;
-    const claimed = await scope.one(claimQuestion, id, generationPolicy.watchedEveryMs);
+    const claimed = await scope.one(claimQuestion, { id, watchedEveryMs: generationPolicy.watchedEveryMs });
     if (claimed) await wakeGeneration(temporal, id);
   }
 }
