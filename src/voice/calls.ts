@@ -1,6 +1,7 @@
 import type { Sealer } from '../platform/crypto.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { VoiceCallError, VoiceCallStatus } from './core/status.ts';
 import { type StoredTranscript, voiceContents } from './sealed-call.ts';
 
@@ -17,15 +18,24 @@ export interface Call {
   error: VoiceCallError | null;
 }
 
-const find = statement<Omit<Call, 'transcript'> & { transcript: string | null }>(
-  'voice.find',
-  `select id, status, price, file, transcript, error from voice_call
-    where organization_id = $1 and environment = $2 and id = $3`,
-);
+const find = statement({
+  name: 'voice.find',
+  parameters: { callId: 'uuid' },
+  row: {
+    id: 'uuid',
+    status: typed<VoiceCallStatus>('text'),
+    price: 'smallint',
+    file: 'text?',
+    transcript: 'text?',
+    error: typed<VoiceCallError | null>('jsonb?'),
+  },
+  text: `select id, status, price, file, transcript, error from voice_call
+    where organization_id = :organizationId and environment = :environment and id = :callId`,
+});
 
 /** @returns undefined when it was removed, a day after it began */
 export async function findCall(sealer: Sealer, scope: Scope, callId: string): Promise<Call | undefined> {
-  const row = await scope.one(find, callId);
+  const row = await scope.one(find, { callId });
   if (!row) return undefined;
   const { transcript: sealed } = row;
   const transcript = sealed === null ? undefined : voiceContents(sealer, scope).open(callId, 'transcript', sealed);

@@ -15,13 +15,15 @@ export interface EndServices extends VoiceJobServices {
 const speechKeptMs = 25 * 3_600_000;
 
 // The name of the recording stays in the row: it says nothing once the file is gone.
-const complete = statement<{ price: number; file: string | null }>(
-  'voice.complete',
-  `update voice_call set status = 'completed', file = coalesce($4::text, file), transcript = $5::text, request = null,
-          finished_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+const complete = statement({
+  name: 'voice.complete',
+  parameters: { id: 'uuid', name: 'text?', transcript: 'text?' },
+  row: { price: 'smallint', file: 'text?' },
+  text: `update voice_call set status = 'completed', file = coalesce(:name, file), transcript = :transcript,
+          request = null, finished_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
    returning price, file`,
-);
+});
 
 /** What a provider made of a call. */
 export type Made = { speech: StoredFile } | { transcript: StoredTranscript };
@@ -36,7 +38,7 @@ export function completeCall(services: EndServices, scope: Scope, ref: JobRef, m
   const transcript =
     'transcript' in made ? voiceContents(sealer, scope).seal(ref.id, 'transcript', made.transcript) : null;
   return voiceJob.end(services, scope, ref, async ({ tx, settleCredits }) => {
-    const ended = await tx.one(complete, ref.id, speech?.name ?? null, transcript);
+    const ended = await tx.one(complete, { id: ref.id, name: speech?.name ?? null, transcript });
     if (!ended) return false;
     if (speech) await files.record(tx, speech, new Date(Date.now() + speechKeptMs));
     else if (ended.file !== null) await files.remove(tx, [ended.file]);

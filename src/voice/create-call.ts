@@ -33,13 +33,16 @@ export interface NewCall {
   also?: (tx: Transaction) => Promise<void>;
 }
 
-const insertCall = statement<{ id: string }>(
-  'voice.insert',
-  `insert into voice_call (id, organization_id, environment, kind, status, price, request, file, correlation_id, created_at)
-   values ($3::uuid, $1::uuid, $2::text, $4::text, 'processing', $5::smallint, $6::text, $7::text, $8::text,
+const insertCall = statement({
+  name: 'voice.insert',
+  parameters: { id: 'uuid', kind: 'text', price: 'smallint', sealed: 'text', file: 'text?', correlationId: 'text' },
+  row: { id: 'uuid' },
+  text: `insert into voice_call (id, organization_id, environment, kind, status, price, request, file, correlation_id,
+    created_at)
+   values (:id, :organizationId, :environment, :kind, 'processing', :price, :sealed, :file, :correlationId,
            clock_timestamp())
    returning id`,
-);
+});
 
 /**
  * Creates a call, and reserves its price.
@@ -57,7 +60,7 @@ export function createCall(
     idempotency,
     async insert(tx) {
       await enforceStorageLimit(tx);
-      await tx.one(insertCall, id, kind, price, sealed, file ?? null, scope.correlationId);
+      await tx.one(insertCall, { id, kind, price, sealed, file: file ?? null, correlationId: scope.correlationId });
       await also?.(tx);
     },
     credits: { operation: kind, amount: price, deadlineMs },

@@ -18,12 +18,14 @@ export interface VoiceJobServices {
 const table = 'voice_call';
 const isOpen = `status in (${voiceCallStates.sql('processing')})`;
 
-const stop = statement<{ file: string | null }>(
-  'voice.stop',
-  `update voice_call set status = $4::text, error = $5::jsonb, request = null, finished_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}
+const stop = statement({
+  name: 'voice.stop',
+  parameters: { id: 'uuid', status: 'text', error: 'jsonb?' },
+  row: { file: 'text?' },
+  text: `update voice_call set status = :status, error = :error, request = null, finished_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}
    returning file`,
-);
+});
 
 export const timedOut: VoiceCallError = { code: 'timeout', message: 'The provider did not answer in time.' };
 
@@ -52,7 +54,11 @@ export const voiceJob = defineJob<{
     cancelled: null,
   },
   async stop({ files }, { tx, voidCredits }, { id }, error) {
-    const ended = await tx.one(stop, id, error ? 'failed' : 'cancelled', error && JSON.stringify(error));
+    const ended = await tx.one(stop, {
+      id,
+      status: error ? 'failed' : 'cancelled',
+      error: error && JSON.stringify(error),
+    });
     if (!ended) return false;
     if (ended.file !== null) await files.remove(tx, [ended.file]);
     await voidCredits();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ProviderFailure } from '../platform/provider-failure.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { openWorkFolder } from '../platform/work-folder.ts';
 import type { Call, SpeechRequest, VoiceRegistry } from '../providers/index.ts';
 import { type Files, StorageFailure } from '../storage/index.ts';
@@ -25,19 +26,15 @@ export interface Attempt {
   signal: AbortSignal;
 }
 
-interface OpenCall {
-  kind: VoiceKind;
-  request: string;
-  file: string | null;
-  ageMs: number;
-}
-
-const findOpen = statement<OpenCall>(
-  'voice.open',
-  `select kind, request, file, extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs"
+const findOpen = statement({
+  name: 'voice.open',
+  parameters: { id: 'uuid' },
+  row: { kind: typed<VoiceKind>('text'), request: 'text', file: 'text?', ageMs: 'float8' },
+  text: `select kind, request, file, extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs"
      from voice_call
-    where organization_id = $1 and environment = $2 and id = $3 and status in (${voiceCallStates.sql('processing')})`,
-);
+    where organization_id = :organizationId and environment = :environment and id = :id
+      and status in (${voiceCallStates.sql('processing')})`,
+});
 
 const lost: VoiceCallError = {
   code: 'provider_error',
@@ -107,7 +104,7 @@ export async function performCall(
 ): Promise<JobEnd> {
   const { voices, voicePolicy: policy } = services;
   const { id } = ref;
-  const open = await scope.one(findOpen, id);
+  const open = await scope.one(findOpen, { id });
   if (!open) return { kind: 'ended' };
   const fail = async (error: VoiceCallError): Promise<JobEnd> => {
     await voiceJob.stopWith(services, scope, ref, error);
