@@ -20,15 +20,6 @@ import { isWaiting } from './retry-release.ts';
 /** Waiting deliveries of a webhook that are counted one by one. */
 const countedSingly = 2_000;
 
-interface Counted {
-  organizationId: string;
-  environment: Environment;
-  plan: PlanName;
-  waiting: number;
-  /** Webhooks that have more. */
-  large: string[];
-}
-
 const countUpTo = (condition: string) =>
   `(select count(*)::int as count from (select from delivery where subscription_id = s.id and ${condition} limit ${countedSingly}) d)`;
 
