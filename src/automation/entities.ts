@@ -1,6 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
 import type { AutomationState } from './core/automation-state.ts';
+import type { BatchStatus } from './core/batch-status.ts';
 import type { InputDefinition } from './core/inputs.ts';
 import {
   type AskedModel,
@@ -181,9 +182,9 @@ export const Run = defineEntity({
     },
     { name: 'run_test_index', properties: ['organizationId', 'environment', 'createdAt', 'id'], where: 'is_test' },
     {
-      name: 'run_error_index',
+      name: 'run_error_list_index',
       properties: ['organizationId', 'environment', 'errorCode', 'createdAt', 'id'],
-      where: 'error_code is not null',
+      where: 'error_code is not null and not is_test',
     },
     { name: 'run_parent_index', properties: ['parentRunId', 'createdAt', 'id'], where: 'parent_run_id is not null' },
     { name: 'run_batch_index', properties: ['batchId', 'createdAt', 'id'], where: 'batch_id is not null' },
@@ -217,6 +218,39 @@ export const RunTag = defineEntity({
     createdAt: p.datetime(),
   },
   indexes: [{ name: 'run_tag_list_index', properties: ['organizationId', 'environment', 'tag', 'createdAt', 'runId'] }],
+});
+
+/** Runs of a workflow that were started together. */
+export const RunBatch = defineEntity({
+  name: 'RunBatch',
+  tableName: 'run_batch',
+  filters: { tenant: tenantFilter },
+  properties: {
+    id: p.uuid().primary(),
+    ...tenant,
+    automationId: p.uuid(),
+    name: p.string().length(100).nullable(),
+    status: p.string().length(10).$type<BatchStatus>(),
+    /** Its items. */
+    total: p.integer(),
+    /** Items whose key had started a run before. */
+    reused: p.integer(),
+    /** Items that the concurrency of the workflow skipped. */
+    skipped: p.integer(),
+    createdAt: p.datetime(),
+    /** When the last of its runs had ended. */
+    completedAt: p.datetime().nullable(),
+    correlationId: p.string().length(128),
+  },
+  indexes: [
+    { name: 'run_batch_list_index', properties: ['organizationId', 'environment', 'createdAt', 'id'] },
+    { name: 'run_batch_automation_index', properties: ['automationId'] },
+    {
+      name: 'run_batch_open_index',
+      properties: ['organizationId', 'environment'],
+      where: 'completed_at is null',
+    },
+  ],
 });
 
 /** How many runs of a tenant may not begin yet. Kept by triggers of the runs. */

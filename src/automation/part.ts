@@ -10,6 +10,7 @@ import { ActiveRunLimiter } from './active-run-limiter.ts';
 import { automationTasks } from './bounded-tasks.ts';
 import { cancelRunRow } from './cancel-run.ts';
 import { automationStateTable } from './core/automation-state.ts';
+import { batchStates } from './core/batch-status.ts';
 import { batchIds, bulkActionIds, runIds, secretIds, workflowIds } from './core/ids.ts';
 import type { TerminalStatus } from './core/run-status.ts';
 import { runStates, stepStates } from './core/run-status.ts';
@@ -24,6 +25,7 @@ import {
   Definition,
   QueuedTotal,
   Run,
+  RunBatch,
   RunBlock,
   RunStep,
   RunStepCall,
@@ -77,6 +79,7 @@ export const automation: Part<
   states: {
     'A workflow': automationStateTable,
     'A run': runStates,
+    'A batch of runs': batchStates,
     'A step of a run': stepStates,
     'A wait of a run': waitStates,
   },
@@ -96,6 +99,7 @@ export const automation: Part<
     WaitingTotal,
     RunTag,
     QueuedTotal,
+    RunBatch,
     WorkflowEvent,
     EventTrigger,
     EventStart,

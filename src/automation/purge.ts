@@ -100,6 +100,7 @@ const purgeAutomationRows = statement(
   'purge.automation',
   `with definitions as (delete from definition where organization_id = $1 and environment = $2 and automation_id = $3),
         blocks as (delete from run_block where organization_id = $1 and environment = $2 and automation_id = $3),
+        batches as (delete from run_batch where organization_id = $1 and environment = $2 and automation_id = $3),
         schedules as (delete from automation_schedule
                        where organization_id = $1 and environment = $2 and automation_id = $3)
    delete from automation where organization_id = $1 and environment = $2 and id = $3 and deleted_at is not null`,

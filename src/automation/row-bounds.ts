@@ -19,6 +19,9 @@ export const automationRowBounds: RowBounds = {
   run: { retention: { by: 'remove runs after their retention', after: 'the days of the plan from its end' } },
   run_block: { removedWith: { table: 'automation', by: ['purge.automation'] } },
   run_tag: { max: { rows: 10, of: 'run' }, removedWith: { table: 'run', by: 'foreign key' } },
+  run_batch: {
+    removedWith: { table: 'automation', by: ['purge.automation'] },
+  },
   queued_total: { max: { rows: 1, of: 'environment' } },
   run_step: withRun,
   run_step_round: withRun,

@@ -103,6 +103,7 @@ export const tablesOfAutomations = [
   'run_step_call',
   'run_wait',
   'run_tag',
+  'run_batch',
   'automation_schedule',
   'event_trigger',
 ] as const;

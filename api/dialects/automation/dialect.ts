@@ -5,6 +5,7 @@ import { defaultPriority } from '../../../src/automation/core/starts.ts';
 import type { SeenEvent } from '../../../src/automation/follow-run.ts';
 import type { RunOptions } from '../../../src/automation/insert-run.ts';
 import type { RunSummary, ValuesApart } from '../../../src/automation/run-columns.ts';
+import type { RunPage } from '../../../src/automation/run-search/search-runs.ts';
 import type { RunDetail } from '../../../src/automation/runs.ts';
 import type { CreatedRun } from '../../../src/automation/start-run-workflow.ts';
 import type { Page } from '../../../src/platform/page.ts';
@@ -14,6 +15,7 @@ import type {
   ExecutedAnswer,
   RunDetailAnswer,
   RunListAnswer,
+  RunSearchAnswer,
   SkippedAnswer,
   TriggeredAnswer,
 } from '../../schemas/automation/run.ts';
@@ -49,6 +51,8 @@ export interface AutomationDialect {
   workflowChange(workflow: AutomationDetail): ChangedWorkflowAnswer;
   workflowList(page: Page<AutomationSummary>): WorkflowListAnswer;
   runList(page: Page<RunSummary>): RunListAnswer;
+  /** Runs of all workflows. */
+  runSearch(page: RunPage): RunSearchAnswer;
   runDetail(run: RunDetail): RunDetailAnswer;
   /** The answer when the caller waited until the run ended. */
   executed(run: ExecutedRun): ExecutedAnswer;

@@ -77,6 +77,16 @@ export const variantA: AutomationDialect = {
     const runs = page.items.map(runSummary);
     return fitAnswer({ runs, pagination: paginationOf(page) }, runs);
   },
+  runSearch: ({ nextCursor, totalIsExact, ...page }) => {
+    const runs = page.items.map((run) => ({
+      ...runSummary(run),
+      workflowId: run.automationId,
+      workflowName: run.automationName,
+    }));
+    const hasMore = nextCursor !== null;
+    const pagination = { ...paginationOf(page), hasMore, nextCursor, ...(!totalIsExact && { totalIsExact }) };
+    return fitAnswer({ runs, pagination }, runs);
+  },
   runDetail: (run) => {
     const detail = {
       ...runSummary(run),

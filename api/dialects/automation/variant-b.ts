@@ -105,6 +105,10 @@ export const variantB: AutomationDialect = {
     const runs = page.items.map(runSummary);
     return fitAnswer({ runs, ...flat(page) }, runs);
   },
+  runSearch: ({ nextCursor, totalIsExact, ...page }) => {
+    const runs = page.items.map(runSummary);
+    return fitAnswer({ runs, ...flat(page), nextCursor, ...(!totalIsExact && { totalIsExact }) }, runs);
+  },
   runDetail: (run) => {
     const stepResults = run.stepResults.map(stepResult(runIds.format(run.id)));
     const detail = { ...runSummary(run), stepResults };

@@ -122,6 +122,14 @@ export const runChangeExamples = {
   B: { metadata: { ticket: 'T-1207' } },
 };
 
+export const runSearchExamples = {
+  A: {
+    runs: [{ ...summary.A, workflowId: exampleWorkflowIds.A, workflowName: 'Summarize' }],
+    pagination: { total: 1, limit: 50, offset: 0, hasMore: false, nextCursor: null },
+  },
+  B: { runs: [summary.B, failed], total: 2, limit: 20, offset: 0, nextCursor: null },
+};
+
 export const retryExamples = {
   A: { fromStep: 'summarize' },
   B: { fromStep: 'summarize', definition: 'current' as const },

@@ -184,6 +184,27 @@ export const runListSchema = z.union([
   inDialect('RunListB', 'total', { runs: z.array(summaryB), ...flatPage }),
 ]);
 
+const totalIsExact = z
+  .literal(false)
+  .optional()
+  .openapi({ description: 'Present where there are more: a total is counted up to 10,000.' });
+const nextCursor = z.string().nullable().openapi({
+  description: 'Send it as `after` for the next page; null at the end. A page may be short before the end.',
+});
+const foundA = z
+  .object({ ...runA, workflowId: z.uuid(), workflowName: z.string() })
+  .openapi('FoundRunA', { description: 'Dialect A, recognized by `id`.' });
+export const runSearchSchema = z.union([
+  inDialect('FoundRunsA', 'pagination', {
+    runs: z.array(foundA),
+    pagination: z
+      .object({ total: z.int(), limit: z.int(), offset: z.int(), hasMore: z.boolean(), totalIsExact, nextCursor })
+      .openapi('CursorPagination'),
+  }),
+  inDialect('FoundRunsB', 'total', { runs: z.array(summaryB), ...flatPage, totalIsExact, nextCursor }),
+]);
+export type RunSearchAnswer = z.input<typeof runSearchSchema>;
+
 const executedA = inDialect('ExecutedRunA', 'durationMs', {
   runId: z.uuid(),
   status: statusA,

@@ -4,6 +4,7 @@ import { runEvents } from '../../../schemas/automation/events.ts';
 import { eventRoutes } from './events.ts';
 import { runControlRoutes } from './run-control.ts';
 import { runEventRoutes } from './run-events.ts';
+import { runSearchRoutes } from './run-search.ts';
 import { runRoutes } from './runs.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { secretRoutes } from './secrets.ts';
@@ -40,6 +41,7 @@ export const automation: ApiFeature = {
     workflowRoutes(services),
     scheduleRoutes(services),
     runRoutes(services),
+    runSearchRoutes(services),
     runControlRoutes(services),
     runEventRoutes(services),
     triggerRoutes(services),
