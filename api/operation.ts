@@ -37,6 +37,8 @@ interface Contract {
   body?: Content;
   /** Whether a request may come without a body. Without `body`: whether one that comes is read and ignored. */
   bodyIsOptional?: boolean;
+  /** The largest body in bytes; 1 MiB unless given. */
+  maxBytes?: number;
   /** Whether the operation takes an Idempotency-Key. Requests may then be answered with 422. */
   idempotent?: boolean;
   /** Checks that run before the handler. */
@@ -105,7 +107,8 @@ export function operationsOf({ tag, key: usualKey, hasDialects = true }: Shared)
     const key = given.key ?? usualKey;
     const { scopes } = requirementsOf(key) ?? { scopes: [] };
     const headers = headersOf(given);
-    const read = body || bodyIsOptional ? [jsonBody({ optional: bodyIsOptional })] : [];
+    const size = given.maxBytes === undefined ? {} : { maxBytes: given.maxBytes };
+    const read = body || bodyIsOptional ? [jsonBody({ optional: bodyIsOptional, ...size })] : [];
     return createRoute({
       method,
       path,

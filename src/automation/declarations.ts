@@ -1,5 +1,5 @@
 import type { OperatorDeclarations } from '../platform/part.ts';
-import { runCancelled, runCompleted, runFailed, runStarted } from './core/events.ts';
+import { batchCompleted, runCancelled, runCompleted, runFailed, runStarted } from './core/events.ts';
 import { runIds, secretIds, workflowIds } from './core/ids.ts';
 import { automationLimits } from './core/limits.ts';
 import { findableAutomation } from './findable.ts';
@@ -13,7 +13,7 @@ export const automationDeclarations: OperatorDeclarations = {
     { name: 'runs:execute', position: 40 },
   ],
   limits: automationLimits,
-  events: [runStarted, runCompleted, runFailed, runCancelled],
+  events: [runStarted, runCompleted, runFailed, runCancelled, batchCompleted],
   auditActions: {
     'workflow.create': workflowIds,
     'workflow.update': workflowIds,

@@ -7,6 +7,7 @@ import { defaultRunPolicy, type RunPolicy } from '../temporal/contracts/automati
 import type { TenancyServices } from '../tenancy/index.ts';
 import type { WebhookServices } from '../webhooks/index.ts';
 import { ActiveRunLimiter } from './active-run-limiter.ts';
+import { endDueBatches, removeOldBatches } from './batches/batches.ts';
 import { automationTasks } from './bounded-tasks.ts';
 import { cancelRunRow } from './cancel-run.ts';
 import { automationStateTable } from './core/automation-state.ts';
@@ -172,6 +173,11 @@ export const automation: Part<
         run: () => workOffDueRuns({ database, waiters, countRunEnd }),
       },
       {
+        name: 'end batches whose runs have ended',
+        everyMs: 1_000,
+        run: () => endDueBatches(database, { waiters, countRunEnd }),
+      },
+      {
         name: 'restore schedules that were deleted in Temporal',
         everyMs: 60_000,
         run: async () => {
@@ -181,6 +187,7 @@ export const automation: Part<
         },
       },
       { name: 'remove tool rounds of ended steps', everyMs: 60_000, run: () => forgetRounds(database) },
+      { name: 'remove batches after their retention', everyMs: 3_600_000, run: () => removeOldBatches(database) },
       { name: 'remove runs after their retention', everyMs: 3_600_000, run: () => removeOldRuns(database) },
       { name: 'remove unused workflow definitions', everyMs: 3_600_000, run: () => removeUnusedDefinitions(database) },
       { name: 'remove old events', everyMs: 60_000, run: () => forgetEvents(database) },

@@ -21,6 +21,7 @@ export const automationRowBounds: RowBounds = {
   run_tag: { max: { rows: 10, of: 'run' }, removedWith: { table: 'run', by: 'foreign key' } },
   run_batch: {
     removedWith: { table: 'automation', by: ['purge.automation'] },
+    retention: { by: 'remove batches after their retention', after: 'the days of the plan from its end' },
   },
   queued_total: { max: { rows: 1, of: 'environment' } },
   run_step: withRun,

@@ -24,8 +24,8 @@ export interface RateLimiter {
   takeNow(subject: string, limits: RateLimits): RateDecision | undefined;
   /** The decision about a request that would be refused, where this process knows it. Counts nothing. */
   refusal(subject: string, limits: RateLimits): RateDecision | undefined;
-  /** Counts what is no request in the day's window alone. @returns false when that is used up */
-  takeOfDay(subject: string, perDay: number): Promise<boolean>;
+  /** Counts what is no request in the day's window alone: all of it or none. @returns false when too little is left */
+  takeOfDay(subject: string, perDay: number, count?: number): Promise<boolean>;
 }
 
 /** An organization's environment, as the limiter names it. */
@@ -83,14 +83,14 @@ export class MemoryRateLimiter implements RateLimiter {
     return fits(limits, counts) ? undefined : decide(limits, counts, false, now);
   }
 
-  async takeOfDay(subject: string, perDay: number): Promise<boolean> {
-    return this.takeOfDayNow(subject, perDay);
+  async takeOfDay(subject: string, perDay: number, count = 1): Promise<boolean> {
+    return this.takeOfDayNow(subject, perDay, count);
   }
 
-  takeOfDayNow(subject: string, perDay: number): boolean {
+  takeOfDayNow(subject: string, perDay: number, count = 1): boolean {
     const { counts } = this.#current(subject, this.#now());
-    if (counts.day >= perDay) return false;
-    counts.day++;
+    if (counts.day + count > perDay) return false;
+    counts.day += count;
     return true;
   }
 

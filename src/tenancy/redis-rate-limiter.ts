@@ -36,10 +36,10 @@ if allowed == 1 then
 end
 return {allowed, counts[1], counts[2], counts[3]}`;
 
-const takeOneOfDay = `
-local day = tonumber(redis.call('GET', KEYS[1]) or '0')
-if day >= tonumber(ARGV[1]) then return 0 end
-redis.call('SET', KEYS[1], day + 1, 'EX', 172800)
+const takeSomeOfDay = `
+local day = tonumber(redis.call('GET', KEYS[1]) or '0') + tonumber(ARGV[2])
+if day > tonumber(ARGV[1]) then return 0 end
+redis.call('SET', KEYS[1], day, 'EX', 172800)
 return 1`;
 
 // The hash tag in braces places the keys of a subject on one node of a cluster.
@@ -115,12 +115,12 @@ export class RedisRateLimiter implements RateLimiter {
     return undefined;
   }
 
-  async takeOfDay(subject: string, perDay: number): Promise<boolean> {
+  async takeOfDay(subject: string, perDay: number, count = 1): Promise<boolean> {
     try {
       const { day } = windowStarts(Date.now());
-      return (await this.#redis.eval(takeOneOfDay, 1, keyOf(subject, 'd', day), perDay)) === 1;
+      return (await this.#redis.eval(takeSomeOfDay, 1, keyOf(subject, 'd', day), perDay, count)) === 1;
     } catch {
-      return this.#fallback.takeOfDayNow(subject, perDay);
+      return this.#fallback.takeOfDayNow(subject, perDay, count);
     }
   }
 

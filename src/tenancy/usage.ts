@@ -10,8 +10,8 @@ export const thisMonth = "date_trunc('month', clock_timestamp() at time zone 'UT
 /** A CTE that counts one run of the tenant for each row of `from`. */
 export const countRuns = (from: string) =>
   `insert into usage_month (organization_id, environment, month, runs)
-   select :organizationId, :environment, ${thisMonth}, 1 from ${from}
-   on conflict (organization_id, environment, month) do update set runs = usage_month.runs + 1`;
+   select :organizationId, :environment, ${thisMonth}, count(*)::int from ${from} having count(*) > 0
+   on conflict (organization_id, environment, month) do update set runs = usage_month.runs + excluded.runs`;
 
 /** A CTE that counts the tokens of the parameter for the tenant, once for each row of `from`. */
 export const countTokens = (parameter: string, from: string) =>

@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import {
+  batchCompleted,
   type RunFacts,
   runCancelled,
   runCompleted,
@@ -7,6 +8,7 @@ import {
   runStarted,
 } from '../../../src/automation/core/events.ts';
 import { documentEvent } from '../webhooks/event.ts';
+import { batchCounts } from './batch.ts';
 
 const data = (status: string) =>
   z.object({
@@ -32,5 +34,23 @@ export const runEvents = [
   documentEvent(runStarted, 'A run started', data('RUNNING'), facts('running', begun)),
   documentEvent(runCompleted, 'A run completed', data('COMPLETED'), facts('completed', done)),
   documentEvent(runFailed, 'A run failed', data('FAILED'), facts('failed', done)),
+  documentEvent(
+    batchCompleted,
+    'All runs of a batch have ended',
+    z.object({
+      id: z.string(),
+      workflowId: z.uuid(),
+      name: z.string().nullable(),
+      status: z.enum(['completed', 'cancelled']),
+      counts: batchCounts,
+    }),
+    {
+      batchId: '0199dddd-1111-2222-a333-444455556666',
+      automationId: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000',
+      name: 'Nightly',
+      status: 'completed',
+      counts: { total: 2, reused: 0, skipped: 0, queued: 0, running: 0, completed: 2, failed: 0, cancelled: 0 },
+    },
+  ),
   documentEvent(runCancelled, 'A run was cancelled', data('CANCELLED'), facts('cancelled', done)),
 ];

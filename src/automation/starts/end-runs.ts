@@ -17,8 +17,8 @@ const endStatement = statement<{ id: string; entryId: string }>(
    moved as (
      update run set status = $4::text, waiting_since = null, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
             duration_ms = round(extract(epoch from clock_timestamp() - coalesce(started_at, clock_timestamp())) * 1000),
-            error_code = $5::text, error = json_strip_nulls(json_build_object(
-              'stepId', ended.step_id, 'message', $6::text, 'code', $5::text))
+            error_code = $5::text, error = case when $5::text is not null then json_strip_nulls(json_build_object(
+              'stepId', ended.step_id, 'message', $6::text, 'code', $5::text)) end
        from ended where run.id = ended.id
      returning ${changedRun('false')}, run.error),
    stopped as (
@@ -40,8 +40,9 @@ const endStatement = statement<{ id: string; entryId: string }>(
 /** Why runs are ended that did not end by themselves. */
 export interface EndReason {
   status: 'cancelled' | 'failed';
-  code: RunErrorCode;
-  message: string;
+  /** Absent for runs that a caller cancels. */
+  code?: RunErrorCode;
+  message?: string;
 }
 
 export const superseded: EndReason = {

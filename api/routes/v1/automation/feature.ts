@@ -1,6 +1,7 @@
 import { runIds, workflowIds } from '../../../../src/automation/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
 import { runEvents } from '../../../schemas/automation/events.ts';
+import { batchRoutes } from './batches.ts';
 import { eventRoutes } from './events.ts';
 import { runControlRoutes } from './run-control.ts';
 import { runEventRoutes } from './run-events.ts';
@@ -42,6 +43,7 @@ export const automation: ApiFeature = {
     scheduleRoutes(services),
     runRoutes(services),
     runSearchRoutes(services),
+    batchRoutes(services),
     runControlRoutes(services),
     runEventRoutes(services),
     triggerRoutes(services),

@@ -1,0 +1,270 @@
+import type { Database } from '../../platform/database.ts';
+import { AppError, invalid, rateLimited } from '../../platform/errors.ts';
+import { fingerprintOf, type IdempotencyClaim } from '../../platform/idempotency.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Scope, Transaction } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import { lockAllForTransaction } from '../../platform/tenant-locks.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
+import { findRateLimits, type RateLimiter, subjectOf } from '../../tenancy/index.ts';
+import { automationLimits } from '../core/limits.ts';
+import {
+  type CreateRunServices,
+  findStartableWorkflow,
+  prepareRun,
+  type RunRequest,
+  type Startable,
+} from '../create-run.ts';
+import { workflowInactive } from '../errors.ts';
+import { failPoint } from '../fail-points.ts';
+import { isDelayed, type NewRun, type RunOptions } from '../insert-run.ts';
+import { findGroup } from '../starts/concurrency-group.ts';
+import { endRuns, superseded } from '../starts/end-runs.ts';
+import { enforceQueueLimit } from '../starts/queue-limit.ts';
+import { findOldestHolders, findStanding, groupLock } from '../starts/slots.ts';
+import { type BatchRun, insertBatchRuns } from './insert-batch-runs.ts';
+
+/** One run of a batch. */
+export interface BatchItem extends Pick<RunRequest, 'input' | 'variables'> {
+  options?: RunOptions | undefined;
+  idempotencyKey?: string | undefined;
+  /** What the key is bound to. */
+  body: unknown;
+}
+
+export interface BatchServices extends CreateRunServices {
+  database: Database;
+  limiter: RateLimiter;
+}
+
+export interface NewBatch {
+  name: string | null;
+  items: readonly BatchItem[];
+}
+
+export interface CreatedBatch {
+  id: string;
+  total: number;
+}
+
+/** The key of an item has the scope of the header of `execute` for the same workflow. */
+const claimOf = (automationId: string, { idempotencyKey: key, body }: BatchItem): IdempotencyClaim | undefined =>
+  key === undefined
+    ? undefined
+    : { method: 'POST', path: `/api/v1/workflows/${automationId}/execute`, key, fingerprint: fingerprintOf(body) };
+
+const keptHours = 24;
+
+// A key that an earlier request used stands for its run, whatever the body was. An outdated one is taken over.
+const takeKeys = statement({
+  name: 'batch.take_keys',
+  parameters: { path: 'text', keys: 'text[]', fingerprints: 'bytea[]', runIds: 'uuid[]', hours: 'int' },
+  row: { key: 'text' },
+  text: `insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome, created_at)
+   select :organizationId, :environment, 'POST', :path, k.key, k.fingerprint, k.run_id, json_build_object('id', k.run_id),
+          clock_timestamp()
+     from unnest(:keys, :fingerprints, :runIds) as k (key, fingerprint, run_id) order by k.key
+   on conflict (organization_id, environment, method, path, key) do update
+      set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, outcome = excluded.outcome,
+          created_at = excluded.created_at
+    where idempotency.created_at <= clock_timestamp() - make_interval(hours => :hours)
+   returning key`,
+});
+
+const insertBatch = statement({
+  name: 'batch.insert',
+  parameters: {
+    id: 'uuid',
+    automationId: 'uuid',
+    name: 'text?',
+    total: 'int',
+    reused: 'int',
+    skipped: 'int',
+    correlationId: 'text',
+  },
+  text: `insert into run_batch (id, organization_id, environment, automation_id, name, status, total, reused, skipped, created_at,
+                               correlation_id)
+   values (:id, :organizationId, :environment, :automationId, :name, 'processing', :total, :reused, :skipped,
+           clock_timestamp(), :correlationId)`,
+});
+
+const countOpen = statement({
+  name: 'batch.count_open',
+  row: { count: 'int' },
+  text: `select count(*)::int as count from run_batch
+    where organization_id = :organizationId and environment = :environment and completed_at is null`,
+});
+
+/** @throws AppError forbidden when the plan includes no further open batch */
+async function enforceBatchLimit(tx: Transaction, plan: PlanName): Promise<void> {
+  const { count } = (await tx.one(countOpen))!;
+  const limit = automationLimits.openBatches.of(plan);
+  if (count < limit) return;
+  throw new AppError('forbidden', `The plan ${plan} includes ${limit} open batches.`, { limit, plan });
+}
+
+/** A run of the batch, before it is decided whether it may begin. */
+type PreparedRun = NewRun & { runId: string; claim: IdempotencyClaim | undefined };
+
+/** Each item as a run. @throws AppError validation_error, with the place of the item */
+async function prepareItems(
+  services: BatchServices,
+  scope: Scope,
+  startable: Startable,
+  batchId: string,
+  items: readonly BatchItem[],
+): Promise<PreparedRun[]> {
+  const { id: automationId, definitionId, steps, concurrency, maxDurationSeconds, isPaused } = startable;
+  const prepared: PreparedRun[] = [];
+  for (const [index, item] of items.entries()) {
+    try {
+      const values = prepareRun(services, scope.tenant.environment, startable, item);
+      const group = concurrency
+        ? { id: await findGroup(services.boundedWork, scope.tenantKey, automationId, concurrency, values), concurrency }
+        : undefined;
+      prepared.push({
+        runId: newId(),
+        claim: claimOf(automationId, item),
+        automationId,
+        definitionId,
+        namedAs: automationId,
+        ...values,
+        totalSteps: steps.length,
+        options: item.options,
+        trigger: { type: 'batch', facts: { batchId } },
+        group,
+        maxDurationSeconds,
+        isPaused,
+      });
+    } catch (error) {
+      throw atItem(error, index);
+    }
+  }
+  return prepared;
+}
+
+/** A problem of an item says which one it is. */
+function atItem(error: unknown, index: number): unknown {
+  if (!(error instanceof AppError) || !Array.isArray(error.facts?.errors)) return error;
+  const errors = (error.facts.errors as { path: string; message: string }[]).map(({ path, message }) => ({
+    path: `items.${index}.${path}`,
+    message,
+  }));
+  return error.code === 'validation_error'
+    ? invalid(errors)
+    : new AppError(error.kind, error.message, { errors }, { code: error.code });
+}
+
+/** The items whose key is theirs; the others stand for runs of earlier requests, or of earlier items. */
+async function takeOwn(tx: Transaction, automationId: string, runs: readonly PreparedRun[]): Promise<PreparedRun[]> {
+  const byKey = new Map<string, PreparedRun>();
+  for (const run of runs) if (run.claim && !byKey.has(run.claim.key)) byKey.set(run.claim.key, run);
+  if (byKey.size === 0) return [...runs];
+  const keyed = [...byKey.values()];
+  const taken = await tx.rows(takeKeys, {
+    path: `/api/v1/workflows/${automationId}/execute`,
+    keys: keyed.map(({ claim }) => claim!.key),
+    fingerprints: keyed.map(({ claim }) => claim!.fingerprint),
+    runIds: keyed.map(({ runId }) => runId),
+    hours: keptHours,
+  });
+  const own = new Set(taken.map(({ key }) => key));
+  return runs.filter((run) => !run.claim || (own.has(run.claim.key) && byKey.get(run.claim.key) === run));
+}
+
+/** Decides which runs begin, which wait, and which are left out. The groups are held already. */
+async function decide(tx: Transaction, runs: readonly PreparedRun[]): Promise<{ runs: BatchRun[]; ended: string[] }> {
+  const decided: BatchRun[] = [];
+  const ended: string[] = [];
+  const byGroup = Map.groupBy(runs, ({ group, options, isPaused }) =>
+    isPaused || isDelayed(options) ? undefined : group?.id,
+  );
+  for (const [group, members] of byGroup) {
+    if (group === undefined) {
+      decided.push(...members.map((run) => ({ run, isOverLimit: false })));
+      continue;
+    }
+    const { limit, strategy } = members[0]!.group!.concurrency;
+    const of = { automationId: members[0]!.automationId, group, parentRunId: null };
+    const { held, isAwaited } = (await tx.one(findStanding, of))!;
+    const free = isAwaited && strategy === 'queue' ? 0 : Math.max(0, limit - held);
+    if (strategy === 'queue') {
+      decided.push(...members.map((run, index) => ({ run, isOverLimit: index >= free })));
+    } else if (strategy === 'skip') {
+      decided.push(...members.slice(0, free).map((run) => ({ run, isOverLimit: false })));
+    } else {
+      // Only the last ones of the runs that would supersede each other are started.
+      const last = members.slice(-limit);
+      const count = Math.max(0, last.length - free);
+      const oldest = count > 0 ? await tx.rows(findOldestHolders, { group, parentRunId: null, count }) : [];
+      ended.push(
+        ...(await endRuns(
+          tx,
+          oldest.map(({ id }) => id),
+          superseded,
+        )),
+      );
+      decided.push(...last.map((run) => ({ run, isOverLimit: false })));
+    }
+  }
+  const places = new Map(runs.map((run, index) => [run, index]));
+  return { runs: decided.sort((a, b) => places.get(a.run as PreparedRun)! - places.get(b.run as PreparedRun)!), ended };
+}
+
+/** @throws AppError rate_limit_exceeded when the day has too few runs left; nothing is counted then */
+async function takeOfDay({ database, limiter }: BatchServices, scope: Scope, runs: number): Promise<void> {
+  const { perDay } = await findRateLimits(database, scope.tenant.organizationId);
+  if (await limiter.takeOfDay(subjectOf(scope.tenant), perDay, runs)) return;
+  const resetAt = Math.floor(Date.now() / 86_400_000 + 1) * 86_400;
+  const retryAfter = Math.max(1, resetAt - Math.floor(Date.now() / 1_000));
+  throw rateLimited({ window: { name: 'day', text: 'requests per day' }, limit: perDay, resetAt, retryAfter });
+}
+
+/**
+ * Starts a run for each item, all of them or none, in one transaction. Nothing is attempted right after the commit: the
+ * drain of the outbox starts the runs, with a share for every organization.
+ * @throws AppError workflow_not_found, workflow_inactive, validation_error, rate_limit_exceeded, forbidden
+ */
+export async function createBatch(
+  services: BatchServices,
+  scope: Scope,
+  workflowId: string,
+  { name, items }: NewBatch,
+  claim: IdempotencyClaim | undefined,
+): Promise<{ outcome: CreatedBatch & { automationId: string }; replayed: boolean }> {
+  const startable = await findStartableWorkflow(scope, workflowId);
+  if (startable.state !== 'active') throw workflowInactive(workflowId);
+  const { id: automationId, plan } = startable;
+  const id = newId();
+  const prepared = await prepareItems(services, scope, startable, id, items);
+  let counted = 0;
+  let superseding: string[] = [];
+  const create = async (tx: Transaction) => {
+    const groups = [...new Set(prepared.flatMap(({ group }) => (group ? [groupLock(group.id)] : [])))];
+    await lockAllForTransaction(tx, ['batches', ...groups]);
+    await enforceBatchLimit(tx, plan);
+    const own = await takeOwn(tx, automationId, prepared);
+    // The transaction may be started again for a lock; what was counted stays counted.
+    if (own.length > counted) {
+      await takeOfDay(services, scope, own.length - counted);
+      counted = own.length;
+    }
+    const { runs, ended } = await decide(tx, own);
+    superseding = ended;
+    const queued = runs.filter(({ run, isOverLimit }) => isOverLimit || run.isPaused || isDelayed(run.options));
+    if (queued.length > 0) await enforceQueueLimit(tx, queued.length);
+    await insertBatchRuns(tx, automationId, id, runs);
+    const [total, reused] = [items.length, items.length - own.length];
+    const skipped = own.length - runs.length;
+    await tx.rows(insertBatch, { id, automationId, name, total, reused, skipped, correlationId: scope.correlationId });
+    failPoint('batch.before-commit');
+    return { id, total, automationId };
+  };
+  const made = await scope.transaction(create, { claim });
+  failPoint('batch.committed');
+  for (const runId of superseding) {
+    services.waiters.notifyLocal(runId);
+    services.countRunEnd('cancelled');
+  }
+  return made;
+}
