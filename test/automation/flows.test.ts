@@ -231,6 +231,19 @@ describe('wait', () => {
     expect(wrong.error).toMatchObject({ stepId: 'nap', code: 'invalid_payload' });
   });
 
+  test('is not waited for by a request that would end before', async () => {
+    const execute = async (time: string) => {
+      const id = await makeFlow(product, api, [{ id: 'nap', type: 'wait', for: time }]);
+      return api.post(`/api/v1/workflows/${id}/execute`, { input: 1 }, { 'x-api-variant': 'A' });
+    };
+    const began = performance.now();
+    const { status, body } = await execute('P1D');
+    expect([status, body.data.status]).toEqual([202, 'RUNNING']);
+    expect(performance.now() - began).toBeLessThan(8_000);
+    expect((await execute('1s')).status).toBe(200);
+    await api.post(`/api/v1/runs/${body.data.runId}/cancel`, {}, inB);
+  });
+
   test('holds neither a place nor a step that runs, and is cancelled with its run', async () => {
     const runId = await start([
       {

@@ -1,6 +1,7 @@
 import { isTerminal, type RunErrorCode } from '../../../../src/automation/core/run-status.ts';
 import { createRun } from '../../../../src/automation/create-run.ts';
 import { isRunNotFound, workflowNotFound } from '../../../../src/automation/errors.ts';
+import { waitsBeyond } from '../../../../src/automation/flows/late-waits.ts';
 import { getRun, type RunDetail } from '../../../../src/automation/runs.ts';
 import { readPatiently } from '../../../../src/platform/database-errors.ts';
 import { AppError, type ErrorKind } from '../../../../src/platform/errors.ts';
@@ -30,11 +31,21 @@ function failureOf({ id, error }: RunDetail): AppError {
   return new AppError(kind, error?.message ?? 'The run failed.', facts);
 }
 
-/** The run if it has ended or was deleted. */
-async function findEnded(scope: Scope, runId: string): Promise<RunDetail | 'deleted' | undefined> {
+/**
+ * What a request that waits for a run finds.
+ * @returns the run if it has ended; `waits` when it waits for something that comes after the deadline
+ */
+async function findOutcome(
+  scope: Scope,
+  runId: string,
+  deadline: Date,
+): Promise<RunDetail | 'deleted' | 'waits' | undefined> {
   try {
     const run = await readPatiently(() => getRun(scope, runId), undefined);
-    return run && isTerminal(run.status) ? run : undefined;
+    if (!run) return undefined;
+    if (isTerminal(run.status)) return run;
+    const isLate = await readPatiently(() => waitsBeyond(scope, runId, deadline), false);
+    return isLate ? 'waits' : undefined;
   } catch (error) {
     if (isRunNotFound(error)) return 'deleted';
     throw error;
@@ -57,7 +68,7 @@ export interface ExecuteCall {
 
 /**
  * Starts a run and, if the caller asked for it, waits until it has ended: at most `SYNC_WAIT_SECONDS`, less when this
- * process drains. The run continues when the wait is over.
+ * process drains. The run continues when the wait is over. A run that waits for longer itself is not waited for.
  * @returns for a run that failed ai_provider_error or internal_error with facts `{runId, stepId, code, message}`. @throws
  * AppError as `createRun`, rate_limit_exceeded when too many requests wait, unauthorized when the key ends meanwhile
  */
@@ -101,12 +112,13 @@ async function executeAndWait(
   if (run.queuedFor === 'delay' || run.queuedFor === 'paused') {
     return { kind: 'unfinished', replayed, data: dialect.accepted(run) };
   }
-  const look = () => findEnded(scope, runId);
   const timeoutMs = env.SYNC_WAIT_SECONDS * 1000;
+  const deadline = new Date(Date.now() + timeoutMs);
+  const look = () => findOutcome(scope, runId, deadline);
   const ending = waiters.wait(runId, look, timeoutMs, signal);
   // The run of an earlier request may have ended before this process listened for it.
   const ended = (replayed && (await look())) || (await ending);
-  if (ended === undefined) {
+  if (ended === undefined || ended === 'waits') {
     const now = await readPatiently(() => getRun(scope, runId), undefined);
     const queuedFor = now?.queuedFor === 'plan' ? null : now?.queuedFor;
     return { kind: 'unfinished', replayed, data: dialect.accepted({ runId, automationId, replayed, queuedFor }) };
