@@ -5,11 +5,13 @@ import type { TenantKey } from '../platform/tenant-key.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
 import type { Tools } from '../tools/index.ts';
 import type { StepActions } from './action-port.ts';
+import { findStepProblems } from './core/check-steps.ts';
+import { findSizeProblem, type PlacedStep, placedSteps } from './core/definition-tree.ts';
 import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
 import { isTemplated } from './core/payload.ts';
 import type { Concurrency } from './core/starts.ts';
 import { findReferenceFindings, type WorkflowWarning } from './core/step-references.ts';
-import { type ActionStep, findStepProblems, type Step } from './core/steps.ts';
+import { type ActionStep, maxSteps, type Step } from './core/steps.ts';
 import { checkContents, checkExpression } from './step-contents.ts';
 
 /** Checks workflows when they are saved. */
@@ -23,14 +25,14 @@ export interface CheckServices {
 function unlistedModels(
   { isListed }: CheckServices['providers'],
   aiModel: string | undefined,
-  steps: readonly Step[],
+  placed: readonly PlacedStep[],
 ): WorkflowWarning[] {
-  const named = steps.flatMap((step, index) => {
+  const named = placed.flatMap(({ step, at: place }) => {
     if (step.type !== 'prompt') return [];
     const fallbacks = (step.fallback ?? []).map(
-      ({ model }, at) => [`steps.${index}.fallback.${at}.model`, model] as const,
+      ({ model }, at) => [`steps.${place}.fallback.${at}.model`, model] as const,
     );
-    return [[`steps.${index}.model`, step.model] as const, ...fallbacks];
+    return [[`steps.${place}.model`, step.model] as const, ...fallbacks];
   });
   return [['aiModel', aiModel] as const, ...named].flatMap(([path, model]) =>
     model === undefined || isListed(model)
@@ -45,19 +47,19 @@ function unlistedModels(
   );
 }
 
-const serversOf = (step: Step, index: number) =>
-  step.type === 'prompt' && step.tools ? [{ serverIds: step.tools, path: `steps.${index}.tools` }] : [];
+const serversOf = ({ step, at }: PlacedStep) =>
+  step.type === 'prompt' && step.tools ? [{ serverIds: step.tools, path: `steps.${at}.tools` }] : [];
 
 /** What depends on the values of a run is checked when the step is executed. */
 function actionProblems(
   actions: CheckServices['stepActions'],
   { integration, action, payload }: ActionStep,
-  index: number,
+  at: string,
 ): FieldError[] {
   return actions
     .check(integration, action, payload)
     .filter(({ path }) => path.split('.')[0] !== 'payload' || !isTemplated({ payload }, path))
-    .map(({ path, message }) => ({ path: `steps.${index}.${path}`, message }));
+    .map(({ path, message }) => ({ path: `steps.${at}.${path}`, message }));
 }
 
 /** A key sees what a run is started with, and none of its steps. */
@@ -84,16 +86,20 @@ export async function checkAutomation(
   scope: Scope,
   { steps = [], inputs = [], aiModel, concurrency }: CheckedFields,
 ): Promise<WorkflowWarning[]> {
-  const contents = await checkContents(boundedWork, scope.tenantKey, steps);
-  const references = findReferenceFindings(steps, contents.references);
+  const tooLarge = findSizeProblem(steps, maxSteps);
+  if (tooLarge)
+    throw invalid([{ path: ['steps', tooLarge.path].filter(Boolean).join('.'), message: tooLarge.message }]);
+  const placed = placedSteps(steps);
+  const contents = await checkContents(boundedWork, scope.tenantKey, placed);
+  const references = findReferenceFindings(placed, contents.references);
   const ofSteps = [...findStepProblems(steps), ...contents.problems, ...references.problems];
   const problems = [
     ...ofSteps.map(({ path, message }) => ({ path: `steps.${path}`, message })),
-    ...steps.flatMap((step, index) => (step.type === 'action' ? actionProblems(stepActions, step, index) : [])),
-    ...(await tools.findProblems(scope, steps.flatMap(serversOf))),
+    ...placed.flatMap(({ step, at }) => (step.type === 'action' ? actionProblems(stepActions, step, at) : [])),
+    ...(await tools.findProblems(scope, placed.flatMap(serversOf))),
     ...(await keyProblems(boundedWork, scope.tenantKey, concurrency?.key)),
     ...findDefinitionProblems(inputs).map(({ path, message }) => ({ path: `inputs.${path}`, message })),
   ];
   if (problems.length > 0) throw invalid(problems);
-  return [...references.warnings, ...unlistedModels(providers, aiModel, steps)];
+  return [...references.warnings, ...unlistedModels(providers, aiModel, placed)];
 }

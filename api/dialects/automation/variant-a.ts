@@ -1,5 +1,4 @@
 import type { AutomationSummary } from '../../../src/automation/automations.ts';
-import { isLinearStep } from '../../../src/automation/core/step-types.ts';
 import { asText } from '../../../src/automation/core/template.ts';
 import type { RunSummary } from '../../../src/automation/run-columns.ts';
 import type { RunDetail } from '../../../src/automation/runs.ts';
@@ -10,6 +9,7 @@ import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownInput, shownOutput } from './outputs.ts';
 import { publishedError } from './published-error.ts';
 import { eventData } from './run-events.ts';
+import { shownStep } from './shown-step.ts';
 
 const summary = (workflow: AutomationSummary) => ({
   id: workflow.id,
@@ -61,7 +61,7 @@ export const variantA: AutomationDialect = {
     version: workflow.version,
     aiModel: workflow.aiModel,
     aiProvider: workflow.aiProvider,
-    steps: workflow.steps.filter(isLinearStep),
+    steps: workflow.steps.map(shownStep),
     config: workflow.config,
   }),
   workflowChange: (workflow) => ({

@@ -1,6 +1,5 @@
 import type { AutomationSummary } from '../../../src/automation/automations.ts';
 import { runIds, workflowIds } from '../../../src/automation/core/ids.ts';
-import { isLinearStep } from '../../../src/automation/core/step-types.ts';
 import type { RunSummary } from '../../../src/automation/run-columns.ts';
 import type { RunDetail } from '../../../src/automation/runs.ts';
 import { invalid } from '../../../src/platform/errors.ts';
@@ -10,6 +9,7 @@ import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownOutput } from './outputs.ts';
 import { publishedError } from './published-error.ts';
 import { eventData } from './run-events.ts';
+import { shownStepInB } from './shown-step.ts';
 
 const summary = (workflow: AutomationSummary) => ({
   id: workflowIds.format(workflow.id),
@@ -84,10 +84,7 @@ export const variantB: AutomationDialect = {
     version: workflow.version,
     aiModel: workflow.aiModel,
     aiProvider: workflow.aiProvider,
-    steps: workflow.steps.filter(isLinearStep).map((step) => {
-      const name = step.name ?? step.id;
-      return step.type === 'prompt' ? { ...step, name, type: 'ai_chat' as const } : { ...step, name };
-    }),
+    steps: workflow.steps.map(shownStepInB),
     config: workflow.config,
     inputs: workflow.inputs,
     webhookUrl,

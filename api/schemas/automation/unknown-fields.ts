@@ -1,5 +1,6 @@
 import type { WorkflowWarning } from '../../../src/automation/core/step-references.ts';
-import { concurrency, inputDefinition, modelChoice, newWorkflowSchema, retry, stepShape } from './workflow.ts';
+import { retry } from './retry.ts';
+import { concurrency, flowSteps, inputDefinition, modelChoice, newWorkflowSchema, stepShape } from './workflow.ts';
 
 /** So many warnings are told; the rest is alike. */
 const maxWarnings = 50;
@@ -43,17 +44,39 @@ function unusedIn(step: Record<string, unknown>, path: string): WorkflowWarning[
   }));
 }
 
+/** The fields of each step type of flows. */
+const flowShapes = new Map<string, object>(
+  flowSteps.flatMap(({ shape }) => {
+    const types = 'value' in shape.type ? [shape.type.value] : shape.type.options;
+    return types.map((type): [string, object] => [type, shape]);
+  }),
+);
+
+function* ignoredIn(steps: unknown, at: string): Generator<WorkflowWarning> {
+  for (const [index, step] of recordsOf(steps)) {
+    const path = `${at}${index}.`;
+    const shape = flowShapes.get(String(step.type));
+    yield* shape ? unknownIn(step, shape, path) : [...unknownIn(step, stepShape, path), ...unusedIn(step, path)];
+    yield* unknownIn(step.retry, retry.shape, `${path}retry.`);
+    for (const [choiceAt, choice] of recordsOf(step.fallback))
+      yield* unknownIn(choice, modelChoice.shape, `${path}fallback.${choiceAt}.`);
+    if (step.type === 'map') yield* ignoredIn(step.steps, `${path}steps.`);
+    if (step.type !== 'parallel') continue;
+    for (const [branchAt, branch] of recordsOf(step.branches)) {
+      const branchPath = `${path}branches.${branchAt}.`;
+      yield* unknownIn(branch, { id: 0, name: 0, steps: 0 }, branchPath);
+      yield* ignoredIn(branch.steps, `${branchPath}steps.`);
+    }
+  }
+}
+
 /** The fields of a valid workflow, as it was sent, that have no meaning. */
 export function findIgnoredFields(body: unknown): WorkflowWarning[] {
   if (!isRecord(body)) return [];
   const warnings = unknownIn(body, newWorkflowSchema.shape, '');
-  for (const [index, step] of recordsOf(body.steps)) {
+  for (const warning of ignoredIn(body.steps, 'steps.')) {
     if (warnings.length >= maxWarnings) break;
-    const path = `steps.${index}.`;
-    warnings.push(...unknownIn(step, stepShape, path), ...unusedIn(step, path));
-    warnings.push(...unknownIn(step.retry, retry.shape, `${path}retry.`));
-    for (const [at, choice] of recordsOf(step.fallback))
-      warnings.push(...unknownIn(choice, modelChoice.shape, `${path}fallback.${at}.`));
+    warnings.push(warning);
   }
   for (const [index, input] of recordsOf(body.inputs))
     warnings.push(...unknownIn(input, inputDefinition.shape, `inputs.${index}.`));

@@ -4,20 +4,21 @@ import { maxSourceLength } from '../../../src/automation/core/expression.ts';
 import { inputTypes } from '../../../src/automation/core/inputs.ts';
 import { concurrencyStrategies, maxRunSeconds } from '../../../src/automation/core/starts.ts';
 import { workflowWarningCodes } from '../../../src/automation/core/step-references.ts';
-import { endOfRun, maxSteps, providers, stepIdPattern } from '../../../src/automation/core/steps.ts';
+import { flowStepTypes } from '../../../src/automation/core/step-types.ts';
+import { endOfRun, maxSteps, providers, type Step, stepIdPattern } from '../../../src/automation/core/steps.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
 import { maxServers } from '../../../src/tools/core/server-ids.ts';
 import { freeForm } from '../free-form.ts';
 import { inDialect, orNull } from '../in-dialect.ts';
 import { flatPage, paginationSchema } from '../pagination.ts';
 import { filledText, nameText, text } from '../text.ts';
+import { flowStepSchemas } from './flow-step.ts';
 import { readStep } from './read-step.ts';
+import { retry } from './retry.ts';
 
 const modelName = filledText(200, 'Expected a model name.');
 
 export const modelChoice = z.object({ provider: z.enum(providers), model: modelName });
-
-export const retry = z.object({ maxAttempts: z.int().min(1).max(20) });
 
 const actionName = filledText(100, 'Expected a name.');
 
@@ -101,6 +102,12 @@ const stepInput = z
   .transform(readStep)
   .openapi('WorkflowStepInput');
 
+/** The steps that only flows have. */
+export const flowSteps = flowStepSchemas(() => anyStepInput);
+
+type AnyStepInput = z.input<typeof stepInput> | z.input<(typeof flowSteps)[number]>;
+const anyStepInput: z.ZodType<Step, AnyStepInput> = z.discriminatedUnion('type', [stepInput, ...flowSteps]);
+
 export const inputDefinition = z
   .object({
     name: filledText(100, 'Expected a name.'),
@@ -137,9 +144,11 @@ const writable = {
     .nullable()
     .openapi({ type: ['string', 'null'], maxLength: 500 }),
   steps: z
-    .array(stepInput)
+    .array(anyStepInput)
     .max(maxSteps, `Expected at most ${maxSteps} steps.`)
-    .openapi({ description: 'Executed in this order. Each has an id of its own.' }),
+    .openapi({
+      description: `Executed in this order. Each has an id of its own, and there are at most ${maxSteps}, those within others included.`,
+    }),
   config: freeForm,
   inputs: z.array(inputDefinition).max(100).openapi({ description: 'Each has a name of its own.' }),
   concurrency: orNull(concurrency),
@@ -199,6 +208,12 @@ const stepInB = stepView('ai_chat').extend({
   name: z.string().openapi({ description: 'The id of the step if it has no name.' }),
 });
 
+/** The fields of a flow's step are those with which it was saved. */
+const flowStepView = z
+  .object({ id: z.string(), type: z.enum(flowStepTypes), name: z.string().optional() })
+  .catchall(z.unknown())
+  .openapi('FlowStep', { description: 'A step of a flow, with the fields of its type.' });
+
 const definition = {
   version: z.int().openapi({ description: 'The number of the current version; see `GET /workflows/{id}/versions`.' }),
   aiModel: z.string(),
@@ -215,14 +230,14 @@ const detailA = inDialect('WorkflowDetailA', 'isActive', {
   ...stateA,
   ...starting,
   ...definition,
-  steps: z.array(stepView('prompt')),
+  steps: z.array(z.union([stepView('prompt'), flowStepView])),
 });
 const detailB = inDialect('WorkflowDetailB', 'status', {
   ...common,
   ...stateB,
   ...starting,
   ...definition,
-  steps: z.array(stepInB),
+  steps: z.array(z.union([stepInB, flowStepView])),
   inputs: z.array(inputDefinition),
   webhookUrl: z.url().openapi({
     description:

@@ -1,5 +1,7 @@
+import type { PlacedStep } from './definition-tree.ts';
 import { templatesIn } from './payload.ts';
-import { type CallingStep, isCalling, type Step, type StepProblem } from './steps.ts';
+import { isFeatureStep } from './step-types.ts';
+import type { Step, StepProblem } from './steps.ts';
 import { templateNames } from './template.ts';
 
 export const workflowWarningCodes = [
@@ -20,22 +22,48 @@ export interface WorkflowWarning {
 }
 
 /** The templates of a step, by the field that has them. */
-const templatesOf = (step: CallingStep): [field: string, templates: string[]][] =>
-  step.type === 'action'
-    ? [['payload', templatesIn(step.payload)]]
-    : [
+function templatesOf(step: Step): [field: string, templates: string[]][] {
+  if (isFeatureStep(step) || step.type === 'action') return [['payload', templatesIn(step.payload)]];
+  switch (step.type) {
+    case 'prompt':
+      return [
         ['prompt', [step.prompt ?? '']],
         ['system', [step.system ?? '']],
       ];
+    case 'wait':
+      return [['until', [step.until ?? '']]];
+    case 'approval':
+      return [
+        ['message', [step.message]],
+        ['approvers', step.approvers ?? []],
+      ];
+    case 'workflow':
+      return [
+        ['input', templatesIn(step.input)],
+        ['variables', templatesIn(step.variables)],
+      ];
+    case 'http':
+      return [
+        ['url', [step.url]],
+        ['query', templatesIn(step.query)],
+        ['headers', templatesIn(step.headers)],
+        ['body', templatesIn(step.body)],
+      ];
+    case 'fail':
+      return [['message', [step.message]]];
+    default:
+      return [];
+  }
+}
 
 /** Ids of the steps whose outputs the templates of a step refer to. */
-export const stepsNamed = (step: CallingStep): ReadonlySet<string> =>
+export const stepsNamed = (step: Step): ReadonlySet<string> =>
   new Set(templatesOf(step).flatMap(([, templates]) => templates.flatMap(templateNames)));
 
 /** The steps that the expression of a step looks at. */
 export interface ExpressionReferences {
-  /** Position of the step. */
-  index: number;
+  /** The step. */
+  place: PlacedStep;
   /** The field that holds the expression. */
   path: string;
   steps: readonly string[];
@@ -49,42 +77,44 @@ export interface ReferenceFindings {
   warnings: WorkflowWarning[];
 }
 
-/** Checks the steps that prompts and expressions refer to: only steps before their own can have an output. */
+/**
+ * Checks the steps that templates and expressions refer to: a step sees the outputs of those before it, in its own list and in
+ * the lists around it.
+ */
 export function findReferenceFindings(
-  steps: readonly Step[],
+  placed: readonly PlacedStep[],
   expressions: readonly ExpressionReferences[],
 ): ReferenceFindings {
-  const positions = new Map(steps.map(({ id }, index) => [id, index]));
+  const known = new Set(placed.map(({ step }) => step.id));
   const problems: StepProblem[] = [];
   const warnings: WorkflowWarning[] = [];
 
-  /** @returns undefined for a step before `index` */
-  function faultOf(id: string, index: number): Pick<WorkflowWarning, 'code' | 'message'> | undefined {
-    const position = positions.get(id);
-    if (position === undefined) return { code: 'unknown_step', message: `There is no step "${id}".` };
-    if (position < index) return undefined;
+  /** @returns undefined for a step that is seen */
+  function faultOf(id: string, { visible }: PlacedStep): Pick<WorkflowWarning, 'code' | 'message'> | undefined {
+    if (visible.has(id)) return undefined;
+    if (!known.has(id)) return { code: 'unknown_step', message: `There is no step "${id}".` };
     const message = `The step "${id}" does not come before this one and has no output yet.`;
     return { code: 'later_step', message };
   }
 
-  for (const { index, path, steps: named, needed } of expressions) {
+  for (const { place, path, steps: named, needed } of expressions) {
     for (const id of named) {
-      const fault = faultOf(id, index);
+      const fault = faultOf(id, place);
       if (!fault) continue;
-      if (needed.includes(id)) problems.push({ path: `${index}.${path}`, message: fault.message });
-      else warnings.push({ path: `steps.${index}.${path}`, ...fault });
+      if (needed.includes(id)) problems.push({ path: `${place.at}.${path}`, message: fault.message });
+      else warnings.push({ path: `steps.${place.at}.${path}`, ...fault });
     }
   }
-  for (const [index, step] of steps.entries()) {
-    if (!isCalling(step)) continue;
+  for (const place of placed) {
+    const { step, at } = place;
     if (step.type === 'prompt' && (step.prompt ?? '').trim() === '') {
       const message = step.prompt === undefined ? 'The step has no prompt. {{input}} is used.' : 'The prompt is empty.';
-      warnings.push({ path: `steps.${index}.prompt`, code: 'missing_prompt', message });
+      warnings.push({ path: `steps.${at}.prompt`, code: 'missing_prompt', message });
     }
     for (const [field, templates] of templatesOf(step)) {
       for (const id of new Set(templates.flatMap(templateNames))) {
-        const fault = faultOf(id, index);
-        if (fault) warnings.push({ path: `steps.${index}.${field}`, ...fault });
+        const fault = faultOf(id, place);
+        if (fault) warnings.push({ path: `steps.${at}.${field}`, ...fault });
       }
     }
   }

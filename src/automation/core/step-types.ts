@@ -240,6 +240,19 @@ export interface FeatureStep extends StepBase {
   payload: Record<string, unknown>;
 }
 
+/** Types that make a definition a flow. */
+export const flowStepTypes = [
+  'parallel',
+  'map',
+  'wait',
+  'event',
+  'approval',
+  'workflow',
+  'http',
+  'fail',
+  ...featureStepTypes,
+] as const;
+
 export type ContainerStep = ParallelStep | MapStep;
 export type FlowStep =
   | ContainerStep
@@ -269,3 +282,11 @@ export const isFlow = (steps: readonly Step[]): boolean => !steps.every(isLinear
 /** The lists of steps inside a container, one for each branch; a map has one for all of its items. */
 export const listsOf = (step: ContainerStep): readonly (readonly Step[])[] =>
   step.type === 'map' ? [step.steps] : step.branches.map(({ steps }) => steps);
+
+/** Every step of a definition, in whatever list it stands. */
+export function* stepsIn(steps: readonly Step[]): Generator<Step> {
+  for (const step of steps) {
+    yield step;
+    if (isContainer(step)) for (const list of listsOf(step)) yield* stepsIn(list);
+  }
+}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { candidatesOf, findStepProblems, nextStep, type Step } from './steps.ts';
+import { findStepProblems } from './check-steps.ts';
+import { candidatesOf, nextStep, type Step } from './steps.ts';
 
 const prompt = (id: string): Step => ({ id, type: 'prompt' });
 const condition = (id: string, jumps: { then?: string; else?: string } = {}): Step => ({

@@ -65,20 +65,13 @@ export interface StepProblem {
   message: string;
 }
 
-/** Problems that involve several steps, which the schema of a step cannot find. */
-export function findStepProblems(steps: readonly Step[]): StepProblem[] {
-  const seen = new Set<string>();
-  const problems: StepProblem[] = [];
-  steps.forEach((step, index) => {
-    if (seen.has(step.id)) problems.push({ path: `${index}.id`, message: `The id "${step.id}" is used twice.` });
-    seen.add(step.id);
-    if (step.type !== 'condition') return;
-    for (const branch of ['then', 'else'] as const) {
-      const target = step[branch];
-      if (target === undefined || targetOf(steps, index, target) !== undefined) continue;
-      const message = `Expected the id of a later step, or "end"; "${target}" is neither.`;
-      problems.push({ path: `${index}.${branch}`, message });
-    }
+/** Problems with where a condition leads: `then` and `else` name a later step of the same list. */
+export function findTargetProblems(list: readonly Step[], index: number): StepProblem[] {
+  const step = list[index];
+  if (step?.type !== 'condition') return [];
+  return (['then', 'else'] as const).flatMap((path) => {
+    const target = step[path];
+    if (target === undefined || targetOf(list, index, target) !== undefined) return [];
+    return [{ path, message: `Expected the id of a later step, or "end"; "${target}" is neither.` }];
   });
-  return problems;
 }

@@ -49,11 +49,3 @@ export function visibleSteps(
   }
   return found;
 }
-
-/** Every step of a definition, in whatever list it stands. */
-export function* stepsIn(steps: readonly Step[]): Generator<Step> {
-  for (const step of steps) {
-    yield step;
-    if (isContainer(step)) for (const list of listsOf(step)) yield* stepsIn(list);
-  }
-}
