@@ -95,7 +95,7 @@ const sweepStatement = systemStatement({
           next_attempt_at = null, finished_at = clock_timestamp(),
           parked_at = case when s.deleted_at is not null then d.parked_at end
      from webhook_subscription s
-    where s.id = d.subscription_id and d.status in (${openDelivery}) and ${isOff('s')}
+    where s.id = d.subscription_id and d.status in (${openDelivery})
       and d.id in (select id from (${openOf(isFirst)} union all ${openOf(isWaiting)}) o limit :limit)
    returning d.id`,
 });

@@ -43,38 +43,39 @@ export const subscriptionsOf = (condition: string) => `
           from due where due.id is not null)
       select id from due)`;
 
-// Each look-up by a key is a subquery of its own, and so goes to that row by its index: as joins, the planner may choose to
-// read these tables for each subscription.
-const mayBegin = (alias: string) => `${subscriptionIs(alias, 'active')}
-      and (select deleted_at from organization where id = ${alias}.organization_id) is null
-      and (select paused_at from retry_release where subscription_id = ${alias}.id) is null
-      and (${alias}.next_probe_at is null or ${alias}.next_probe_at <= clock_timestamp()
-           or exists (select from delivery where subscription_id = ${alias}.id and ${isExempt} and ${isDue} and ${isFree}))`;
+/** Whether its breaker lets something through, by the latest version of its row `s`. */
+const mayBegin = `${subscriptionIs('s', 'active')}
+      and (s.next_probe_at is null or s.next_probe_at <= clock_timestamp()
+           or exists (select from delivery where subscription_id = s.id and ${isExempt} and ${isDue} and ${isFree}))`;
 
 // First one of each organization, then a second of each, and so on, each time in random order: an organization with many
-// subscriptions, which may all be at their limits, crowds nobody out. `offset 0` keeps a look-up by key from becoming a join.
+// subscriptions, which may all be at their limits, crowds nobody out. Rows are looked up by their keys, whatever the planner
+// believes of these tables: `offset 0` and subqueries keep a look-up from becoming a join of whole tables, and `case` keeps the
+// condition that is checked again under the lock from being used to search the table.
 const lockDue = systemStatement({
   name: 'delivery.lock_due',
   parameters: { maxSubscriptions: 'int', spent: 'uuid[]' },
-  row: { id: 'uuid' },
+  row: { id: 'uuid', organizationId: 'uuid' },
   text: `with due as (
-     select t.id, row_number() over (partition by t.organization_id order by random()) as turn
+     select s.id, row_number() over (partition by s.organization_id order by random()) as turn
        from (${subscriptionsOf(isFirst)} union ${retrying}) d
-      cross join lateral (select * from webhook_subscription where id = d.id offset 0) t
-      where t.organization_id <> all(:spent) and ${mayBegin('t')})
-   select s.id from due join webhook_subscription s on s.id = due.id
-    where ${mayBegin('s')}
+      cross join lateral (select * from webhook_subscription where id = d.id offset 0) s
+      where s.organization_id <> all(:spent) and ${mayBegin}
+        and (select deleted_at from organization where id = s.organization_id) is null
+        and (select paused_at from retry_release where subscription_id = s.id) is null)
+   select s.id, s.organization_id as "organizationId" from due join webhook_subscription s on s.id = due.id
+    where case when due.turn > 0 then ${mayBegin} end
     order by due.turn, random() limit :maxSubscriptions for no key update of s skip locked`,
 });
 
 const countOf = (condition: string) =>
-  `(select count(*)::int from (select from delivery where subscription_id = s.id and ${condition} and ${isFree} limit ${maxOfSubscription}) free)`;
+  `(select count(*)::int from (select from delivery where subscription_id = s.id and ${condition} and ${isFree} limit wanted.attempts) free)`;
 
 type DueRow = LoadRow & { url: string } & Pick<DueSubscription, 'exempt' | 'first' | 'retries'>;
 
 const findLoads = systemStatement({
   name: 'delivery.loads',
-  parameters: { lockedIds: 'uuid[]' },
+  parameters: { lockedIds: 'uuid[]', maxAttempts: 'int[]' },
   row: {
     id: 'uuid',
     organizationId: 'uuid',
@@ -94,8 +95,8 @@ const findLoads = systemStatement({
   },
   text: `select ${loadColumns}, s.url, ${countOf(`${isExempt}
     and ${isDue}`)} as exempt, ${countOf(isFirst)} as first, ${countOf(isRetry)} as retries
-     from webhook_subscription s left join retry_release c on c.subscription_id = s.id where s.id = any(:lockedIds)
-       order by random()`,
+     from unnest(:lockedIds, :maxAttempts) as wanted (id, attempts) join webhook_subscription s on s.id = wanted.id
+     left join retry_release c on c.subscription_id = s.id order by random()`,
 });
 
 const admitMany = systemStatement({
@@ -185,7 +186,11 @@ async function leaseOn(sql: Sql, capacity: Capacity, services: LeaseServices): P
   const locked = await sql.rows(lockDue, { maxSubscriptions, spent });
   const laterMs = async () => sooner(spent.length > 0 ? rateWaitMs : undefined, await nextMs(sql));
   if (locked.length === 0) return { leased: [], waitMs: await laterMs() };
-  const rows = await sql.rows(findLoads, { lockedIds: locked.map(({ id }) => id) });
+  const maxStarts = Math.min(capacity.free, maxOfSubscription);
+  const maxAttempts = locked.map(({ organizationId }) =>
+    Math.min(maxStarts, capacity.maxStarts?.(organizationId) ?? maxStarts),
+  );
+  const rows = await sql.rows(findLoads, { lockedIds: locked.map(({ id }) => id), maxAttempts });
   const { grants, waitMs } = await planWithin(sql, capacity, rows, services);
   const leased: Leased[] = [];
   for (const [kind, lease] of leases) {

@@ -21,7 +21,7 @@ export interface LoadRow extends Tenant {
 export const loadColumns = `s.id, s.organization_id as "organizationId", s.environment, s.concurrency, s.rate_limit as "rateLimit",
   s.rate_free_at as "rateFreeAt", s.consecutive_failures as "consecutiveFailures", s.next_probe_at as "nextProbeAt",
   (select count(*)::int from delivery f where f.subscription_id = s.id and f.leased_until > clock_timestamp()) as "inFlight",
-  exists (select from retry_release p where p.subscription_id = s.id and p.paused_at is not null) as "isPaused",
+  (select p.paused_at from retry_release p where p.subscription_id = s.id) is not null as "isPaused",
   clock_timestamp() as now`;
 
 export const loadOf = ({ consecutiveFailures, nextProbeAt, rateFreeAt, ...row }: LoadRow): SubscriptionLoad => ({
