@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ApiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
@@ -174,4 +175,18 @@ test('what is probably not meant is told, with its place', async () => {
     'unknown_field steps.0.steps.0.colour',
     'unknown_step steps.0.steps.0.prompt',
   ]);
+});
+
+const guide = readFileSync(new URL('../../docs/flows.md', import.meta.url), 'utf8');
+const documented = [...guide.matchAll(/(?<=\n\n)(?: {4}[ {].*\n)+/g)]
+  .map(([block]) => block.trim())
+  .filter((block) => block.startsWith('{"id"'))
+  .map((block): [string, Step] => [block.slice(0, 40), JSON.parse(block)]);
+
+test('the guide has examples', () => expect(documented.length).toBeGreaterThan(6));
+
+test.each(documented)('the step of the guide %s can be saved', async (_, step) => {
+  const created = await save(step);
+  expect(created).toMatchObject({ status: 201 });
+  expect(created.body.data).not.toHaveProperty('warnings');
 });

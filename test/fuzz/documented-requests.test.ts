@@ -6,6 +6,7 @@ import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
 import { type DocumentedOperation, type Json, pathOf, type ReadDocument, readDocument } from '../openapi/document.ts';
 import { sharedProduct } from '../product.ts';
+import { flowRules } from './flow-rules.ts';
 import { integrationRules } from './integration-rules.ts';
 import { messageRules } from './message-rules.ts';
 import { schedulingParameters, schedulingRules, schedulingTargets } from './scheduling-rules.ts';
@@ -193,6 +194,7 @@ const inWords: WordedRule[] = [
   ...integrationRules,
   ...messageRules,
   ...stepRules,
+  ...flowRules,
   ...schedulingRules,
 ];
 const rules = Object.fromEntries(inWords.flatMap(({ at, follow }) => at.map((place) => [place, follow])));
