@@ -14,6 +14,7 @@ import { deliverWebhooks } from './items/deliver-webhooks.ts';
 import { executeAsynchronous } from './items/execute-asynchronous.ts';
 import { executeSynchronous } from './items/execute-synchronous.ts';
 import { fairShare } from './items/fair-share.ts';
+import { mapOfPrompts, mapOfTransforms } from './items/flow-maps.ts';
 import { inboundEvents } from './items/inbound-events.ts';
 import { integrationActions } from './items/integration-actions.ts';
 import { listDeliveries } from './items/list-deliveries.ts';
@@ -60,6 +61,8 @@ const items: Item[] = [
   retryRate,
   besideFailures,
   liveRuns,
+  mapOfTransforms,
+  mapOfPrompts,
   chatTurns,
   toolCalls,
   uploadRecordings,
