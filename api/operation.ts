@@ -1,6 +1,6 @@
 import { createRoute, type RouteConfig, type z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
-import type { ApiEnv } from './context.ts';
+import type { ApiContext, ApiEnv } from './context.ts';
 import { idempotencyHeader } from './idempotency.ts';
 import { requirementsOf } from './middleware/authenticate.ts';
 import { jsonBody } from './middleware/json-body.ts';
@@ -39,6 +39,8 @@ interface Contract {
   bodyIsOptional?: boolean;
   /** The largest body in bytes; 1 MiB unless given. */
   maxBytes?: number;
+  /** Makes JSON of a body in YAML, which is accepted then. */
+  readYaml?: (c: ApiContext, text: string) => Promise<string>;
   /** Whether the operation takes an Idempotency-Key. Requests may then be answered with 422. */
   idempotent?: boolean;
   /** Checks that run before the handler. */
@@ -108,7 +110,8 @@ export function operationsOf({ tag, key: usualKey, hasDialects = true }: Shared)
     const { scopes } = requirementsOf(key) ?? { scopes: [] };
     const headers = headersOf(given);
     const size = given.maxBytes === undefined ? {} : { maxBytes: given.maxBytes };
-    const read = body || bodyIsOptional ? [jsonBody({ optional: bodyIsOptional, ...size })] : [];
+    const read =
+      body || bodyIsOptional ? [jsonBody({ optional: bodyIsOptional, readYaml: given.readYaml, ...size })] : [];
     return createRoute({
       method,
       path,

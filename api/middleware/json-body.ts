@@ -11,6 +11,7 @@ import { scanJson } from '../json-scan.ts';
 
 const usualMaxBytes = 1024 * 1024;
 const jsonType = /^application\/json(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;
+const yamlType = /^application\/yaml(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;
 /** The content type of a browser's beacon. */
 const textType = /^text\/plain(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;
 
@@ -102,19 +103,23 @@ export interface JsonBodyOptions {
   maxBytes?: number;
   /** JSON sent as text/plain is accepted too. */
   asText?: boolean;
+  /** Makes JSON of a body sent as application/yaml, which is refused without it. */
+  readYaml?: ((c: ApiContext, text: string) => Promise<string>) | undefined;
 }
 
 /** Reads, limits and checks a JSON body before any schema sees it. */
 export const jsonBody = (options: JsonBodyOptions = {}) => {
-  const { optional = false, variantOf, maxBytes = usualMaxBytes, asText = false } = options;
-  const isAccepted = (type: string) => jsonType.test(type) || (asText && textType.test(type));
+  const { optional = false, variantOf, maxBytes = usualMaxBytes, asText = false, readYaml } = options;
+  const isAccepted = (type: string) =>
+    jsonType.test(type) || (asText && textType.test(type)) || (readYaml !== undefined && yamlType.test(type));
   return createMiddleware<ApiEnv>(async (c, next) => {
     if (c.req.header('content-encoding')) throw unsupported('Content-Encoding is not accepted.');
     const type = c.req.header('content-type');
     if (type !== undefined && !isAccepted(type)) throw unsupported('Send the body as application/json.');
     const bytes = await readBytes(c, maxBytes);
     if (bytes.length > 0 && type === undefined) throw unsupported('Send the body as application/json.');
-    const text = bytes.length === 0 && optional ? '{}' : decode(bytes);
+    const sent = bytes.length === 0 && optional ? '{}' : decode(bytes);
+    const text = readYaml && type !== undefined && yamlType.test(type) ? await readYaml(c, sent) : sent;
     const body = parse(text, maxBytes);
     c.set('body', body);
     // The validator then gets this value, which would cost as much as the rest to parse again. It refuses a body without a

@@ -5,13 +5,15 @@ import type { perform as checkSchemaTask } from './bounded/check-schema.ts';
 import type { perform as diffTask } from './bounded/diff-definitions.ts';
 import type { perform as evaluateTask } from './bounded/evaluate-expression.ts';
 import type { perform as matchEventTask } from './bounded/match-event.ts';
+import type { perform as readYamlTask } from './bounded/read-yaml.ts';
+import type { perform as writeYamlTask } from './bounded/write-yaml.ts';
 
 type TaskOf<Perform extends (args: never) => unknown> = BoundedTask<Parameters<Perform>[0], ReturnType<Perform>>;
 
 const module = (name: string) => new URL(`./bounded/${name}.ts`, import.meta.url).href;
 
 /** Milliseconds of processor time. */
-const limits = { expression: 250, schema: 1_000, answer: 1_000, match: 100, diff: 500 };
+const limits = { expression: 250, schema: 1_000, answer: 1_000, match: 100, diff: 500, yaml: 1_000 };
 
 export const checkExpression: TaskOf<typeof checkExpressionTask> = {
   module: module('check-expression'),
@@ -32,6 +34,9 @@ export const checkAnswer: TaskOf<typeof checkAnswerTask> = { module: module('che
 export const matchEvent: TaskOf<typeof matchEventTask> = { module: module('match-event'), limitMs: limits.match };
 
 export const diffDefinitions: TaskOf<typeof diffTask> = { module: module('diff-definitions'), limitMs: limits.diff };
+export const readYaml: TaskOf<typeof readYamlTask> = { module: module('read-yaml'), limitMs: limits.yaml };
+
+export const writeYaml: TaskOf<typeof writeYamlTask> = { module: module('write-yaml'), limitMs: limits.yaml };
 
 export const automationTasks = [
   checkExpression,
@@ -40,4 +45,6 @@ export const automationTasks = [
   checkAnswer,
   matchEvent,
   diffDefinitions,
+  readYaml,
+  writeYaml,
 ];

@@ -84,6 +84,8 @@ describe('dialect A', () => {
     expect(fields(run)).toEqual(sorted(...runA, 'workflowId', 'workflowName', 'steps'));
     expect(run).toEqual({
       id: runId,
+      version: 1,
+      triggeredBy: { type: 'api' },
       status: 'COMPLETED',
       input: { input: 'x', variables: { who: 'me' } },
       output: { result: output, steps: { say: output } },

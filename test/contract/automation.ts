@@ -37,6 +37,7 @@ export async function recordAutomation(caller: Caller): Promise<void> {
   await recordRuns(caller, ids);
   await recordSchedule(caller, ids);
   await recordSecrets(caller);
+  await recordVersions(caller, ids);
   await recordEvents(caller, ids);
   const changed = dialect === 'A' ? { isActive: false } : { status: 'archived', description: null };
   await ask({ endpoint: 'PATCH /workflows/{id}', ids, body: changed });
@@ -65,6 +66,23 @@ async function recordEvents({ ask }: Caller, ids: { id: string }): Promise<void>
   await ask({ endpoint: send, what: "of a platform's name", body: { name: 'workflow.run.completed' } });
   await ask({ endpoint: send, what: 'with many things wrong', body: { name: 'Not a name', data: [], id: '' } });
   await ask({ endpoint: put, what: 'with none', ids, body: { triggers: [] } });
+}
+
+/** Versions of a workflow, and workflows as documents. */
+async function recordVersions({ ask }: Caller, ids: { id: string }): Promise<void> {
+  const version = '/workflows/{id}/versions/{version}';
+  const first = { ...ids, version: '1' };
+  await ask({ endpoint: 'GET /workflows/{id}/versions', ids });
+  await ask({ endpoint: `GET ${version}`, ids: first });
+  await ask({ endpoint: `GET ${version}`, what: 'that does not exist', ids: { ...ids, version: '99' } });
+  await ask({ endpoint: `POST ${version}/restore`, ids: first });
+  await ask({ endpoint: `GET ${version}/diff`, ids: first, query: '?to=2' });
+  const stale = { expectedVersion: 1 };
+  await ask({ endpoint: 'PATCH /workflows/{id}', what: 'of an earlier version', ids, body: stale });
+  await ask({ endpoint: 'POST /workflows/validate', body: { name: 'x', steps: [{ id: 'a', type: 'dance' }] } });
+  await ask({ endpoint: 'GET /workflows/{id}/export', ids });
+  await ask({ endpoint: 'POST /workflows/import', body: { atelier: 1, name: 'Imported' } });
+  await ask({ endpoint: 'POST /workflows/import', what: 'of another format', body: { atelier: 2 } });
 }
 
 /** Secrets, which every organization names for itself. */

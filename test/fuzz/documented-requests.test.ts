@@ -130,6 +130,15 @@ const inWords: WordedRule[] = [
     follow: () => fc.nat({ max: 20 }).map((days) => new Date(Date.now() - days * 86_400_000).toISOString()),
   },
   { at: ['WorkflowExecution.version'], words: /A version that the workflow has/, follow: () => oneOf(1) },
+  {
+    at: ['WorkflowDocument'],
+    words: /as `GET .*export` returns it/,
+    follow: () =>
+      oneOf(
+        { atelier: 1, name: 'Imported' },
+        { atelier: 1, name: 'Of steps', steps: [], triggers: [], schedule: null },
+      ),
+  },
   { at: ['Retry.fromStep'], words: /The id of a step of the run/, follow: () => oneOf('summarize') },
   {
     at: ['NewWorkflow.steps', 'WorkflowChange.steps'],

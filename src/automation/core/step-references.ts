@@ -11,6 +11,7 @@ export const workflowWarningCodes = [
   'missing_prompt',
   'unknown_step',
   'later_step',
+  'unresolved_name',
 ] as const;
 
 /** Something in a workflow that was saved and probably is not meant. */

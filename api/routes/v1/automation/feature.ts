@@ -11,6 +11,7 @@ import { scheduleRoutes } from './schedules.ts';
 import { secretRoutes } from './secrets.ts';
 import { triggerRoutes } from './trigger.ts';
 import { versionRoutes } from './versions.ts';
+import { workflowDocumentRoutes } from './workflow-documents.ts';
 import { workflowRoutes } from './workflows.ts';
 
 export const automation: ApiFeature = {
@@ -39,6 +40,7 @@ export const automation: ApiFeature = {
     },
   },
   routes: (services) => [
+    workflowDocumentRoutes(services),
     workflowRoutes(services),
     scheduleRoutes(services),
     runRoutes(services),

@@ -61,6 +61,7 @@ const links = {
   Trigger: { operationId: 'triggerWorkflow', parameters: withThisId },
   Pause: { operationId: 'pauseWorkflow', parameters: withThisId },
   Resume: { operationId: 'resumeWorkflow', parameters: withThisId },
+  Export: { operationId: 'exportWorkflow', parameters: withThisId },
   Versions: { operationId: 'listWorkflowVersions', parameters: withThisId },
   Delete: { operationId: 'deleteWorkflow', parameters: withThisId },
 };

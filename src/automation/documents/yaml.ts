@@ -1,0 +1,28 @@
+import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import { invalid } from '../../platform/errors.ts';
+import type { TenantKey } from '../../platform/tenant-key.ts';
+import { readYaml, writeYaml } from '../bounded-tasks.ts';
+
+const refuse = (message: string) => invalid([{ path: '', message }]);
+
+/** @returns what a YAML document is as JSON. @throws AppError validation_error */
+export async function jsonOfYaml(work: BoundedWork, tenantKey: TenantKey, text: string): Promise<string> {
+  try {
+    const read = await work.run(readYaml, tenantKey, text);
+    if ('problem' in read) throw refuse(read.problem);
+    return read.json;
+  } catch (error) {
+    throw error instanceof WorkTooCostly ? refuse('The YAML takes too long to be read.') : error;
+  }
+}
+
+/** A value as YAML. One that takes too long is written as JSON, which is YAML too. */
+export async function yamlOf(work: BoundedWork, tenantKey: TenantKey, value: unknown): Promise<string> {
+  try {
+    return await work.run(writeYaml, tenantKey, value);
+  } catch (error) {
+    if (!(error instanceof WorkTooCostly)) throw error;
+    return `${JSON.stringify(value, null, 2)}\n`;
+  }
+}
