@@ -172,7 +172,8 @@ describe('every route that needs a key', () => {
         everybodys.includes(thing.parameter) ? thing : { ...thing, id: randomUUID() },
       );
       const [foreign, unknown] = [await call(client, operation), await call(client, operation, random)];
-      const ids = [...things, ...random].map(({ id }) => id);
+      // A number of a version is no id that an answer could reveal.
+      const ids = [...things, ...random].map(({ id }) => id).filter((id) => id.length > 3);
       expect({ of: operation.endpoint, status: foreign.status }).toEqual({ of: operation.endpoint, status: 404 });
       expect(comparable(foreign, ids)).toEqual(comparable(unknown, ids));
     }

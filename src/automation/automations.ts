@@ -252,7 +252,6 @@ export async function setPaused(scope: Scope, id: string, isPaused: boolean): Pr
     const definition = await tx.em.findOneOrFail(Definition, { id: automation.definitionId });
     if (automation.isPaused === isPaused) return detail(automation, definition);
     automation.isPaused = isPaused;
-    automation.updatedAt = new Date();
     if (!isPaused) await tx.enqueue('workflow.release', automation.id);
     await tx.audit({ action: isPaused ? 'workflow.pause' : 'workflow.resume', subjectId: automation.id });
     return detail(automation, definition);

@@ -12,6 +12,7 @@ import { messageRules } from './message-rules.ts';
 import { schedulingParameters, schedulingRules, schedulingTargets } from './scheduling-rules.ts';
 import { type Known, mutated, oneOf, valid, type WordedRule } from './schema-arbitrary.ts';
 import { seed } from './seed.ts';
+import { exclusiveParameters, startParameters, startRules } from './start-rules.ts';
 import { stepRules } from './step-rules.ts';
 
 // Every operation is asked many times, and others may use the machine too.
@@ -72,6 +73,7 @@ const things = () => [
   { prefix: /^POST \S*\/v1\/webhooks\/\{id\}(\/\{secret\})?$/, parameter: 'id', id: workflowId },
   { prefix: /./, parameter: 'serverId', id: 'docker' },
   { prefix: /./, parameter: 'version', id: '1' },
+  { prefix: /./, parameter: 'batchId', id: workflowId },
   { prefix: /./, parameter: 'secretName', id: 'FUZZED' },
   { prefix: /./, parameter: 'integrationId', id: 'slack' },
   { prefix: /./, parameter: 'actionId', id: 'send_message' },
@@ -204,6 +206,7 @@ const inWords: WordedRule[] = [
   ...messageRules,
   ...stepRules,
   ...flowRules,
+  ...startRules,
   ...schedulingRules,
 ];
 const rules = Object.fromEntries(inWords.flatMap(({ at, follow }) => at.map((place) => [place, follow])));
@@ -261,13 +264,20 @@ const idempotencyKey = 'Idempotency-Key';
 
 test('parameters that the document allows are accepted', async () => {
   for (const of of read.operations.filter(isForCallers)) {
-    const parameters = of.parameters.filter((one) => one.in !== 'path' && !aboutTheCaller.includes(one.name));
+    const parameters = of.parameters.filter(
+      (one) =>
+        one.in !== 'path' &&
+        !aboutTheCaller.includes(one.name) &&
+        !exclusiveParameters.includes(`${of.operation.operationId}.${one.name}`),
+    );
     // Forms are not made from their schemas.
     if (parameters.length === 0 || (of.operation.requestBody && !bodyOf(of))) continue;
     const bodies = bodyOf(of) ? valid(bodyOf(of).schema, known()) : fc.constant(undefined);
     const { operationId } = of.operation;
     const ruleOf = (name: string) =>
-      name === 'version' ? fc.constant(1) : schedulingParameters[`${operationId}.${name}`];
+      name === 'version'
+        ? fc.constant(1)
+        : (schedulingParameters[`${operationId}.${name}`] ?? startParameters[`${operationId}.${name}`]);
     const shape: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(
       parameters.map(({ name, schema }) => [name, ruleOf(name) ?? valid(schema, known())]),
     );

@@ -114,11 +114,15 @@ async function prepareItems(
   batchId: string,
   items: readonly BatchItem[],
 ): Promise<PreparedRun[]> {
-  const { id: automationId, definitionId, steps, concurrency, maxDurationSeconds, isPaused } = startable;
   const prepared: PreparedRun[] = [];
+  const versions = new Map<number | undefined, Startable>([[undefined, startable]]);
   for (const [index, item] of items.entries()) {
     try {
-      const values = prepareRun(services, scope.tenant.environment, startable, item);
+      const named = item.options?.version;
+      const version = versions.get(named) ?? (await findStartableWorkflow(scope, startable.id, named));
+      versions.set(named, version);
+      const { id: automationId, definitionId, steps, concurrency, maxDurationSeconds, isPaused } = version;
+      const values = prepareRun(services, scope.tenant.environment, version, item);
       const group = concurrency
         ? { id: await findGroup(services.boundedWork, scope.tenantKey, automationId, concurrency, values), concurrency }
         : undefined;

@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { oneOf, type WordedRule } from './schema-arbitrary.ts';
+
+const durations = () => oneOf(0, 1.5, 3_600, 'PT36H', '2d3h', '90s', 'P1W');
+const soon = () => fc.nat({ max: 300 }).map((days) => new Date(Date.now() + days * 86_400_000).toISOString());
+const names = ['WorkflowExecution', 'BatchItem'];
+
+/** Rules of how runs are started. */
+export const startRules: WordedRule[] = [
+  { at: names.map((name) => `${name}.delay`), words: /Not with `startAt`/, follow: durations },
+  // With a delay it is refused.
+  { at: names.map((name) => `${name}.startAt`), words: /within 366 days/, follow: () => fc.constant(undefined) },
+  { at: ['RunChange.startAt'], words: /within 366 days/, follow: soon },
+  {
+    at: [...names, 'NewSchedule'].map((name) => `${name}.expiresIn`),
+    words: /A duration: a number of seconds, an ISO 8601 duration/,
+    follow: durations,
+  },
+  { at: ['BatchItem.version'], words: /A version that the workflow has/, follow: () => oneOf(1) },
+  {
+    at: ['Concurrency.key'],
+    words: /A valid CEL expression over input and variables/,
+    follow: () => oneOf('input.customer', 'variables.region', '"all"'),
+  },
+];
+
+const cursor = Buffer.from('2026-11-21T09:30:00.000000Z 0199bbbb-cccc-7ddd-8eee-ffff00001111 1').toString('base64url');
+
+/** The same of what stands in queries. */
+export const startParameters: Record<string, fc.Arbitrary<unknown>> = {
+  'listRuns.after': oneOf(cursor),
+  'listRuns.status': oneOf('queued', 'FAILED,completed', 'pending'),
+  'listRuns.tag': oneOf('a', 'a,b:c/d'),
+  'listRuns.triggeredBy': oneOf('api', 'schedule,event'),
+  'triggerWorkflow.tags': oneOf('a', 'a,b'),
+  'triggerWorkflow.delay': durations(),
+  'triggerWorkflow.expiresIn': durations(),
+};
+
+/** Parameters that are refused beside others, which the words of the document say. */
+export const exclusiveParameters = ['listRuns.offset', 'triggerWorkflow.startAt'];
