@@ -75,6 +75,8 @@ const run: RunDetail = {
   stepResults: [
     {
       stepId: 'say',
+      path: null,
+      counts: null,
       name: null,
       status: 'completed',
       attempts: 1,

@@ -3,7 +3,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Files } from '../storage/index.ts';
 import { runIds } from './core/ids.ts';
-import { type AskedModel, type RunError, runStates, type StepStatus } from './core/run-status.ts';
+import { type AskedModel, type RunError, runStates, type StepCounts, type StepStatus } from './core/run-status.ts';
 import type { Warning } from './core/template.ts';
 import { runNotFound } from './errors.ts';
 import { type KeptOutput, readOutput } from './large-outputs.ts';
@@ -26,6 +26,10 @@ export interface StepToolCall {
 
 export interface StepResult {
   stepId: string;
+  /** The dotted path of a step within others; null for one of the run's own list. */
+  path: string | null;
+  /** How the branches or items of a container ended, or their total while it runs; null for other steps. */
+  counts: StepCounts | null;
   name: string | null;
   status: StepStatus;
   output: unknown;
@@ -54,6 +58,9 @@ export type RunDetail = RunSummary & {
   stepResults: StepResult[];
 };
 
+/** Results in the detail of a run: all of its own list, and then the first within others. */
+const maxShownSteps = 200;
+
 const isApart = `(coalesce(s.output_bytes, 0) > ${shownBytes} or s.bytes_up_to > ${detailBytes} or coalesce(r.outputs_apart ? s.step_id, false))`;
 
 // Arguments and results up to a total. What is shown of a run is bounded, however many calls its steps made.
@@ -74,13 +81,16 @@ interface DetailRow extends RunRow {
 const findDetail = statement<DetailRow>(
   'run.detail',
   `select ${detailColumns},
-     case when r.status in (${runStates.sql('failed', 'cancelled')}) then
+     case when r.status in (${runStates.sql('failed', 'cancelled')})
+            or (r.status in (${runStates.sql('completed')}) and exists (select from run_step s where s.run_id = r.id and s.path is not null)) then
        (select json_agg(json_build_object('stepId', d.step ->> 'id', 'name', d.step ->> 'name') order by d.at)
           from definition, json_array_elements(definition.steps) with ordinality as d (step, at)
          where definition.id = r.definition_id
-           and not exists (select from run_step s where s.run_id = r.id and s.position = d.at - 1)) end as unreached,
+           and not exists (select from run_step s where s.run_id = r.id
+                              and case when s.path is null then s.position = d.at - 1 else s.path = d.step ->> 'id' end)) end as unreached,
      coalesce(
-     (select json_agg(json_build_object('stepId', s.step_id, 'name', s.name, 'status', s.status,
+     (select json_agg(json_build_object('stepId', s.step_id, 'path', case when s.path <> s.step_id then s.path end, 'counts', s.counts,
+               'name', s.name, 'status', s.status,
                'output', case when not ${isApart} then s.output end,
                'outputApart', case when ${isApart} then s.output_bytes end, 'error', s.error,
                'attempts', greatest(s.attempts - s.rounds, least(s.attempts, 1)), 'provider', s.provider, 'model', s.model,
@@ -88,8 +98,10 @@ const findDetail = statement<DetailRow>(
                'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', s.warnings,
                'warningsTotal', coalesce(s.warnings_total, 0), 'startedAt', s.started_at,
                'finishedAt', s.finished_at, 'toolCalls', c.calls) order by s.position)
-        from (select *, sum(coalesce(output_bytes, 0)) over (order by coalesce(output_bytes, 0), position) as bytes_up_to
-                from run_step where run_id = r.id) s left join (${shownCalls}) c on c.position = s.position), '[]') as "stepResults"
+        from (select *, sum(coalesce(output_bytes, 0)) over (order by coalesce(output_bytes, 0), position) as bytes_up_to,
+                     row_number() over (order by coalesce(path <> step_id, false), position) as place
+                from run_step where run_id = r.id) s left join (${shownCalls}) c on c.position = s.position
+       where s.place <= ${maxShownSteps}), '[]') as "stepResults"
    ${live} and r.id = $3`,
 );
 
@@ -103,6 +115,8 @@ const withDates = (step: StepResult): StepResult => ({
 /** The result of a step that an ended run never reached. */
 const skipped = (step: Pick<StepResult, 'stepId' | 'name'>, { createdAt, finishedAt }: RunRow): StepResult => ({
   ...step,
+  path: null,
+  counts: null,
   status: 'skipped',
   output: null,
   outputApart: null,
@@ -124,17 +138,25 @@ const findOutput = statement<KeptOutput & { found: boolean }>(
   'run.output',
   `select s.output, s.output_file as file, s.step_id is not null as found
      from run r join automation a on a.id = r.automation_id and a.deleted_at is null
-     left join run_step s on s.run_id = r.id and s.step_id = $4 and s.status = 'completed'
+     left join run_step s on s.run_id = r.id and s.step_id = $4 and (s.path is null or s.path = $5::text)
+                          and (s.status = 'completed' or s.output_bytes is not null)
     where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
 );
 
 /**
  * One step's output, whatever its size. `id` in either form.
+ * @param path the dotted path of a step within others
  * @throws AppError run_not_found, not_found when the step has no output; StorageFailure
  */
-export async function getOutput(files: Files, scope: Scope, id: string, stepId: string): Promise<unknown> {
+export async function getOutput(
+  files: Files,
+  scope: Scope,
+  id: string,
+  stepId: string,
+  path = stepId,
+): Promise<unknown> {
   const uuid = runIds.parse(id);
-  const row = uuid && (await scope.one(findOutput, uuid, stepId));
+  const row = uuid && (await scope.one(findOutput, uuid, stepId, path));
   if (!row) throw runNotFound(id);
   if (!row.found) throw new AppError('not_found', 'The run has no output of a step of this id.');
   return readOutput(files, row);
@@ -160,7 +182,7 @@ function withShownOutputs(run: RunRow, steps: readonly StepResult[]): RunRow {
   const { output, outputsApart, resultApart } = run;
   if (!output || !outputsApart || steps.length === 0) return run;
   const shown = steps.filter(({ status, outputApart }) => status === 'completed' && outputApart === null);
-  const missing = shown.filter(({ stepId }) => !Object.hasOwn(output.steps, stepId));
+  const missing = shown.filter(({ stepId, path }) => path === null && !Object.hasOwn(output.steps, stepId));
   if (missing.length === 0) return run;
   const outputs = Object.fromEntries(missing.map((step) => [step.stepId, step.output]));
   const isApart = ([stepId]: [string, number]) => !Object.hasOwn(outputs, stepId);

@@ -66,6 +66,35 @@ test('a flow is saved, shown as it was sent, and executed', async () => {
   expect(run).toMatchObject({ status: 'completed' });
   expect(run.output.steps.each.outputs[1]).toContain('1 of 2: 2 5 1');
   expect(run.output.result.results.b1.output).toBe(2);
+  const places = run.stepResults.map(({ stepId, path: at, counts }: Step) => ({ stepId, path: at, counts }));
+  expect(places).toContainEqual({ stepId: 'each', path: undefined, counts: { total: 2, succeeded: 2, failed: 0 } });
+  expect(places).toContainEqual({ stepId: 'double', path: ['each', 1, 'double'], counts: undefined });
+  expect(Object.keys(run.output.steps)).toEqual(['list', 'each', 'both']);
+  const outputs = `/api/v1/runs/${started.body.data.runId}/outputs`;
+  expect((await api.get(`${outputs}/double?path=each.1.double`)).body.data).toEqual({ stepId: 'double', output: 5 });
+  expect((await api.get(`${outputs}/list`)).status).toBe(200);
+  expect((await api.get(`${outputs}/double`)).status).toBe(404);
+});
+
+test('steps of a flow that were not reached are skipped, and those of a large map are shown up to a limit', async () => {
+  const created = await save(
+    map('each', [compute('n', 'index')], { items: 'input', concurrency: 20 }),
+    { id: 'stop', type: 'condition', expression: 'size(steps.each.output.outputs) > 1000' },
+    compute('never'),
+  );
+  expect(created).toMatchObject({ status: 201 });
+  const { id } = created.body.data;
+  const input = Array.from({ length: 299 }, (_, n) => n);
+  const started = await api.post(`${path}/${id}/execute`, { input, async: true }, inB);
+  const run = await endOf(api, started.body.data.runId);
+  expect(run).toMatchObject({ status: 'completed' });
+  const own = run.stepResults.filter((step: Step) => step.path === undefined);
+  expect(own.map(({ stepId, status }: Step) => [stepId, status])).toEqual([
+    ['each', 'completed'],
+    ['stop', 'completed'],
+    ['never', 'skipped'],
+  ]);
+  expect(run.stepResults.length).toBeLessThanOrEqual(202);
 });
 
 describe('what cannot work is refused, with its place:', () => {

@@ -1,8 +1,10 @@
+import { readPath } from '../../../src/automation/core/step-path.ts';
 import type { RunOutput, RunSummary, ValuesApart } from '../../../src/automation/run-columns.ts';
+import type { StepResult } from '../../../src/automation/runs.ts';
 
 /** Replaces an output that is too large to be shown: the path to read it from, and its size as JSON. */
-export const outputReference = (runId: string, stepId: string, bytes: number) => ({
-  $ref: `/api/v1/runs/${runId}/outputs/${stepId}`,
+export const outputReference = (runId: string, stepId: string, bytes: number, path: string | null = null) => ({
+  $ref: `/api/v1/runs/${runId}/outputs/${stepId}${path === null ? '' : `?path=${path}`}`,
   bytes,
 });
 
@@ -34,3 +36,10 @@ export function shownOutput(
     steps: { ...output.steps, ...references },
   };
 }
+
+/** Where a step within others stands, and how the children of a container ended. Other steps have neither. */
+export const shownPlace = ({ path, counts }: Pick<StepResult, 'path' | 'counts'>) => ({
+  ...(path !== null && { path: readPath(path) }),
+  // While it runs, only the total is known.
+  ...(counts?.succeeded !== undefined && { counts }),
+});

@@ -6,7 +6,7 @@ import { statusInA } from '../../schemas/automation/run.ts';
 import { paginationOf } from '../../schemas/pagination.ts';
 import { type AutomationDialect, readExecution, startedWith, startingOf } from './dialect.ts';
 import { fitAnswer } from './fit-answer.ts';
-import { outputReference, shownInput, shownOutput } from './outputs.ts';
+import { outputReference, shownInput, shownOutput, shownPlace } from './outputs.ts';
 import { publishedError } from './published-error.ts';
 import { eventData } from './run-events.ts';
 import { shownStep } from './shown-step.ts';
@@ -36,9 +36,13 @@ const runSummary = (run: RunSummary) => ({
 const step = (runId: string) => (result: RunDetail['stepResults'][number]) => ({
   stepId: result.stepId,
   name: result.name ?? result.stepId,
+  ...shownPlace(result),
   status: result.status,
   attempts: result.attempts,
-  output: result.outputApart === null ? result.output : outputReference(runId, result.stepId, result.outputApart),
+  output:
+    result.outputApart === null
+      ? result.output
+      : outputReference(runId, result.stepId, result.outputApart, result.path),
   error: publishedError(result.error),
   provider: result.provider,
   model: result.model,

@@ -6,7 +6,7 @@ import { invalid } from '../../../src/platform/errors.ts';
 import type { Page } from '../../../src/platform/page.ts';
 import { type AutomationDialect, readExecution, startedWith, startingOf } from './dialect.ts';
 import { fitAnswer } from './fit-answer.ts';
-import { outputReference, shownOutput } from './outputs.ts';
+import { outputReference, shownOutput, shownPlace } from './outputs.ts';
 import { publishedError } from './published-error.ts';
 import { eventData } from './run-events.ts';
 import { shownStepInB } from './shown-step.ts';
@@ -53,13 +53,17 @@ const runSummary = (run: RunSummary) => ({
 const stepResult = (runId: string) => (result: RunDetail['stepResults'][number]) => ({
   stepId: result.stepId,
   name: result.name ?? result.stepId,
+  ...shownPlace(result),
   status: result.status,
   attempts: result.attempts,
   warnings: result.warnings,
   warningsTotal: result.warningsTotal,
   ...known({
     duration: result.durationMs,
-    output: result.outputApart === null ? result.output : outputReference(runId, result.stepId, result.outputApart),
+    output:
+      result.outputApart === null
+        ? result.output
+        : outputReference(runId, result.stepId, result.outputApart, result.path),
     provider: result.provider,
     model: result.model,
     models: result.models,

@@ -134,10 +134,24 @@ const toolCalls = z
       'Present when tools were called: every call of this run, in order. `result` is null while a call is under way, and when its run ended before it did. Of arguments and results the first 256 KiB of a run are included; null is in the place of others, and of arguments of more than 32 KiB.',
   });
 
+const placeShape = {
+  path: z
+    .array(z.union([z.string(), z.int()]))
+    .optional()
+    .openapi({
+      description: 'Where a step within others stands: ids and indexes from the top, as `["each", 3, "ask"]`.',
+    }),
+  counts: z
+    .object({ total: z.int(), succeeded: z.int(), failed: z.int() })
+    .optional()
+    .openapi({ description: 'How the branches or items of a step of type parallel or map ended.' }),
+};
+
 const stepA = z
   .object({
     stepId: z.string(),
     name: z.string(),
+    ...placeShape,
     status: stepStatus,
     attempts: z.int(),
     output: z.unknown(),
@@ -157,6 +171,7 @@ const stepB = z
   .object({
     stepId: z.string(),
     name: z.string(),
+    ...placeShape,
     status: stepStatus,
     attempts: z.int(),
     duration: z.int().optional(),

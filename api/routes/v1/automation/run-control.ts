@@ -102,6 +102,14 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'Returns outputs of any size. Other answers refer to this operation with `{$ref, bytes}` in place of large outputs.',
     key: requireKey(services, 'runs:read'),
     params: params.extend({ stepId }),
+    query: z.object({
+      path: z
+        .string()
+        .min(1)
+        .max(400)
+        .optional()
+        .openapi({ description: 'For a step within others: its dotted path, as `each.3.ask`.', example: 'summarize' }),
+    }),
     answers: { 200: answer('Returns the output.', stepOutputSchema, { examples: stepOutputExamples }) },
   });
 
@@ -135,7 +143,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(output, async (c) => {
     const { id: runId, stepId: ofStep } = c.req.valid('param');
-    const found = await getOutput(services.files, c.get('scope'), runId, ofStep);
+    const found = await getOutput(services.files, c.get('scope'), runId, ofStep, c.req.valid('query').path);
     return c.json(success({ stepId: ofStep, output: found }), 200);
   });
   return routes;
