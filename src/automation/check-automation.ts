@@ -12,6 +12,7 @@ import { isTemplated } from './core/payload.ts';
 import type { Concurrency } from './core/starts.ts';
 import { findReferenceFindings, type WorkflowWarning } from './core/step-references.ts';
 import { type ActionStep, maxSteps, type Step } from './core/steps.ts';
+import { findMissingSecrets } from './secrets/secrets.ts';
 import { checkContents, checkExpression } from './step-contents.ts';
 
 /** Checks workflows when they are saved. */
@@ -70,6 +71,27 @@ async function keyProblems(work: BoundedWork, tenantKey: TenantKey, source?: str
   return problem ? [{ path: 'concurrency.key', message: problem }] : [];
 }
 
+/** Secrets that steps send and that do not exist: such a step fails until they do. */
+async function missingSecrets(scope: Scope, placed: readonly { step: Step; at: string }[]): Promise<WorkflowWarning[]> {
+  const named = placed.flatMap(({ step, at }) =>
+    step.type === 'http'
+      ? Object.entries(step.secretHeaders ?? {}).map(([header, name]) => ({
+          path: `steps.${at}.secretHeaders.${header}`,
+          name,
+        }))
+      : [],
+  );
+  const missing = new Set(
+    await findMissingSecrets(
+      scope,
+      named.map(({ name }) => name),
+    ),
+  );
+  return named
+    .filter(({ name }) => missing.has(name))
+    .map(({ path, name }) => ({ path, code: 'missing_secret', message: `No secret has the name ${name}.` }));
+}
+
 interface CheckedFields {
   steps?: Step[] | undefined;
   inputs?: InputDefinition[] | undefined;
@@ -101,5 +123,9 @@ export async function checkAutomation(
     ...findDefinitionProblems(inputs).map(({ path, message }) => ({ path: `inputs.${path}`, message })),
   ];
   if (problems.length > 0) throw invalid(problems);
-  return [...references.warnings, ...unlistedModels(providers, aiModel, placed)];
+  return [
+    ...references.warnings,
+    ...unlistedModels(providers, aiModel, placed),
+    ...(await missingSecrets(scope, placed)),
+  ];
 }

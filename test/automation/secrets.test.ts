@@ -119,3 +119,13 @@ test('values are sealed, their use is audited without them, and operators reseal
   ]);
   expect(opened.get('RESEALED')).toBe('hidden-value');
 });
+
+test('a save warns of secrets that do not exist', async () => {
+  await put('KNOWN', { value: 'x' });
+  const secretHeaders = { Authorization: 'KNOWN', 'X-Key': 'UNKNOWN' };
+  const steps = [{ id: 'call', type: 'http', url: 'https://example.com/', secretHeaders }];
+  const saved = await api.post('/api/v1/workflows', { name: 'Sends', steps });
+  expect(saved.body.data.warnings).toMatchObject([
+    { path: expect.stringMatching(/^steps\.0\.secretHeaders\.X-Key$/), code: 'missing_secret' },
+  ]);
+});

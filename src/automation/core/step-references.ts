@@ -11,6 +11,7 @@ export const workflowWarningCodes = [
   'missing_prompt',
   'unknown_step',
   'later_step',
+  'missing_secret',
   'unresolved_name',
 ] as const;
 
