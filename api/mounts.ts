@@ -1,5 +1,6 @@
 import { e1, e2 } from './envelopes.ts';
 import type { Mount } from './mount.ts';
+import { approvalPages } from './routes/automation/feature.ts';
 import { sandboxConsents } from './routes/connections/feature.ts';
 import { agents, chat } from './routes/conversation/feature.ts';
 import { docs } from './routes/docs/feature.ts';
@@ -28,6 +29,7 @@ export const mounts: readonly Mount[] = [
   { ...versioned, ...tools },
   { paths: ['/api'], envelope: e1, hasDialects: false, ...operations },
   { paths: ['/files'], envelope: e1, hasDialects: false, ...files },
+  { paths: ['/a'], envelope: e1, hasDialects: false, ...approvalPages },
   { paths: ['/b'], envelope: e1, hasDialects: false, ...bookingPages },
   { paths: ['/'], envelope: e1, hasDialects: false, ...docs },
   { paths: ['/api/studio'], envelope: e1, hasDialects: false, ...studio },

@@ -1,6 +1,7 @@
 import type { BoundedTask } from '../platform/bounded-work/task.ts';
 import type { perform as checkAnswerTask } from './bounded/check-answer.ts';
 import type { perform as checkExpressionTask } from './bounded/check-expression.ts';
+import type { perform as checkFormTask } from './bounded/check-form.ts';
 import type { perform as checkSchemaTask } from './bounded/check-schema.ts';
 import type { perform as diffTask } from './bounded/diff-definitions.ts';
 import type { perform as evaluateTask } from './bounded/evaluate-expression.ts';
@@ -33,6 +34,9 @@ export const checkAnswer: TaskOf<typeof checkAnswerTask> = { module: module('che
 /** Matches an event with several triggers and waits. One that is costly is found by matching fewer at a time. */
 export const matchEvent: TaskOf<typeof matchEventTask> = { module: module('match-event'), limitMs: limits.match };
 
+/** Compiles the form too, in a process that does not know it yet. */
+export const checkForm: TaskOf<typeof checkFormTask> = { module: module('check-form'), limitMs: limits.answer };
+
 export const diffDefinitions: TaskOf<typeof diffTask> = { module: module('diff-definitions'), limitMs: limits.diff };
 export const readYaml: TaskOf<typeof readYamlTask> = { module: module('read-yaml'), limitMs: limits.yaml };
 
@@ -47,4 +51,5 @@ export const automationTasks = [
   diffDefinitions,
   readYaml,
   writeYaml,
+  checkForm,
 ];

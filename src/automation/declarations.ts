@@ -1,4 +1,5 @@
 import type { OperatorDeclarations } from '../platform/part.ts';
+import { approvalAnswered, approvalExpired, approvalRequested } from './core/approvals.ts';
 import { batchCompleted, runCancelled, runCompleted, runFailed, runStarted } from './core/events.ts';
 import { runIds, secretIds, workflowIds } from './core/ids.ts';
 import { automationLimits } from './core/limits.ts';
@@ -13,7 +14,16 @@ export const automationDeclarations: OperatorDeclarations = {
     { name: 'runs:execute', position: 40 },
   ],
   limits: automationLimits,
-  events: [runStarted, runCompleted, runFailed, runCancelled, batchCompleted],
+  events: [
+    runStarted,
+    runCompleted,
+    runFailed,
+    runCancelled,
+    batchCompleted,
+    approvalRequested,
+    approvalAnswered,
+    approvalExpired,
+  ],
   auditActions: {
     'workflow.create': workflowIds,
     'workflow.update': workflowIds,
@@ -27,6 +37,9 @@ export const automationDeclarations: OperatorDeclarations = {
     'secret.put': secretIds,
     'secret.delete': secretIds,
   },
-  sealed: [{ table: 'secret', columns: ['sealed_value'] }],
+  sealed: [
+    { table: 'approval_link', columns: ['sealed_token'] },
+    { table: 'secret', columns: ['sealed_value'] },
+  ],
   findable: findableAutomation,
 };

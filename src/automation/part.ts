@@ -1,4 +1,5 @@
 import type { Foundation } from '../foundation.ts';
+import { mailSettings } from '../platform/env.ts';
 import type { Part } from '../platform/part.ts';
 import { Waiters } from '../platform/waiters.ts';
 import type { ProviderServices } from '../providers/index.ts';
@@ -7,12 +8,15 @@ import { defaultRunPolicy, type RunPolicy } from '../temporal/contracts/automati
 import type { TenancyServices } from '../tenancy/index.ts';
 import type { WebhookServices } from '../webhooks/index.ts';
 import { ActiveRunLimiter } from './active-run-limiter.ts';
+import { Approval, ApprovalLink } from './approvals/entities.ts';
+import { type ApprovalMail, openApprovalMail, remindApprovers, sendApprovalMail } from './approvals/mails.ts';
 import { endDueBatches, removeOldBatches } from './batches/batches.ts';
 import { automationTasks } from './bounded-tasks.ts';
 import { cancelRunRow } from './cancel-run.ts';
+import { approvalStates } from './core/approvals.ts';
 import { automationStateTable } from './core/automation-state.ts';
 import { batchStates } from './core/batch-status.ts';
-import { batchIds, bulkActionIds, runIds, secretIds, workflowIds } from './core/ids.ts';
+import { approvalIds, batchIds, bulkActionIds, runIds, secretIds, workflowIds } from './core/ids.ts';
 import type { TerminalStatus } from './core/run-status.ts';
 import { runStates, stepStates } from './core/run-status.ts';
 import { waitStates } from './core/waits.ts';
@@ -67,6 +71,7 @@ export interface AutomationServices {
   /** Send the requests of `http` steps. */
   httpSenders: HttpSenders;
   eventMatcher: EventMatcher;
+  approvalMail: ApprovalMail;
   /** Counts a run that ended in this process. */
   countRunEnd(status: TerminalStatus): void;
 }
@@ -83,6 +88,7 @@ export const automation: Part<
     'A batch of runs': batchStates,
     'A step of a run': stepStates,
     'A wait of a run': waitStates,
+    'An approval': approvalStates,
   },
   entities: [
     Automation,
@@ -101,17 +107,19 @@ export const automation: Part<
     RunTag,
     QueuedTotal,
     RunBatch,
+    Approval,
+    ApprovalLink,
     WorkflowEvent,
     EventTrigger,
     EventStart,
   ],
   rowBounds: automationRowBounds,
-  ids: [workflowIds, runIds, secretIds, batchIds, bulkActionIds],
+  ids: [workflowIds, runIds, secretIds, approvalIds, batchIds, bulkActionIds],
   errors: automationErrors,
   failPoints: failPoint.names,
   promptKinds: ['run.start', 'run.proceed', 'run.cancel', 'run.stop', 'concurrency.admit', 'workflow.release'],
   boundedTasks: automationTasks,
-  open({ database, deliveryPolicy, egress, metrics, notifications, tenantEnds }) {
+  open({ database, deliveryPolicy, egress, env, metrics, notifications, tenantEnds }) {
     tenantEnds.on(endAutomations);
     const waiters = new Waiters('run');
     notifications.on(waiters.channel, (runId) => waiters.notifyLocal(runId));
@@ -128,9 +136,11 @@ export const automation: Part<
       runPolicy: defaultRunPolicy,
       httpSenders: openHttpSenders({ database, egress, hostRate: deliveryPolicy.hostRate }),
       eventMatcher,
+      approvalMail: openApprovalMail(mailSettings(env), env.PUBLIC_URL),
       countRunEnd: (status) => count({ status }),
     };
   },
+  close: ({ approvalMail }) => approvalMail.close(),
   outbox: (services) => ({
     'run.start': (scope, runId, start?: RunStart) => startPendingRun(services, scope, runId, start),
     'run.proceed': (_, runId) => proceedRunWorkflow(services.temporal, runId),
@@ -142,6 +152,8 @@ export const automation: Part<
       services.countRunEnd('cancelled');
     },
     'run.cancel': (_, runId) => cancelRunWorkflow(services.temporal, runId),
+    'approval.mail': (scope, linkId) => sendApprovalMail(services, scope, linkId, false),
+    'approval.remind': (scope, linkId) => sendApprovalMail(services, scope, linkId, true),
     'event.look_back': (scope, waitId) => lookBack(services, scope, waitId),
     'automation.purge': (scope, automationId) => startPurge(services.temporal, scope, automationId),
     'schedule.sync': async (scope, automationId) => void (await syncSchedule(services.temporal, scope, automationId)),
@@ -190,6 +202,7 @@ export const automation: Part<
       { name: 'remove batches after their retention', everyMs: 3_600_000, run: () => removeOldBatches(database) },
       { name: 'remove runs after their retention', everyMs: 3_600_000, run: () => removeOldRuns(database) },
       { name: 'remove unused workflow definitions', everyMs: 3_600_000, run: () => removeUnusedDefinitions(database) },
+      { name: 'remind approvers', everyMs: 10_000, run: () => remindApprovers(database) },
       { name: 'remove old events', everyMs: 60_000, run: () => forgetEvents(database) },
       { name: 'count ended runs in blocks', everyMs: 10_000, run: () => countRunBlocks(database) },
     ];

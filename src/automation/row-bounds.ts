@@ -33,6 +33,8 @@ export const automationRowBounds: RowBounds = {
     removedWith: { table: 'automation', by: ['purge.automation'] },
   },
   secret: { max: { rows: maxSecrets, of: 'environment' } },
+  approval: { removedWith: { table: 'run', by: 'foreign key' } },
+  approval_link: { max: { rows: 20, of: 'approval' }, removedWith: { table: 'approval', by: 'foreign key' } },
   workflow_event: { retention: { by: 'remove old events', after: '25 hours; its data after one' } },
   event_trigger: { max: { plan: 'triggers' }, removedWith: { table: 'automation', by: 'foreign key' } },
   event_start: { removedWith: { table: 'event_trigger', by: 'foreign key' } },

@@ -1,5 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
+import type { Sealer } from '../platform/crypto.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import type { Waiters } from '../platform/waiters.ts';
@@ -33,6 +34,8 @@ export interface RunServices {
   providers: ProviderRegistry;
   /** Evaluates expressions and checks answers. */
   boundedWork: BoundedWork;
+  /** Seals the links of approvals. */
+  sealer: Sealer;
   /** Executes steps of type `action`. */
   stepActions: StepActions;
   /** For large outputs. */

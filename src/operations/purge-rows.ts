@@ -106,6 +106,8 @@ export const tablesOfAutomations = [
   'run_batch',
   'automation_schedule',
   'event_trigger',
+  'approval',
+  'approval_link',
 ] as const;
 
 type Removal = (sql: Sql, owners: readonly string[]) => Promise<number>;

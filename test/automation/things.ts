@@ -1,8 +1,9 @@
 import type { ThingsOf } from '../openapi/document.ts';
 import { until } from '../until.ts';
+import { makeFlow } from './make-flow.ts';
 
-/** A workflow with a schedule, a run of it and a batch of one more. */
-export const automationThings: ThingsOf = async ({ client }) => {
+/** A workflow with a schedule, a run of it, a batch of one more, and a run that asks for an approval. */
+export const automationThings: ThingsOf = async ({ client, database }) => {
   const steps = [{ id: 'say', type: 'prompt', prompt: '{{input}}' }];
   const workflow = (await client.post('/api/v1/workflows', { name: 'Mine', steps })).body.data.id;
   const run = (await client.post(`/api/v1/workflows/${workflow}/execute`, { input: 'x' })).body.data.runId;
@@ -14,8 +15,15 @@ export const automationThings: ThingsOf = async ({ client }) => {
   await until('the batch has ended', async () => {
     return (await client.get(`/api/v1/batches/${batch}`)).body.data.completedAt !== null;
   });
+  const asking = await makeFlow({ database }, client, [{ id: 'ask', type: 'approval', message: 'Go on?' }]);
+  await client.post(`/api/v1/workflows/${asking}/execute`, { input: 'x', async: true });
+  const approval = await until('the run asks', async () => {
+    const { approvals } = (await client.get('/api/v1/approvals')).body.data;
+    return approvals[0]?.id as string | undefined;
+  });
   return [
     { prefix: /\/v1\/batches\//, parameter: 'batchId', id: batch },
+    { prefix: /\/v1\/approvals\//, parameter: 'approvalId', id: approval },
     { prefix: /\/v1\/secrets\//, parameter: 'secretName', id: 'TOKEN' },
     { prefix: /\/v1\/workflows\//, parameter: 'id', id: workflow },
     { prefix: /\/v1\/workflows\//, parameter: 'version', id: '1' },

@@ -39,6 +39,7 @@ export async function recordAutomation(caller: Caller): Promise<void> {
   await recordSecrets(caller);
   await recordVersions(caller, ids);
   await recordEvents(caller, ids);
+  await recordApprovals(caller);
   const changed = dialect === 'A' ? { isActive: false } : { status: 'archived', description: null };
   await ask({ endpoint: 'PATCH /workflows/{id}', ids, body: changed });
   await ask({ endpoint: 'POST /workflows/{id}/execute', what: 'of one that is not active', ids, body: { input: 'x' } });
@@ -83,6 +84,16 @@ async function recordVersions({ ask }: Caller, ids: { id: string }): Promise<voi
   await ask({ endpoint: 'GET /workflows/{id}/export', ids });
   await ask({ endpoint: 'POST /workflows/import', body: { atelier: 1, name: 'Imported' } });
   await ask({ endpoint: 'POST /workflows/import', what: 'of another format', body: { atelier: 2 } });
+}
+
+/** Approvals, of which there are none yet. */
+async function recordApprovals({ ask }: Caller): Promise<void> {
+  const ids = { approvalId: `apr_${'0'.repeat(32)}` };
+  await ask({ endpoint: 'GET /approvals' });
+  await ask({ endpoint: 'GET /approvals', query: '?status=open&limit=0' });
+  await ask({ endpoint: 'GET /approvals/{approvalId}', ids });
+  await ask({ endpoint: 'POST /approvals/{approvalId}/respond', ids, body: { action: 'approve' } });
+  await ask({ endpoint: 'POST /approvals/{approvalId}/respond', what: 'with nothing', ids, body: {} });
 }
 
 /** Secrets, which every organization names for itself. */

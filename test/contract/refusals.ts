@@ -16,6 +16,8 @@ const nobodys = [
   { prefix: /\/webhooks\/\{id\}\/deliveries/, parameter: 'deliveryId', id: `dlv_${uuid.replaceAll('-', '')}` },
   { prefix: /./, parameter: 'version', id: '1' },
   { prefix: /./, parameter: 'secretName', id: 'NOTHING' },
+  { prefix: /./, parameter: 'approvalId', id: uuid },
+  { prefix: /./, parameter: 'batchId', id: uuid },
   { prefix: /./, parameter: 'serverId', id: 'nothing' },
   { prefix: /./, parameter: 'integrationId', id: 'nothing' },
   { prefix: /./, parameter: 'webhookId', id: uuid },

@@ -75,6 +75,7 @@ const things = () => [
   { prefix: /./, parameter: 'version', id: '1' },
   { prefix: /./, parameter: 'batchId', id: workflowId },
   { prefix: /./, parameter: 'secretName', id: 'FUZZED' },
+  { prefix: /./, parameter: 'approvalId', id: workflowId },
   { prefix: /./, parameter: 'integrationId', id: 'slack' },
   { prefix: /./, parameter: 'actionId', id: 'send_message' },
   { prefix: /./, parameter: 'event', id: 'mention' },

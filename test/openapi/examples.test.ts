@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { makeFlow } from '../automation/make-flow.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import { asOperator } from '../operator.ts';
 import { type Product, sharedProduct } from '../product.ts';
@@ -148,7 +149,13 @@ test.each(['A', 'B'] as const)(
     for (const id of ['slack', 'microsoft-teams', 'hubspot', 'salesforce', 'linkedin']) {
       await connectInSandbox(apiClient(base, testKey), base, id);
     }
-    const reader = new Reader(apiClient(base, testKey), dialect);
+    // A run has to ask for an approval before it can be answered.
+    const client = apiClient(base, testKey);
+    const form = { type: 'object', properties: { amount: { type: 'number' } } };
+    const flow = await makeFlow(product, client, [{ id: 'ask', type: 'approval', message: 'Refund it?', form }]);
+    await client.post(`/api/v1/workflows/${flow}/execute`, { input: 'x', async: true });
+    await until('the run asks', async () => (await client.get('/api/v1/approvals')).body.data.approvals.length > 0);
+    const reader = new Reader(client, dialect);
     // Lists last: their links lead to removals.
     const alone = read.operations.filter(standsAlone);
     for (const of of alone.toSorted((one, two) => +(one.method === 'GET') - +(two.method === 'GET'))) {

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { approvalAnswered, approvalExpired, approvalRequested } from '../../../src/automation/core/approvals.ts';
 import {
   batchCompleted,
   type RunFacts,
@@ -8,6 +9,7 @@ import {
   runStarted,
 } from '../../../src/automation/core/events.ts';
 import { documentEvent } from '../webhooks/event.ts';
+import { approvalSchema, exampleAnswered, exampleApproval } from './approval.ts';
 import { batchCounts } from './batch.ts';
 
 const data = (status: string) =>
@@ -53,4 +55,19 @@ export const runEvents = [
     },
   ),
   documentEvent(runCancelled, 'A run was cancelled', data('CANCELLED'), facts('cancelled', done)),
+];
+
+const asked = approvalSchema.omit({ form: true });
+const { form: _, ...requested } = exampleApproval;
+const { form: __, ...answered } = exampleAnswered;
+
+export const approvalEvents = [
+  documentEvent(approvalRequested, 'A run asks for an approval', asked, requested),
+  documentEvent(approvalAnswered, 'An approval was answered', asked, answered),
+  documentEvent(
+    approvalExpired,
+    'Nobody answered an approval in time',
+    asked,
+    Object.assign({}, requested, { status: 'expired' as const }),
+  ),
 ];

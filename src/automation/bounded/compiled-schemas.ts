@@ -62,11 +62,30 @@ export function schemaProblem(schema: Schema): string | null {
   }
 }
 
-/** @returns how a value does not match; null when it does */
-export function mismatch(schema: Schema, value: unknown): string | null {
+function validatorOf(schema: Schema): ValidateFunction {
   const text = JSON.stringify(schema);
   const validate = compiled.get(text) ?? compile(schema);
   compiled.delete(text);
   remember(text, validate);
+  return validate;
+}
+
+/** @returns the places of an object that do not match, and why; the first one alone of each that stops the check */
+export function mismatches(schema: Schema, value: unknown): { path: string[]; message: string }[] {
+  const validate = validatorOf(schema);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).slice(0, 20).map(({ instancePath, message, params }) => {
+    const missing = (params as { missingProperty?: string }).missingProperty;
+    const path = instancePath.split('/').slice(1);
+    return {
+      path: missing === undefined ? path : [...path, missing],
+      message: (message ?? 'is not valid').slice(0, 300),
+    };
+  });
+}
+
+/** @returns how a value does not match; null when it does */
+export function mismatch(schema: Schema, value: unknown): string | null {
+  const validate = validatorOf(schema);
   return validate(value) ? null : describe(validate.errors);
 }

@@ -6,7 +6,7 @@ import { type ApprovalStep, defaultApprovalActions, featureStepTypes, type Paral
 import { findTargetProblems, type Step, type StepProblem } from './steps.ts';
 
 /** Types that cannot be executed yet. A workflow that has one is not saved. */
-export const unavailableTypes: ReadonlySet<string> = new Set(['approval', ...featureStepTypes]);
+export const unavailableTypes: ReadonlySet<string> = new Set(featureStepTypes);
 
 const maxFormProperties = 16;
 const scalarTypes: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);

@@ -7,3 +7,4 @@ export const runIds = defineId('run');
 export const secretIds = defineId('sec');
 export const batchIds = defineId('batch');
 export const bulkActionIds = defineId('bulk');
+export const approvalIds = defineId('apr');

@@ -29,6 +29,11 @@ export const automationLimits = planLimits({
     position: 155,
     plans: { free: 100, pro: 5_000, team: 50_000, enterprise: 500_000 },
   },
+  openApprovals: {
+    label: 'open approvals',
+    position: 156,
+    plans: { free: 50, pro: 1_000, team: 10_000, enterprise: 100_000 },
+  },
   /** Runs that may not begin yet: delayed, over the concurrency of their workflow, or of a workflow that is paused. */
   queuedRuns: {
     label: 'runs that wait to begin',

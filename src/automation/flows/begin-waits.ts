@@ -1,3 +1,6 @@
+import type { Sealer } from '../../platform/crypto.ts';
+import type { Scope, Transaction } from '../../platform/scope.ts';
+import { beginApproval } from '../approvals/begin-approval.ts';
 import { readDuration } from '../core/duration.ts';
 import {
   defaultEventTimeout,
@@ -13,7 +16,13 @@ import { storable } from '../storable.ts';
 import type { NewWait } from './waits.ts';
 
 /** What a step waits for, apart from where it stands; or how it ended at once. */
-export type Beginning = { wait: Omit<NewWait, 'runId' | 'path' | 'stepId'> } | { end: StepEnd };
+export type Beginning =
+  | {
+      wait: Omit<NewWait, 'runId' | 'path' | 'stepId'>;
+      /** Further work of the transaction in which it begins to wait. */
+      open?: (tx: Transaction) => Promise<void>;
+    }
+  | { end: StepEnd };
 
 const invalid = (message: string, warnings: Warning[] = []): { end: StepFault & { warnings: Warning[] } } => ({
   end: { status: 'failed', code: 'invalid_payload', message, warnings },
@@ -61,9 +70,22 @@ function beginEvent({ event, match, timeout = defaultEventTimeout, lookBack = 0 
   return { wait: { type: 'event', event, match, lookBack, until } };
 }
 
-/** A step that waits begins to. @throws OutputsTooLarge; TemplateTooLong; StorageFailure */
-export async function beginToWait(step: LeafStep, context: StepContext): Promise<Beginning | undefined> {
+/**
+ * A step that waits begins to.
+ * @param path dotted. @throws OutputsTooLarge; TemplateTooLong; StorageFailure
+ */
+export async function beginToWait(
+  services: { sealer: Sealer },
+  scope: Scope,
+  step: LeafStep,
+  path: string,
+  context: StepContext,
+): Promise<Beginning | undefined> {
   if (step.type === 'wait') return beginWait(step, context);
   if (step.type === 'event') return beginEvent(step);
-  return undefined;
+  if (step.type !== 'approval') return undefined;
+  const begun = await beginApproval(services, scope, step, path, context);
+  if ('fault' in begun) return { end: begun.fault };
+  const { approvalId: subjectId, until, open } = begun;
+  return { wait: { type: 'approval', until, subjectId }, open };
 }

@@ -3,6 +3,7 @@ import type { Scope } from '../../platform/scope.ts';
 import { callInstantly } from '../ask-instantly.ts';
 import type { ReadyLeaf, Todo } from '../core/flow-walk.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
+import { dottedPath } from '../core/step-path.ts';
 import type { FailStep } from '../core/step-types.ts';
 import { isCalling } from '../core/steps.ts';
 import { renderTemplate, templateNames } from '../core/template.ts';
@@ -10,7 +11,7 @@ import { evaluateStep, isExpressionFault } from '../evaluate-step.ts';
 import type { StepContext } from '../step-context.ts';
 import type { StepEnd, StepFault } from '../step-end.ts';
 import { storable } from '../storable.ts';
-import { beginToWait } from './begin-waits.ts';
+import { type Beginning, beginToWait } from './begin-waits.ts';
 import { type FlowServices, isLeaving, type LeavingStep } from './call-leaf.ts';
 import { beginChild } from './child-runs.ts';
 import { outputsNamed, summarize } from './container-output.ts';
@@ -117,7 +118,7 @@ export class InstantSteps {
       const beginning = await this.#beginToWait(path, step, context);
       if (!beginning) throw new Error(`Steps of the type ${step.type} are not executed.`);
       if ('end' in beginning) return beginning.end;
-      this.#run.beginWaiting(path, step, beginning.wait);
+      this.#run.beginWaiting(path, step, beginning.wait, beginning.open);
       return undefined;
     } catch (error) {
       if (isExpressionFault(error)) return messageOf(error);
@@ -125,8 +126,10 @@ export class InstantSteps {
     }
   }
 
-  #beginToWait(path: ReadyLeaf['path'], step: ReadyLeaf['step'], context: StepContext) {
-    if (step.type !== 'workflow') return beginToWait(step, context);
+  #beginToWait(path: ReadyLeaf['path'], step: ReadyLeaf['step'], context: StepContext): Promise<Beginning | undefined> {
+    if (step.type !== 'workflow') {
+      return beginToWait(this.#services, this.#scope, step, dottedPath(path), context);
+    }
     const { runId, work } = this.#run;
     return beginChild(this.#services, this.#scope, { runId, work, path }, step, context);
   }

@@ -1,5 +1,7 @@
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { expireApproval } from '../approvals/respond.ts';
+import { approvalIds } from '../core/ids.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
 import type { EventStep } from '../core/step-types.ts';
 import type { Step } from '../core/steps.ts';
@@ -66,8 +68,12 @@ export async function resolveDueWaits(
 ): Promise<boolean> {
   const now = Date.now();
   const due = waits.filter(({ state, until }) => state === 'open' && until !== null && until.getTime() <= now);
-  for (const { id, path, until } of due) {
-    await scope.transaction((tx) => resolveWait(tx, { waitId: id }, outcomeInTime(stepAt(path), until!)));
+  for (const { id, path, until, subjectId } of due) {
+    const step = stepAt(path);
+    await scope.transaction(async (tx) => {
+      if (step.type === 'approval' && subjectId !== null) await expireApproval(tx, step, subjectId);
+      else await resolveWait(tx, { waitId: id }, outcomeInTime(step, until!));
+    });
   }
   return due.length > 0;
 }
@@ -83,7 +89,7 @@ export function endOfWaiting(outcome: WaitOutcome): StepEnd {
 const words: Record<WaitType, (wait: WaitRow) => string> = {
   wait: () => 'for its time',
   event: ({ event }) => `for the event \`${event}\``,
-  approval: () => 'for an approval',
+  approval: ({ subjectId }) => `for the approval \`${approvalIds.format(subjectId!)}\``,
   workflow: ({ subjectId }) => `for the run \`${subjectId}\``,
   job: ({ subjectId }) => `for the job \`${subjectId}\``,
   slot: () => 'for a place of the plan',

@@ -1,6 +1,7 @@
 import { runIds, workflowIds } from '../../../../src/automation/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
-import { runEvents } from '../../../schemas/automation/events.ts';
+import { approvalEvents, runEvents } from '../../../schemas/automation/events.ts';
+import { approvalRoutes } from './approvals.ts';
 import { batchRoutes } from './batches.ts';
 import { eventRoutes } from './events.ts';
 import { runControlRoutes } from './run-control.ts';
@@ -18,6 +19,7 @@ export const automation: ApiFeature = {
   tags: [
     { name: 'Workflows', description: 'Create workflows: sequences of AI steps with inputs, schedules and triggers.' },
     { name: 'Runs', description: 'Execute workflows and read results.' },
+    { name: 'Approvals', description: 'Questions that runs ask people, and their answers.' },
     { name: 'Events', description: 'Send events that resume and start runs, and set the triggers of workflows.' },
   ],
   overview: {
@@ -49,9 +51,10 @@ export const automation: ApiFeature = {
     runControlRoutes(services),
     runEventRoutes(services),
     triggerRoutes(services),
+    approvalRoutes(services),
     eventRoutes(services),
     secretRoutes(services),
     versionRoutes(services),
   ],
-  events: runEvents,
+  events: [...runEvents, ...approvalEvents],
 };

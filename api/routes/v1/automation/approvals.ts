@@ -1,0 +1,107 @@
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import { getApproval, listApprovals } from '../../../../src/automation/approvals/approvals.ts';
+import { respond } from '../../../../src/automation/approvals/respond.ts';
+import { approvalStates } from '../../../../src/automation/core/approvals.ts';
+import type { Services } from '../../../../src/services.ts';
+import { keyName } from '../../../../src/tenancy/key-name.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, jsonContent } from '../../../schemas/answers.ts';
+import {
+  answerExamples,
+  answeredExamples,
+  answerSchema,
+  approvalExamples,
+  approvalListExamples,
+  approvalListSchema,
+  approvalSchema,
+  shownApproval,
+  shownApprovals,
+} from '../../../schemas/automation/approval.ts';
+import { prefixedIdInPath } from '../../../schemas/ids.ts';
+import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
+
+const params = prefixedIdInPath('approvalId', 'apr_0199ccccdddd7eee8fff000011112222');
+
+const query = z.object({
+  status: z
+    .enum(approvalStates.all)
+    .optional()
+    .openapi({ param: { name: 'status', in: 'query' } }),
+  workflowId: z
+    .string()
+    .optional()
+    .openapi({ param: { name: 'workflowId', in: 'query' }, description: 'Approvals of this workflow alone.' }),
+  ...pageQuery,
+});
+
+export function approvalRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const operation = operationsOf({ tag: 'Approvals', key: requireKey(services, 'runs:read') });
+  const firstOfList = { approvalId: '$response.body#/data/approvals/0/id' };
+
+  const list = operation({
+    method: 'get',
+    path: '/approvals',
+    operationId: 'listApprovals',
+    summary: 'List approvals',
+    description: 'Newest first. With both filters, approvals that match both are returned.',
+    query,
+    answers: {
+      200: answer('A page of approvals.', approvalListSchema, {
+        examples: approvalListExamples,
+        links: {
+          Read: { operationId: 'getApproval', parameters: firstOfList },
+          Respond: { operationId: 'respondToApproval', parameters: firstOfList },
+        },
+      }),
+    },
+  });
+  const get = operation({
+    method: 'get',
+    path: '/approvals/{approvalId}',
+    operationId: 'getApproval',
+    summary: 'Retrieve an approval',
+    description: 'Returns what is asked, and the answer once there is one.',
+    params,
+    answers: { 200: answer('Returns the approval.', approvalSchema, { examples: approvalExamples }) },
+  });
+  const send = operation({
+    method: 'post',
+    path: '/approvals/{approvalId}/respond',
+    operationId: 'respondToApproval',
+    summary: 'Answer an approval',
+    description: [
+      'The first answer wins, whichever way it comes, and the run goes on with it as the output of the step. One that is',
+      'answered, expired or cancelled is answered with 409 `conflict` and says who decided and when. Values that do not fit',
+      'the form are answered with 400 and their paths; the approval stays open.',
+    ].join('\n'),
+    key: requireKey(services, 'runs:execute'),
+    params,
+    body: jsonContent(answerSchema, answerExamples),
+    failures: [409],
+    answers: { 200: answer('Returns the approval.', approvalSchema, { examples: answeredExamples }) },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(list, async (c) => {
+    const { limit, offset, ...filter } = withPageDefaults(c, c.req.valid('query'));
+    const page = await listApprovals(c.get('scope'), filter, { limit, offset });
+    return c.json(success(shownApprovals(page, c.get('dialect').variant === 'B')), 200);
+  });
+  routes.openapi(get, async (c) => {
+    const view = await getApproval(c.get('scope'), c.req.valid('param').approvalId);
+    return c.json(success(shownApproval(view, c.get('dialect').variant === 'B')), 200);
+  });
+  routes.openapi(send, async (c) => {
+    const { action, values = {}, comment = null } = c.req.valid('json');
+    const scope = c.get('scope');
+    const respondedBy = `key:${await keyName(services.database, c.get('caller').keyId)}`;
+    const given = { action, values, comment, respondedBy, channel: 'api' as const };
+    const view = await respond(services, scope, c.req.valid('param').approvalId, given);
+    return c.json(success(shownApproval(view, c.get('dialect').variant === 'B')), 200);
+  });
+  return routes;
+}

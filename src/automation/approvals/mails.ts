@@ -1,0 +1,151 @@
+import { withoutSlash } from '../../platform/core/base-url.ts';
+import type { Sealer } from '../../platform/crypto.ts';
+import type { Database } from '../../platform/database.ts';
+import type { MailSettings } from '../../platform/env.ts';
+import type { Log } from '../../platform/log.ts';
+import { type Mailer, MailFailure, openMailer } from '../../platform/mail.ts';
+import { Scope } from '../../platform/scope.ts';
+import { sqlOn, statement, systemStatement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
+import type { Environment } from '../../platform/tenant.ts';
+import { countMail } from '../../tenancy/index.ts';
+import { failPoint } from '../fail-points.ts';
+import { linkColumns } from './begin-approval.ts';
+
+/** Sends the mails of approvals. */
+export interface ApprovalMail {
+  mailers: Record<Environment, Mailer>;
+  /** The address of the page of a token. */
+  pageOf(token: string): string;
+  close(): void;
+}
+
+/** Mail of test keys never leaves the machine: it is a file, whatever is configured. */
+export function openApprovalMail(settings: MailSettings, publicUrl: string): ApprovalMail {
+  const { smtpUrl: _, ...toFolder } = settings;
+  const mailers = { live: openMailer(settings), test: openMailer(toFolder) };
+  const base = `${withoutSlash(publicUrl)}/a`;
+  return {
+    mailers,
+    pageOf: (token) => `${base}/${token}`,
+    close() {
+      mailers.live.close();
+      mailers.test.close();
+    },
+  };
+}
+
+export interface ApprovalMailServices {
+  sealer: Sealer;
+  log: Log;
+  approvalMail: ApprovalMail;
+}
+
+const findMail = statement({
+  name: 'approval_link.mail',
+  parameters: { id: 'uuid' },
+  row: {
+    approvalId: 'uuid',
+    address: 'text',
+    sealedToken: 'text',
+    isMailed: 'boolean',
+    isReminded: 'boolean',
+    message: 'text',
+    workflowName: 'text',
+    organization: 'text',
+    expiresAt: 'timestamptz',
+  },
+  text: `
+    select l.approval_id as "approvalId", l.address, l.sealed_token as "sealedToken", l.mailed_at is not null as "isMailed",
+           l.reminded_at is not null as "isReminded", a.message, w.name as "workflowName", o.name as organization,
+           a.expires_at as "expiresAt"
+      from approval_link l
+      join approval a on a.id = l.approval_id and a.status = 'pending'
+      join automation w on w.id = a.automation_id and w.deleted_at is null
+      join organization o on o.id = l.organization_id
+     where l.organization_id = :organizationId and l.environment = :environment and l.id = :id
+       and l.sealed_token is not null`,
+});
+
+const noteMail = statement({
+  name: 'approval_link.note_mail',
+  parameters: { id: 'uuid', isReminder: 'boolean' },
+  text: `
+    update approval_link
+       set mailed_at = case when :isReminder then mailed_at else clock_timestamp() end,
+           reminded_at = case when :isReminder then clock_timestamp() else reminded_at end
+     where organization_id = :organizationId and environment = :environment and id = :id`,
+});
+
+const oneLine = (text: string) => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+
+/** Sends an approver the link, or reminds of it, once: a mail that may have been sent before has the same id. */
+export async function sendApprovalMail(
+  { sealer, log, approvalMail }: ApprovalMailServices,
+  scope: Scope,
+  linkId: string,
+  isReminder: boolean,
+): Promise<void> {
+  const found = await scope.one(findMail, { id: linkId });
+  if (!found || (isReminder ? found.isReminded : found.isMailed)) return;
+  const token = linkColumns(sealer, scope).open(linkId, 'sealed_token', found.sealedToken);
+  const name = oneLine(found.workflowName);
+  const text = [
+    isReminder ? 'This still waits for your answer:' : `The workflow "${name}" asks for your answer:`,
+    found.message,
+    `Answer here: ${approvalMail.pageOf(token)}`,
+    `The link is for you alone, and works until ${found.expiresAt.toISOString()} or until the question is answered.`,
+  ].join('\n\n');
+  const mail = {
+    to: found.address,
+    subject: `${isReminder ? 'Reminder: ' : ''}Approval for ${name}`.slice(0, 200),
+    text,
+    onBehalfOf: oneLine(found.organization),
+    about: `approval ${linkId} ${isReminder ? 'reminder' : 'request'}`,
+  };
+  try {
+    await approvalMail.mailers[scope.tenant.environment].send(mail, async () => {
+      await countMail(scope, { isRefusable: false });
+    });
+  } catch (error) {
+    if (!(error instanceof MailFailure) || (!error.isUncertain && !error.isPermanent)) throw error;
+    // It may have arrived, or never will: the approval can be answered otherwise.
+    log.warn({ ...scope.tenant, approvalId: found.approvalId, reason: error.message }, 'a mail of an approval failed');
+  }
+  failPoint('approval.mailed');
+  await scope.rows(noteMail, { id: linkId, isReminder });
+}
+
+const takeDue = systemStatement({
+  name: 'approval.due_reminders',
+  parameters: { max: 'int' },
+  row: { id: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text'), correlationId: 'text' },
+  text: `
+    select id, organization_id as "organizationId", environment, correlation_id as "correlationId" from approval
+     where status = 'pending' and remind_at <= now() order by remind_at limit :max`,
+});
+
+const noteReminder = statement({
+  name: 'approval.note_reminder',
+  parameters: { id: 'uuid' },
+  row: { linkId: 'uuid' },
+  text: `
+    with due as (
+      update approval set remind_at = null
+       where organization_id = :organizationId and environment = :environment and id = :id and status = 'pending'
+         and remind_at <= now()
+      returning id)
+    select l.id as "linkId" from due join approval_link l on l.approval_id = due.id`,
+});
+
+/** Reminds the approvers of approvals whose time is half over. */
+export async function remindApprovers(database: Database): Promise<number> {
+  const due = await sqlOn(database.pool).rows(takeDue, { max: 500 });
+  for (const { id, correlationId, ...tenant } of due) {
+    const scope = new Scope(database, tenant, correlationId);
+    await scope.transaction(async (tx) => {
+      for (const { linkId } of await tx.rows(noteReminder, { id })) await tx.enqueue('approval.remind', linkId);
+    });
+  }
+  return due.length;
+}
