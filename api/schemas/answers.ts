@@ -32,7 +32,7 @@ function summaryOf(name: string): string {
   return `Dialect ${dialect}${more && ':'}${words}`;
 }
 
-const described = (examples: Examples<unknown>) =>
+export const described = (examples: Examples<unknown>) =>
   Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { summary: summaryOf(name), value }]));
 
 const json = <Schema extends z.ZodType>(schema: Schema, examples: Examples<unknown> | undefined) => ({

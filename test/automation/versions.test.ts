@@ -148,6 +148,17 @@ test('a version is restored as a new one', async () => {
   expect((await api.post(`${path}/versions/7/restore`)).status).toBe(404);
 });
 
+test('a restore is done once per Idempotency-Key', async () => {
+  const path = await make({ steps: [prompt('a', 'One')] });
+  await api.patch(path, { steps: [prompt('a', 'Two')] });
+  const restore = () => api.post(`${path}/versions/1/restore`, undefined, { 'idempotency-key': `restore ${path}` });
+  const [first, again] = [await restore(), await restore()];
+  expect(first).toMatchObject({ status: 201, body: { data: { version: 3 } } });
+  expect(again).toMatchObject({ status: 201, body: first.body });
+  expect(again.headers.get('idempotent-replayed')).toBe('true');
+  expect((await api.get(`${path}/versions`)).body.data.versions).toHaveLength(3);
+});
+
 test('a restore needs the scopes of the steps that it brings', async () => {
   const payload = { channel: 'C1', text: 'x' };
   const path = await make({

@@ -81,7 +81,8 @@ class Reader {
       const filled = Object.keys(given).length > 0 ? { ...(example as object), ...given } : example;
       const body = await this.#withOwnImage(filled);
       const isForm = type === 'multipart/form-data';
-      const sent = isForm ? formOf(silence(1), { language: body.language }) : body && JSON.stringify(body);
+      const text = typeof body === 'string' ? body : body && JSON.stringify(body);
+      const sent = isForm ? formOf(silence(1), { language: body.language }) : text;
       const headers = {
         ...(of.isVersioned && { 'x-api-variant': this.#dialect }),
         ...(type && !isForm && { 'content-type': type }),

@@ -245,12 +245,16 @@ const triggeredB = inDialect('TriggeredRunB', 'status', { runId: z.string(), sta
 
 const noRun = 'No run was started: as many runs of the workflow run as its `concurrency` allows, and it skips others.';
 const reason = z.literal('concurrency');
-const skippedA = z
-  .object({ runId: z.null(), status: z.literal('SKIPPED'), reason: reason.optional() })
-  .openapi('SkippedRunA', { description: noRun });
-const skippedB = z
-  .object({ runId: z.null(), status: z.literal('skipped'), reason: reason.optional() })
-  .openapi('SkippedRunB', { description: noRun });
+const skippedA = inDialect('SkippedRunA', 'status', {
+  runId: z.null(),
+  status: z.literal('SKIPPED').openapi({ description: noRun }),
+  reason: reason.optional(),
+});
+const skippedB = inDialect('SkippedRunB', 'status', {
+  runId: z.null(),
+  status: z.literal('skipped').openapi({ description: noRun }),
+  reason: reason.optional(),
+});
 
 /** A change of a run that was started. */
 export const runChangeSchema = z

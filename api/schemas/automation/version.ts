@@ -27,7 +27,7 @@ export const versionQuery = z.object({
     minimum: 1,
     maximum: maxVersionNumber,
     description: 'The other version. Default: the current one.',
-    example: '1',
+    example: 1,
   }),
 });
 

@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { workflowWarningCodes } from '../../../src/automation/core/step-references.ts';
+import { described } from '../answers.ts';
 import { freeForm } from '../free-form.ts';
 
 export const workflowDocumentSchema = freeForm.openapi('WorkflowDocument', {
@@ -42,6 +43,12 @@ const document = {
 };
 const alike = <Value>(value: Value) => ({ A: value, B: value });
 export const workflowDocumentExamples = alike(document);
+const written =
+  "atelier: 1\nname: Summarize a report\nsteps:\n  - id: summarize\n    type: prompt\n    prompt: 'Summarize: {{input}}'\n";
+/** A document as YAML, which comes and goes as text. */
+export const yamlDocument = {
+  'application/yaml': { schema: { type: 'string' as const }, examples: described(alike(written)) },
+};
 export const draftExamples = alike({ name: 'Summarize', steps: [{ id: 'summarize', type: 'prompt' }] });
 export const validationExamples = alike({
   valid: true,

@@ -1,4 +1,5 @@
-import type { Scope } from '../../platform/scope.ts';
+import type { IdempotencyClaim, Once } from '../../platform/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/scope.ts';
 import { addDefinition, lockAutomation } from '../automations.ts';
 import { type CheckServices, checkAutomation } from '../check-automation.ts';
 import { findChanges } from '../core/definition-changes.ts';
@@ -8,9 +9,10 @@ import { Definition } from '../entities.ts';
 import { getVersion, type VersionDetail } from './versions.ts';
 
 /**
- * Makes an earlier version the current one again: as a new version, because versions never change.
+ * Makes an earlier version the current one again, once per Idempotency-Key: as a new version, because versions never
+ * change.
  * @param mayBring throws where the caller may not save these steps
- * @throws AppError workflow_not_found; not_found; validation_error where it could not be saved today
+ * @throws AppError workflow_not_found; not_found; idempotency_key_reused; validation_error where it could not be saved today
  */
 export async function restoreVersion(
   services: CheckServices,
@@ -18,11 +20,12 @@ export async function restoreVersion(
   id: string,
   version: number,
   mayBring: (steps: readonly Step[]) => void,
-): Promise<VersionDetail> {
+  claim?: IdempotencyClaim,
+): Promise<Once<VersionDetail>> {
   const { definition: restored } = await getVersion(scope, id, version);
   mayBring(restored.steps);
   await checkAutomation(services, scope, restored);
-  return scope.transaction(async (tx) => {
+  const restore = async (tx: Transaction): Promise<VersionDetail> => {
     const automation = await lockAutomation(tx.em, id);
     const current = await tx.em.findOneOrFail(Definition, { id: automation.definitionId });
     const added = addDefinition(tx, automation.id, restored, {
@@ -35,5 +38,6 @@ export async function restoreVersion(
     await tx.audit({ action: 'workflow.restore', subjectId: automation.id, facts });
     const { createdAt, createdBy = null } = added;
     return { version: added.version, createdAt, createdBy, definition: restored };
-  });
+  };
+  return scope.transaction(restore, { claim });
 }

@@ -5,6 +5,7 @@ import type { Services } from '../../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { shownDefinition } from '../../../dialects/automation/shown-definition.ts';
 import { success } from '../../../envelopes.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
@@ -87,7 +88,10 @@ export function versionRoutes(services: Services): OpenAPIHono<ApiEnv> {
     key: requireKey(services, 'workflows:write'),
     params: versionInPath,
     bodyIsOptional: true,
-    answers: { 201: answer('Returns the new version.', versionDetailSchema, { examples: versionExamples }) },
+    idempotent: true,
+    answers: {
+      201: answer('Returns the new version.', versionDetailSchema, { examples: versionExamples, replayable: true }),
+    },
   });
 
   const routes = newRoutes();
@@ -117,8 +121,10 @@ export function versionRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(restore, async (c) => {
     const { id, version } = c.req.valid('param');
     const mayBring = (steps: Parameters<typeof checkStepScopes>[1]) => checkStepScopes(c, steps);
-    const restored = await restoreVersion(services, c.get('scope'), id, readVersion(version), mayBring);
-    return c.json(success(shownVersion(c, restored)), 201);
+    const claim = readIdempotency(c);
+    const made = await restoreVersion(services, c.get('scope'), id, readVersion(version), mayBring, claim);
+    markReplayed(c, made.replayed);
+    return c.json(success(shownVersion(c, made.outcome)), 201);
   });
   return routes;
 }

@@ -29,6 +29,7 @@ import {
   validationSchema,
   workflowDocumentExamples,
   workflowDocumentSchema,
+  yamlDocument,
 } from '../../../schemas/automation/workflow-document.ts';
 import { workflowSummaryExamples } from '../../../schemas/automation/workflow-examples.ts';
 import { checkStepScopes } from './step-scopes.ts';
@@ -55,8 +56,6 @@ function readDocument(document: Record<string, unknown>, steps: unknown) {
   if (!workflow.success || !triggers.success || !schedule.success) throw invalid(problems);
   return { workflow: workflow.data, triggers: triggers.data.triggers, schedule: schedule.data };
 }
-
-const yaml = { 'application/yaml': { schema: { type: 'string' as const } } };
 
 /** Workflows as documents: checked without being saved, exported and imported. */
 export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> {
@@ -86,7 +85,7 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
     key: requireKey(services, 'workflows:read'),
     params: workflowInPath,
     query: exportQuery,
-    answers: { 200: { ...exported, content: { ...exported.content, ...yaml } } },
+    answers: { 200: { ...exported, content: { ...exported.content, ...yamlDocument } } },
   });
   const import_ = operation({
     method: 'post',
@@ -95,7 +94,7 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
     summary: 'Import a workflow',
     description:
       'Creates a workflow from a document, as `application/json` or `application/yaml` of at most 1 MiB with at most 100 expansions of aliases. Needs the scopes of its steps, and `runs:execute` where it has triggers or a schedule. A schedule is imported paused. A name that no single workflow has is a warning, and the workflow is then not active.',
-    body: { ...jsonContent(workflowDocumentSchema, workflowDocumentExamples), ...yaml },
+    body: { ...jsonContent(workflowDocumentSchema, workflowDocumentExamples), ...yamlDocument },
     readYaml: (c, text) => jsonOfYaml(services.boundedWork, c.get('scope').tenantKey, text),
     idempotent: true,
     answers: {
