@@ -59,6 +59,7 @@ const links = {
   Unschedule: { operationId: 'deleteSchedule', parameters: withThisId },
   Secret: { operationId: 'rotateTriggerSecret', parameters: withThisId },
   Trigger: { operationId: 'triggerWorkflow', parameters: withThisId },
+  Batch: { operationId: 'createBatch', parameters: withThisId },
   Pause: { operationId: 'pauseWorkflow', parameters: withThisId },
   Resume: { operationId: 'resumeWorkflow', parameters: withThisId },
   Export: { operationId: 'exportWorkflow', parameters: withThisId },
