@@ -235,7 +235,7 @@ describe('changing', () => {
     const answer = await product.api.patch(`${path}/${id}`, { name: 'New', aiModel: 'other' });
     expect(answer).toMatchObject({ status: 200, body: { data: { id, name: 'New', aiModel: 'other' } } });
     const { updatedAt } = answer.body.data;
-    expect(await detailOf(id)).toEqual({ ...before, name: 'New', aiModel: 'other', updatedAt });
+    expect(await detailOf(id)).toEqual({ ...before, name: 'New', aiModel: 'other', updatedAt, version: 2 });
     expect(Date.parse(updatedAt)).toBeGreaterThan(Date.parse(before.updatedAt));
   });
 

@@ -30,9 +30,6 @@ const item = z
 export const newBatchSchema = z
   .object({
     items: countedList(z.array(item).min(1).max(maxBatchItems), maxBatchItems).openapi({
-      type: 'array',
-      minItems: 1,
-      maxItems: maxBatchItems,
       description: 'A run is started for each.',
     }),
     name: text(100).optional(),

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { eventNamePattern, maxEventNameLength } from '../../../src/automation/core/event-names.ts';
+import { eventNameForm, eventNamePattern, maxEventNameLength } from '../../../src/automation/core/event-names.ts';
 import { maxSourceLength } from '../../../src/automation/core/expression.ts';
 import type { Trigger } from '../../../src/automation/events/triggers.ts';
 import { freeForm, texts } from '../free-form.ts';
@@ -15,7 +15,7 @@ export const eventName = z
     'Expected up to five words of small letters, digits and underscores with points between them.',
   )
   .openapi({
-    pattern: eventNamePattern.source,
+    pattern: eventNameForm.source,
     maxLength: maxEventNameLength,
     description: 'The name of the event. Names that begin with `atelier.` are not available.',
   });
