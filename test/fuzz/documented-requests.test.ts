@@ -128,7 +128,7 @@ const inWords: WordedRule[] = [
     follow: () => headers,
   },
   {
-    at: ['Recovery.since'],
+    at: ['DeliveryRecovery.since'],
     words: /in the past, at most as many days ago as the plan keeps/,
     follow: () => fc.nat({ max: 20 }).map((days) => new Date(Date.now() - days * 86_400_000).toISOString()),
   },
@@ -142,7 +142,7 @@ const inWords: WordedRule[] = [
         { atelier: 1, name: 'Of steps', steps: [], triggers: [], schedule: null },
       ),
   },
-  { at: ['Retry.fromStep'], words: /The id of a step of the run/, follow: () => oneOf('summarize') },
+  { at: ['RunRetry.fromStep'], words: /The id of a step of the run/, follow: () => oneOf('summarize') },
   {
     at: ['NewWorkflow.steps', 'WorkflowChange.steps'],
     words: /Each has an id of its own/,
@@ -163,23 +163,23 @@ const inWords: WordedRule[] = [
       }),
   },
   {
-    at: ['GenerateImage'],
+    at: ['ImageRequest'],
     words: /ideogram-v2 1:1, 16:9, 9:16, 4:3, 3:2\./,
     follow: (images) =>
       images.map((image) => ({ ...(image as object), ...(isWide(image) && { aspectRatio: '16:9' }) })),
   },
   {
-    at: ['Upscale.imageUrl', 'RemoveBackground.imageUrl', 'GenerateVideo.imageUrl'],
+    at: ['UpscaleRequest.imageUrl', 'BackgroundRemovalRequest.imageUrl', 'VideoRequest.imageUrl'],
     words: /public address of a PNG, JPEG or WebP .* or the url of a file that was generated here/,
     follow: () => fc.constant(null).map(() => imageUrl),
   },
   {
-    at: ['GenerateVideo'],
+    at: ['VideoRequest'],
     words: /At most 1000 characters for runway-gen3.*By model: runway-gen3 5 to 10/s,
     follow: (videos) => videos.map((video) => ofAnyModel(video as object)),
   },
   {
-    at: ['GenerateMusic'],
+    at: ['MusicRequest'],
     words: /makes at most 30 seconds/,
     follow: (music) => music.map((one) => ({ ...(one as object), duration: 10 })),
   },

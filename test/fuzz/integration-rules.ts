@@ -33,7 +33,7 @@ export const integrationRules: WordedRule[] = [
     follow: () => oneOf({ channel: 'C1', text: 'Hello' }, { channel: '#ops', blocks: [{ type: 'divider' }] }),
   },
   {
-    at: ['SimulatedEvent'],
+    at: ['SandboxTrigger'],
     words: /The `data` of the event/,
     follow: () => oneOf({ channel: 'C1', user: 'U1', text: 'Hello', ts: '1503435956.000247' }),
   },

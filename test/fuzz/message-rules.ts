@@ -4,17 +4,17 @@ import { oneOf, type WordedRule } from './schema-arbitrary.ts';
 /** Rules of messages to models and of their tools. */
 export const messageRules: WordedRule[] = [
   {
-    at: ['Chat.model', 'AgentMessage.model'],
+    at: ['ChatRequest.model', 'AgentRequest.model'],
     words: /or another listed text model/,
     follow: () => oneOf('gemini-2.0-flash', 'gemini-1.5-pro'),
   },
   {
-    at: ['Chat.mcpServers', 'AgentMessage.mcpServers'],
+    at: ['ChatRequest.mcpServers', 'AgentRequest.mcpServers'],
     words: /Ids of tool servers/,
     follow: () => oneOf([], ['github'], ['notion', 'docker']),
   },
   {
-    at: ['Chat.messages'],
+    at: ['ChatRequest.messages'],
     words: /The last message is the one to reply to, with the role user/,
     follow: (messages) =>
       messages.map((list) =>

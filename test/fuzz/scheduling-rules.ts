@@ -47,7 +47,7 @@ export const schedulingRules: WordedRule[] = [
     words: /its end after its start/,
     follow: () => oneOf('09:00-17:00', '00:00-24:00', '08:30-23:59'),
   },
-  { at: ['NewBooking.start', 'Reschedule.newStart'], words: /in whole minutes/, follow: () => instants },
+  { at: ['NewBooking.start', 'BookingReschedule.newStart'], words: /in whole minutes/, follow: () => instants },
   { at: ['NewAttendee.email', 'NewHost.email', 'HostChange.email'], words: /email/, follow: () => emails },
   {
     at: [
@@ -76,7 +76,7 @@ export const schedulingRules: WordedRule[] = [
     words: /without control characters/,
     follow: () => oneOf('ada@example.com', 'Größe 🦊'),
   },
-  { at: ['Question'], words: /A select has options/, follow: replaced({ options: [['a', 'b']] }) },
+  { at: ['BookingQuestion'], words: /A select has options/, follow: replaced({ options: [['a', 'b']] }) },
   {
     at: ['NewEventType.questions', 'EventTypeChange.questions'],
     words: /Each has a label of its own/,
@@ -84,7 +84,7 @@ export const schedulingRules: WordedRule[] = [
   },
   { at: ['SandboxEvent'], words: /RFC 3339 with `Z` or an offset; dates when `allDay` is true/, follow: withTimes },
   { at: ['SandboxCalendarInput.events'], words: /Each has an id of its own/, follow: ownIds },
-  { at: ['PatternGeneration.fromDate'], words: /A date that exists/, follow: () => oneOf('2040-02-29', '1970-01-01') },
+  { at: ['OccurrenceRange.fromDate'], words: /A date that exists/, follow: () => oneOf('2040-02-29', '1970-01-01') },
   {
     at: ['NewRecurringPattern'],
     words: /`timeEnd` is after `timeStart`, and `endDate` not before `startDate`/,
