@@ -194,6 +194,11 @@ const inWords: WordedRule[] = [
     follow: () => oneOf('order.paid', 'a', 'a.b_2.c.d.e'),
   },
   {
+    at: ['NewEvent.id'],
+    words: /with other content it is refused/,
+    follow: () => fc.constant(null).map(() => randomUUID()),
+  },
+  {
     at: ['NewTrigger.filter'],
     words: /A CEL expression over `event` that must be true/,
     follow: () => oneOf('event.data.n > 1', 'true', null),

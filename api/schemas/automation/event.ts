@@ -43,7 +43,7 @@ export const newEventSchema = z
         minLength: 1,
         maxLength: 255,
         description:
-          'Names the event for 24 hours: sent again it gets the first answer and does nothing twice. Default: an id of ours.',
+          'Names the event for 24 hours: sent again it gets the first answer and does nothing twice, and with other content it is refused. Default: an id of ours.',
       }),
   })
   .openapi('NewEvent');

@@ -116,7 +116,7 @@ export const triggerOptionQuery = z.object({
     .enum(['1', '2', '3', '4', '5'])
     .transform(Number)
     .optional()
-    .openapi({ type: 'string', description: 'As in `execute`. Needs an API key.' }),
+    .openapi({ type: 'integer', minimum: 1, maximum: 5, description: 'As in `execute`. Needs an API key.' }),
   version: z
     .string()
     .regex(/^[1-9]\d{0,8}$/, 'Expected the number of a version.')
