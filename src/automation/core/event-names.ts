@@ -6,7 +6,7 @@ export const maxEventNameLength = 128;
 export const eventNameForm = /^[a-z0-9_]+(\.[a-z0-9_]+){0,4}$/;
 
 /** Names that begin with `atelier.` are the platform's. */
-export const eventNamePattern = new RegExp(`^(?!atelier\\.)${eventNameForm.source.slice(1)}`);
+export const eventNamePattern = /^(?!atelier\.)[a-z0-9_]+(\.[a-z0-9_]+){0,4}$/;
 
 export const isEventName = (name: string): boolean => name.length <= maxEventNameLength && eventNamePattern.test(name);
 
