@@ -9,7 +9,7 @@ let product: StartedProduct;
 let api: ApiClient;
 beforeAll(async () => {
   product = await sharedProduct();
-  api = apiClient(product.process.api, (await product.createTenant({ plan: 'pro' })).testKey);
+  api = apiClient(product.process.api, (await product.createTenant({ plan: 'enterprise' })).testKey);
 });
 afterAll(() => product.close());
 
@@ -86,4 +86,26 @@ test('the end of a run is that of the runs that it waits for', async () => {
   });
   await api.post(`/api/v1/runs/${parentId}/cancel`, {}, inB);
   expect((await endOf(api, begun.id)).status).toBe('cancelled');
+});
+
+test('a run lends its slot to the runs that it waits for, and has it back before others begin', async () => {
+  const { id } = await makeWorkflow(api, {
+    steps: [{ id: 'next', type: 'transform', expression: 'input + 1' }],
+    concurrency: { limit: 1, strategy: 'queue' },
+  });
+  const steps = [
+    { id: 'next', type: 'transform', expression: 'input + 1' },
+    { id: 'goes_on', type: 'condition', expression: 'steps.next.output < 3', else: 'last' },
+    run(id, { input: '{{steps.next.output}}' }),
+    { id: 'last', type: 'transform', expression: 'input' },
+  ];
+  expect((await api.patch(`/api/v1/workflows/${id}`, { steps }, inA)).status).toBe(200);
+  const started = [await start(id, 0), await start(id, 0)];
+  for (const runId of started) expect((await endOf(api, runId)).status).toBe('completed');
+  const { rows } = await product.database.pool.query(
+    'select depth, status from run where automation_id = $1 order by finished_at',
+    [id],
+  );
+  expect(rows).toHaveLength(6);
+  expect(rows.every(({ status }) => status === 'completed')).toBe(true);
 });

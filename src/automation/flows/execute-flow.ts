@@ -1,6 +1,7 @@
 import type { Scope } from '../../platform/scope.ts';
 import type { FlowProgress } from '../core/flow-progress.ts';
 import type { RunRef, RunServices } from '../run-execution.ts';
+import { takeSlotBack } from '../starts/lent-slots.ts';
 import type { FlowServices } from './call-leaf.ts';
 import { type DriveOptions, FlowDrive } from './flow-drive.ts';
 import { FlowExecution } from './flow-execution.ts';
@@ -13,7 +14,11 @@ export async function executeFlow(
   options: DriveOptions,
 ): Promise<FlowProgress> {
   const run = await FlowExecution.load(services, scope, ref);
-  return run ? new FlowDrive(services, scope, run, options).execute() : { kind: 'gone' };
+  if (!run) return { kind: 'gone' };
+  const { slot, concurrencyGroup: group } = run.work;
+  const hasLent = slot === 'lent' || slot === 'returning';
+  if (hasLent && group && !(await takeSlotBack(scope, ref.runId, group))) return { kind: 'slot' };
+  return new FlowDrive(services, scope, run, options).execute();
 }
 
 /** Ends a flow that cannot continue, with a message that does not reveal the cause. */

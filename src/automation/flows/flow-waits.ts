@@ -4,6 +4,7 @@ import type { Files } from '../../storage/index.ts';
 import type { FlowProgress } from '../core/flow-progress.ts';
 import { automationLimits } from '../core/limits.ts';
 import { readPath } from '../core/step-path.ts';
+import { lendSlot } from '../starts/lent-slots.ts';
 import { endOfChild } from './child-runs.ts';
 import type { FlowExecution } from './flow-execution.ts';
 import { closeWaits, describeWaits, endOfWaiting, readWaits, resolveDueWaits, type WaitRow } from './open-waits.ts';
@@ -81,9 +82,12 @@ export class FlowWaits {
     }
   }
 
-  /** What the run waits for from now on. */
+  /** What the run waits for from now on. Its slot is lent while it waits for another run, which may need it. */
   async describe(): Promise<FlowProgress> {
-    const waits = await readWaits(this.#scope, this.#run.runId);
+    const { runId, work } = this.#run;
+    const waits = await readWaits(this.#scope, runId);
+    const isForRun = waits.some(({ type, state }) => type === 'workflow' && state === 'open');
+    if (isForRun && work.concurrencyGroup) await lendSlot(this.#scope, runId);
     const ends = waits.flatMap(({ until, state }) => (state === 'resolved' ? [0] : until ? [until.getTime()] : []));
     const dueInMs = ends.length > 0 ? Math.max(0, Math.min(...ends) - Date.now()) : null;
     return { kind: 'waits', dueInMs, details: describeWaits(waits) };

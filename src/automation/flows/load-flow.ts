@@ -41,6 +41,9 @@ export interface FlowWork extends Stored {
   depth: number;
   tags: string[] | null;
   metadata: Record<string, unknown> | null;
+  /** Of runs whose workflow limits how many run at once. */
+  slot: 'held' | 'lent' | 'returning' | null;
+  concurrencyGroup: string | null;
   /** Those that ended in the order of their ends, then the others. */
   recorded: RecordedLeaf[];
 }
@@ -59,6 +62,7 @@ const findWork = statement<FlowWork>(
    select r.fence, r.status, r.automation_id as "automationId", r.input, r.variables, d.steps,
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault",
           r.waiting_since is not null as "isWaiting", r.retry_of as "retryOf", r.root_run_id as "rootRunId", r.depth, r.tags, r.metadata,
+          r.slot, r.concurrency_group as "concurrencyGroup",
           o.plan, ${storedBytesSql} as "storedBytes",
           coalesce((select json_agg(json_build_object('position', s.position, 'path', s.path, 'status', s.status,
                       'took', case when s.output_bytes <= ${withWorkBytes} and s.output::text in ('true', 'false') then s.output end,

@@ -47,7 +47,7 @@ const forgetEntry = statement({
 });
 
 // The limit that the workflow has now: a change holds for what waits too. None: everything begins.
-const findLimit = statement({
+export const findLimit = statement({
   name: 'concurrency.limit',
   parameters: { group: 'uuid' },
   row: { automationId: 'uuid', isPaused: 'boolean', concurrency: typed<Concurrency | null>('jsonb?') },
