@@ -95,8 +95,10 @@ describe('concurrency', () => {
       const open = times.filter(([from, to]) => from <= at && at < to);
       expect(open.length).toBeLessThanOrEqual(2);
     }
-    const afterOthers = times.slice(2).map(([from]) => from);
-    expect(afterOthers).toEqual(afterOthers.toSorted((a, b) => a - b));
+    // Two that are let in together may begin in either order, and neither before those that were let in earlier.
+    for (const [index, [from]] of times.entries()) {
+      if (index >= 2) expect(from).toBeGreaterThanOrEqual(times[index - 2]![0]);
+    }
   });
 
   test('lets runs of a higher priority go first', async () => {

@@ -140,7 +140,7 @@ describe('a service that fails', () => {
       const found = await temporalSchedule(`calsync-${calendarIds.parse(other)}`);
       return found.state.paused && found;
     });
-    expect(schedule.state.note).toContain('no access');
+    expect(schedule.state.note).toContain('cannot be accessed');
   });
 
   test('is asked only for what a sandbox calendar can hold', async () => {

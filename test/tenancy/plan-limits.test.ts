@@ -34,8 +34,8 @@ test('PLAN_LIMITS changes the numbers that it names, and no others', async () =>
 
 test.each([
   ['{', 'PLAN_LIMITS: expected JSON such as'],
-  ['{"gold": {}}', 'Unrecognized key: "gold"'],
-  ['{"free": {"workflow": 1}}', 'PLAN_LIMITS: free: Unrecognized key: "workflow"'],
+  ['{"gold": {}}', 'Unknown field: gold'],
+  ['{"free": {"workflow": 1}}', 'PLAN_LIMITS: free: Unknown field: workflow'],
   ['{"free": {"workflows": -1}}', 'PLAN_LIMITS: free.workflows:'],
   ['{"pro": {"retentionDays": 0}}', 'PLAN_LIMITS: pro.retentionDays:'],
   ['{"pro": {"storageBytes": 1.5}}', 'PLAN_LIMITS: pro.storageBytes: expected a whole number'],

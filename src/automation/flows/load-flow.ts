@@ -41,7 +41,7 @@ export interface FlowWork extends Stored {
   depth: number;
   tags: string[] | null;
   metadata: Record<string, unknown> | null;
-  /** Of runs whose workflow limits how many run at once. */
+  /** Null where the workflow does not limit how many of its runs run at once. */
   slot: 'held' | 'lent' | 'returning' | null;
   concurrencyGroup: string | null;
   /** Those that ended in the order of their ends, then the others. */

@@ -6,7 +6,7 @@ import type { Scope } from '../../platform/scope.ts';
 import { sealedColumns } from '../../platform/sealed-columns.ts';
 import { statement } from '../../platform/sql.ts';
 import { lockForTransaction } from '../../platform/tenant-locks.ts';
-import { maxSecrets } from '../core/secret-names.ts';
+import { maxSecrets, secretNamePattern } from '../core/secret-names.ts';
 import { Secret } from './entities.ts';
 
 export interface SecretServices {
@@ -63,7 +63,8 @@ export function putSecret({ sealer }: SecretServices, scope: Scope, name: string
 /** @throws AppError not_found */
 export async function deleteSecret(scope: Scope, name: string): Promise<void> {
   await scope.transaction(async (tx) => {
-    const secret = await tx.em.findOne(Secret, { name });
+    // Others name no secret, and some cannot be asked for: PostgreSQL stores no NUL.
+    const secret = secretNamePattern.test(name) && (await tx.em.findOne(Secret, { name }));
     if (!secret) throw secretNotFound(name);
     tx.em.remove(secret);
     await tx.audit({ action: 'secret.delete', subjectId: secret.id, facts: { name } });
