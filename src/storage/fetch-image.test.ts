@@ -97,7 +97,7 @@ describe('an image of another server', () => {
       expect(asked).toEqual(['/1']);
     }
     answer = redirectTo('http://');
-    expect(await refusal(at('/1'))).toMatch(/no address/);
+    expect(await refusal(at('/1'))).toMatch(/invalid URL/);
   });
 
   test('is refused with a reason, and without a request where the address alone says so', async () => {

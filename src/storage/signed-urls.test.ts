@@ -40,7 +40,7 @@ describe('a signed address', () => {
     expect(new SignedUrls({ ...options, key: 'other'.repeat(8) }).verify(signed, now)).toBeUndefined();
     const keyless = new SignedUrls({ ...options, key: undefined });
     expect(keyless.verify(signed, now)).toBeUndefined();
-    expect(() => keyless.sign(name)).toThrow('not configured to give files addresses');
+    expect(() => keyless.sign(name)).toThrow('not configured to sign URLs of files');
   });
 
   test('is recognized among addresses that callers give', () => {

@@ -11,6 +11,8 @@ let allOperations: DocumentedOperation[];
 let unknown: Record<string, ReturnType<typeof answerOf>>;
 beforeAll(async () => {
   product = await startProduct();
+  // Together they may make as many requests a minute as these tests do.
+  for (let n = 0; n < 3; n++) keys.push((await product.createTenant({ plan: 'enterprise' })).testKey);
   const read = readDocument((await product.api.get('/openapi.json')).body);
   allOperations = atEveryPrefix(read.operations);
   operations = atEveryPrefix(
@@ -22,6 +24,9 @@ beforeAll(async () => {
   unknown = Object.fromEntries(await Promise.all(answers));
 });
 afterAll(() => product.close());
+
+const keys: string[] = [];
+let requests = 0;
 
 const uuid = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 const hex = uuid.replaceAll('-', '');
@@ -86,7 +91,7 @@ function ask(of: DocumentedOperation, id: string): Promise<Answer> {
     method: of.method,
     path: of.path.replaceAll(/\{\w+\}/g, id),
     headers: {
-      authorization: `Bearer ${product.tenant.testKey}`,
+      authorization: `Bearer ${keys[requests++ % keys.length]}`,
       'x-api-variant': 'A',
       ...(body && { 'content-type': 'application/json' }),
     },

@@ -33,12 +33,13 @@ test('PLAN_LIMITS changes the numbers that it names, and no others', async () =>
 });
 
 test.each([
-  ['{', 'PLAN_LIMITS: expected JSON such as'],
-  ['{"gold": {}}', 'Unknown field: gold'],
-  ['{"free": {"workflow": 1}}', 'PLAN_LIMITS: free: Unknown field: workflow'],
-  ['{"free": {"workflows": -1}}', 'PLAN_LIMITS: free.workflows:'],
-  ['{"pro": {"retentionDays": 0}}', 'PLAN_LIMITS: pro.retentionDays:'],
-  ['{"pro": {"storageBytes": 1.5}}', 'PLAN_LIMITS: pro.storageBytes: expected a whole number'],
+  ['{', /PLAN_LIMITS: expected JSON such as/],
+  // A process that has the API's routes names unknown fields in the API's words.
+  ['{"gold": {}}', /PLAN_LIMITS: (Unrecognized key: "gold"|Unknown field: gold)/],
+  ['{"free": {"workflow": 1}}', /PLAN_LIMITS: free: (Unrecognized key: "workflow"|Unknown field: workflow)/],
+  ['{"free": {"workflows": -1}}', /PLAN_LIMITS: free\.workflows:/],
+  ['{"pro": {"retentionDays": 0}}', /PLAN_LIMITS: pro\.retentionDays:/],
+  ['{"pro": {"storageBytes": 1.5}}', /PLAN_LIMITS: pro\.storageBytes: expected a whole number/],
 ])('a process and a command refuse PLAN_LIMITS=%s', async (limits, message) => {
   await expect(product.start(['api'], { PLAN_LIMITS: limits })).rejects.toThrow(message);
   const errors: string[] = [];
@@ -47,6 +48,6 @@ test.each([
   expect(code).toBe(1);
   expect(JSON.parse(errors[0]!).error).toMatchObject({
     code: 'environment',
-    message: expect.stringContaining(message),
+    message: expect.stringMatching(message),
   });
 });
