@@ -106,7 +106,34 @@ const stepInput = z
 export const flowSteps = flowStepSchemas(() => anyStepInput);
 
 type AnyStepInput = z.input<typeof stepInput> | z.input<(typeof flowSteps)[number]>;
-const anyStepInput: z.ZodType<Step, AnyStepInput> = z.discriminatedUnion('type', [stepInput, ...flowSteps]);
+// Generators of clients take a mapping for the list of all types.
+const stepMapping = {
+  parallel: '#/components/schemas/ParallelStepInput',
+  map: '#/components/schemas/MapStepInput',
+  wait: '#/components/schemas/WaitStepInput',
+  event: '#/components/schemas/EventStepInput',
+  approval: '#/components/schemas/ApprovalStepInput',
+  workflow: '#/components/schemas/WorkflowCallStepInput',
+  http: '#/components/schemas/HttpStepInput',
+  fail: '#/components/schemas/FailStepInput',
+  image: '#/components/schemas/FeatureStepInput',
+  upscale: '#/components/schemas/FeatureStepInput',
+  remove_bg: '#/components/schemas/FeatureStepInput',
+  video: '#/components/schemas/FeatureStepInput',
+  music: '#/components/schemas/FeatureStepInput',
+  speech: '#/components/schemas/FeatureStepInput',
+  transcription: '#/components/schemas/FeatureStepInput',
+  booking: '#/components/schemas/FeatureStepInput',
+  prompt: '#/components/schemas/WorkflowStepInput',
+  ai_chat: '#/components/schemas/WorkflowStepInput',
+  transform: '#/components/schemas/WorkflowStepInput',
+  condition: '#/components/schemas/WorkflowStepInput',
+  action: '#/components/schemas/WorkflowStepInput',
+};
+
+const anyStepInput: z.ZodType<Step, AnyStepInput> = z
+  .discriminatedUnion('type', [stepInput, ...flowSteps])
+  .openapi({ discriminator: { propertyName: 'type', mapping: stepMapping } });
 
 export const inputDefinition = z
   .object({

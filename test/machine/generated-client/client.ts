@@ -14,7 +14,10 @@ const client = (variant: 'A' | 'B') =>
 const [a, b] = [client('A'), client('B')];
 
 /** The data of an answer. @throws Error with the code and the id of a failed request, or the code alone */
-function dataOf<Data>(answer: { data?: { data: Data }; error?: Schemas['Error'] | Schemas['AccessError'] }): Data {
+function dataOf<Data>(answer: {
+  data?: { data: Data };
+  error?: Schemas['ErrorResponse'] | Schemas['AccessError'];
+}): Data {
   if (answer.data) return answer.data.data;
   const { error } = answer;
   if (!error) throw new Error('The answer has no body.');
