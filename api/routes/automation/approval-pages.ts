@@ -1,6 +1,4 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
-import { bodyLimit } from 'hono/body-limit';
-import { createMiddleware } from 'hono/factory';
 import { type ApprovalPage, checkToken, findPage } from '../../../src/automation/approvals/approval-pages.ts';
 import { respond } from '../../../src/automation/approvals/respond.ts';
 import { maxCommentLength, readFields } from '../../../src/automation/core/approvals.ts';
@@ -9,32 +7,14 @@ import type { Services } from '../../../src/services.ts';
 import { AddressLimiter } from '../../../src/tenancy/address-limiter.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { statusOf } from '../../envelopes.ts';
-import { type Html, pageOf, pagePolicy, problem } from '../../html-page.ts';
+import { answerPage, asPage, formChecks, readForm, showError, typedText } from '../../form-page.ts';
+import { problem } from '../../html-page.ts';
 import { answered, form, joined, question } from './page-html.ts';
 
 const requestsPerMinute = 30;
 const maxFormBytes = 64 * 1024;
 /** The form of a page has a field for each property, the action and the comment. */
 const maxFields = 32;
-
-/** Pages are of one person: nobody keeps them, and no search finds them. */
-const asPage = createMiddleware<ApiEnv>(async (c, next) => {
-  c.header('Content-Security-Policy', pagePolicy);
-  c.header('Cache-Control', 'no-store');
-  c.header('Referrer-Policy', 'no-referrer');
-  c.header('X-Robots-Tag', 'noindex');
-  await next();
-});
-
-async function readForm(c: ApiContext): Promise<URLSearchParams> {
-  const type = c.req.header('content-type') ?? '';
-  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) {
-    throw new AppError('unsupported_media_type', 'Send the form of the page.');
-  }
-  const fields = new URLSearchParams(await c.req.text());
-  if (fields.size > maxFields) throw invalid([{ path: '', message: 'The form has too many fields.' }]);
-  return fields;
-}
 
 /** A refusal of what was sent, after which the page is shown again. */
 const isRefusal = (error: unknown): error is AppError =>
@@ -57,48 +37,26 @@ export function approvalPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return findPage(database, token, c.get('correlationId'));
   }
 
-  const answer = (c: ApiContext, title: string, content: Html, status: ReturnType<typeof statusOf> | 200 = 200) =>
-    c.html(pageOf(title, content), status);
-
   function show(c: ApiContext, { approval }: ApprovalPage, refusal?: AppError, given?: URLSearchParams) {
     const asked = question(approval);
     const path = `/a/${c.req.param('token')}`;
-    if (approval.status !== 'pending') return answer(c, 'Decided', joined(answered(approval), asked));
+    if (approval.status !== 'pending') return answerPage(c, 'Decided', joined(answered(approval), asked));
     const shown = joined(asked, form(path, approval, given));
-    if (!refusal) return answer(c, 'Your answer', shown);
-    return answer(c, 'Your answer', joined(problem(sentenceOf(refusal)), shown), statusOf(refusal));
+    if (!refusal) return answerPage(c, 'Your answer', shown);
+    return answerPage(c, 'Your answer', joined(problem(sentenceOf(refusal)), shown), statusOf(refusal));
   }
 
   const routes = new OpenAPIHono<ApiEnv>();
-  routes.onError((error, c) => {
-    if (!(error instanceof AppError)) throw error;
-    if (error.retryAfter !== undefined) c.header('Retry-After', String(error.retryAfter));
-    const title = error.kind === 'not_found' ? 'Not found' : 'Not possible';
-    return answer(c, title, problem(error.message), statusOf(error));
-  });
+  routes.onError(showError);
   routes.use('/:token', asPage);
-  const checks = [
-    createMiddleware<ApiEnv>(async (c, next) => {
-      if (c.req.header('sec-fetch-site') === 'cross-site') {
-        throw new AppError('forbidden', 'Forms of other sites are not accepted.');
-      }
-      await next();
-    }),
-    bodyLimit({
-      maxSize: maxFormBytes,
-      onError: () => {
-        throw new AppError('payload_too_large', 'The form is too large.', { maxBytes: maxFormBytes });
-      },
-    }),
-  ] as const;
 
   routes.get('/:token', async (c) => show(c, await open(c)));
-  routes.post('/:token', ...checks, async (c) => {
+  routes.post('/:token', ...formChecks(maxFormBytes), async (c) => {
     const page = await open(c);
     const { scope, address, approval } = page;
-    const fields = await readForm(c);
+    const fields = await readForm(c, maxFields);
     const action = approval.actions.find(({ id }) => id === fields.get('action'));
-    const comment = fields.get('comment')?.replaceAll('\r\n', '\n').replaceAll('\0', '').trim() ?? '';
+    const comment = typedText(fields, 'comment');
     const values =
       approval.form && !action?.skipForm ? readFields(approval.form, (name) => fields.get(`value.${name}`)) : {};
     try {

@@ -1,7 +1,4 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
-import { bodyLimit } from 'hono/body-limit';
-import { createMiddleware } from 'hono/factory';
-import type { html } from 'hono/html';
 import { findTimezone } from '../../../src/platform/core/timezone.ts';
 import { AppError, invalid } from '../../../src/platform/errors.ts';
 import type { Scope } from '../../../src/platform/scope.ts';
@@ -14,7 +11,8 @@ import type { Services } from '../../../src/services.ts';
 import { AddressLimiter } from '../../../src/tenancy/address-limiter.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { statusOf } from '../../envelopes.ts';
-import { pageOf, pagePolicy, problem } from '../../html-page.ts';
+import { answerPage, asPage, formChecks, readForm, showError, typedText } from '../../form-page.ts';
+import { problem } from '../../html-page.ts';
 import { cancelForm, facts, joined, links, rescheduleForm, type ShownBooking, timeOf, zoneForm } from './page-html.ts';
 
 const requestsPerMinute = 30;
@@ -56,37 +54,15 @@ const shown = ({ booking, url, isHost, timezone }: Opened, now = Date.now()): Sh
   hasStarted: booking.start.getTime() <= now,
 });
 
-type Status = ReturnType<typeof statusOf> | 200;
-
-function answer(c: ApiContext, title: string, content: ReturnType<typeof html>, status: Status = 200) {
-  return c.html(pageOf(title, content), status);
-}
-
-/** Pages are of one person: nobody keeps them, and no search finds them. */
-const asPage = createMiddleware<ApiEnv>(async (c, next) => {
-  c.header('Content-Security-Policy', pagePolicy);
-  c.header('Cache-Control', 'no-store');
-  c.header('X-Robots-Tag', 'noindex');
-  await next();
-});
-
 interface PageForm {
   start: string | undefined;
   timezone: string | undefined;
   reason: string | null;
 }
 
-async function readForm(c: ApiContext): Promise<PageForm> {
-  const type = c.req.header('content-type') ?? '';
-  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) {
-    throw new AppError('unsupported_media_type', 'Send the form of the page.');
-  }
-  const text = await c.req.text();
-  if (text.split('&', maxFields + 1).length > maxFields) {
-    throw invalid([], 'The form has more fields than that of the page.');
-  }
-  const form = new URLSearchParams(text);
-  const reason = form.get('reason')?.replaceAll('\r\n', '\n').replaceAll('\0', '').trim() ?? '';
+async function readPageForm(c: ApiContext): Promise<PageForm> {
+  const form = await readForm(c, maxFields);
+  const reason = typedText(form, 'reason');
   if ([...reason].length > maxReasonLength) {
     throw invalid([{ path: 'reason', message: 'The reason is too long.' }], 'The reason is too long.');
   }
@@ -135,11 +111,11 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { status, hasStarted } = of;
     const current = facts(of);
     const why = status === 'cancelled' ? 'The booking is cancelled.' : hasStarted ? 'The booking has started.' : '';
-    if (why !== '') return answer(c, title, joined(problem(why), current), refusal ? statusOf(refusal) : 200);
+    if (why !== '') return answerPage(c, title, joined(problem(why), current), refusal ? statusOf(refusal) : 200);
     const week = await findPageWeek(scope, bookingId, { date, timezone });
     const form = rescheduleForm({ page, timezone, isChosen, date }, week);
-    if (!refusal) return answer(c, title, joined(current, form));
-    return answer(c, title, joined(problem(refusal.message), current, form), statusOf(refusal));
+    if (!refusal) return answerPage(c, title, joined(current, form));
+    return answerPage(c, title, joined(problem(refusal.message), current, form), statusOf(refusal));
   }
 
   /** A refusal by the rules of bookings, or of what was sent. */
@@ -147,46 +123,23 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     error instanceof AppError && ['validation_error', 'conflict', 'unprocessable'].includes(error.kind);
 
   const routes = new OpenAPIHono<ApiEnv>();
-  // What fails unexpectedly is told, and logged, as everywhere.
-  routes.onError((error, c) => {
-    if (!(error instanceof AppError)) throw error;
-    if (error.retryAfter !== undefined) c.header('Retry-After', String(error.retryAfter));
-    return answer(
-      c,
-      error.kind === 'not_found' ? 'Not found' : 'Not possible',
-      problem(error.message),
-      statusOf(error),
-    );
-  });
+  routes.onError(showError);
   routes.use('/:token/*', asPage);
   routes.use('/:token', asPage);
-  const form = [
-    createMiddleware<ApiEnv>(async (c, next) => {
-      if (c.req.header('sec-fetch-site') === 'cross-site') {
-        throw new AppError('forbidden', 'Forms of other sites are not accepted.');
-      }
-      await next();
-    }),
-    bodyLimit({
-      maxSize: maxFormBytes,
-      onError: () => {
-        throw new AppError('payload_too_large', 'The form is too large.', { maxBytes: maxFormBytes });
-      },
-    }),
-  ] as const;
+  const checks = formChecks(maxFormBytes);
 
   routes.get('/:token', async (c) => {
     const opened = await open(c);
     const [of, { page, timezone }] = [shown(opened), opened];
     const content = joined(facts(of), links(page, of), zoneForm(page, timezone));
-    return answer(c, of.status === 'cancelled' ? 'Cancelled' : 'Your booking', content);
+    return answerPage(c, of.status === 'cancelled' ? 'Cancelled' : 'Your booking', content);
   });
   routes.get('/:token/reschedule', async (c) => reschedulePage(c, await open(c), c.req.query('date')));
-  routes.post('/:token/reschedule', ...form, async (c) => {
+  routes.post('/:token/reschedule', ...checks, async (c) => {
     const opened = await open(c);
     let chosen: string | undefined;
     try {
-      const { start, timezone, reason } = await readForm(c);
+      const { start, timezone, reason } = await readPageForm(c);
       chosen = timezone;
       if (start === undefined || readInstant(start) === undefined) {
         throw invalid([{ path: 'start', message: 'Choose a time.' }], 'Choose a time.');
@@ -208,17 +161,17 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const opened = await open(c);
     const [of, { page }] = [shown(opened), opened];
     if (of.status === 'cancelled')
-      return answer(c, 'Cancelled', joined(problem('The booking is cancelled.'), facts(of)));
-    if (of.isOver) return answer(c, 'Your booking', joined(problem('The booking is over.'), facts(of)));
-    return answer(c, 'Cancel the booking', joined(facts(of), cancelForm(page)));
+      return answerPage(c, 'Cancelled', joined(problem('The booking is cancelled.'), facts(of)));
+    if (of.isOver) return answerPage(c, 'Your booking', joined(problem('The booking is over.'), facts(of)));
+    return answerPage(c, 'Cancel the booking', joined(facts(of), cancelForm(page)));
   });
-  routes.post('/:token/cancel', ...form, async (c) => {
+  routes.post('/:token/cancel', ...checks, async (c) => {
     const opened = await open(c);
     const { scope, bookingId, page, booking, timezone } = opened;
-    const { reason } = await readForm(c);
+    const { reason } = await readPageForm(c);
     if (booking.status === 'confirmed' && shown(opened).isOver) {
       const time = timeOf(booking.start, booking.end, timezone);
-      return answer(c, 'Your booking', joined(problem(`The booking is over: ${time}.`)), 400);
+      return answerPage(c, 'Your booking', joined(problem(`The booking is over: ${time}.`)), 400);
     }
     await cancelBooking(services, scope, bookingId, { reason, notifyAttendee: true, source: 'page' });
     return c.redirect(page, 303);
