@@ -29,12 +29,15 @@ async function untilLimited(address: string, send: (headers: Record<string, stri
 const limited = (limit: number) => ({ error: { code: 'rate_limit_exceeded', details: { limit } } });
 /** One that no page has. Each page has a limit of its own. */
 const token = () => randomBytes(16).toString('base64url');
+const approvalToken = () => randomBytes(32).toString('base64url');
 let clients = 0;
 const vital = { name: 'LCP', value: 1 };
 
 describe('requests without a proof are limited by address', () => {
   test.each([
     ['pages of bookings', (headers: Record<string, string>) => anonymous.get(`/b/${token()}`, headers)],
+    ['pages of approvals', (headers: Record<string, string>) => anonymous.get(`/a/${approvalToken()}`, headers)],
+    ['forms of approvals', (headers: Record<string, string>) => anonymous.post(`/a/${approvalToken()}`, {}, headers)],
     ['forms of bookings', (headers: Record<string, string>) => anonymous.post(`/b/${token()}/cancel`, {}, headers)],
     ['pages that do not exist', (headers: Record<string, string>) => anonymous.get('/b/no/such/page', headers)],
     ['web vitals', (headers: Record<string, string>) => anonymous.post('/api/performance/vitals', vital, headers)],
@@ -136,10 +139,11 @@ describe('pages with a token in their path', () => {
     const answers = [
       await anonymous.get(`/b/${token()}`, address),
       await anonymous.get('/b/no/such/page', address),
+      await anonymous.get(`/a/${approvalToken()}`, address),
       await anonymous.request('DELETE', `/b/${token()}`, undefined, address),
       (await untilLimited('192.0.2.51', (headers) => anonymous.get(`/b/${token()}`, headers))).answer,
     ];
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 405, 429]);
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 405, 429]);
     for (const { headers } of answers) {
       expect(headers.get('referrer-policy')).toBe('no-referrer');
       expect(headers.get('cache-control')).toBe('no-store');
@@ -149,15 +153,22 @@ describe('pages with a token in their path', () => {
 
   test('are written without it in logs and vitals', async () => {
     const address = { 'x-forwarded-for': '192.0.2.52' };
-    const secret = token();
+    const [secret, ofApproval] = [token(), approvalToken()];
     await anonymous.get(`/b/${secret}`, address);
     await anonymous.post(`/b/${secret}/cancel`, {}, address);
-    const beacon = { name: 'LCP', value: 1, path: `/b/${secret}` };
-    expect((await anonymous.post('/api/performance/vitals', beacon, address)).status).toBe(204);
+    await anonymous.get(`/a/${ofApproval}`, address);
+    await anonymous.post(`/a/${ofApproval}`, {}, address);
+    for (const path of [`/b/${secret}`, `/a/${ofApproval}`]) {
+      const beacon = { name: 'LCP', value: 1, path };
+      expect((await anonymous.post('/api/performance/vitals', beacon, address)).status).toBe(204);
+    }
     const { testKey } = await product.createTenant();
     const { vitals } = (await apiClient(base, testKey).get('/api/performance/vitals')).body;
     expect(vitals.map(({ path }: { path: string | null }) => path)).toContain('/b/:id');
-    expect(JSON.stringify(vitals)).not.toContain(secret);
-    expect(JSON.stringify(product.processes.map(({ log }) => log))).not.toContain(secret);
+    const logs = JSON.stringify(product.processes.map(({ log }) => log));
+    for (const text of [secret, ofApproval]) {
+      expect(JSON.stringify(vitals)).not.toContain(text);
+      expect(logs).not.toContain(text);
+    }
   });
 });
