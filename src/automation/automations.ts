@@ -102,6 +102,32 @@ export function addDefinition(
   return definition;
 }
 
+/** Adds a workflow that was checked. @throws AppError forbidden when the plan includes no further workflow */
+export async function insertAutomation(tx: Transaction, input: NewAutomation): Promise<AutomationDetail> {
+  await enforceWorkflowLimit(tx);
+  const id = newId();
+  const now = new Date();
+  const definition = addDefinition(tx, id, input, { version: 1, changes: [] });
+  const automation = tx.em.create(Automation, {
+    id,
+    ...tx.tenant,
+    name: input.name,
+    description: input.description,
+    state: input.state,
+    definitionId: definition.id,
+    totalRuns: 0,
+    createdAt: now,
+    updatedAt: now,
+    deletedAt: null,
+    isPaused: false,
+    triggerSecretHash: null,
+  });
+  tx.em.persist(automation);
+  const facts = { state: automation.state, definitionId: definition.id };
+  await tx.audit({ action: 'workflow.create', subjectId: id, facts });
+  return detail(automation, definition);
+}
+
 /**
  * Creates a workflow, once per Idempotency-Key.
  * @throws AppError validation_error, idempotency_key_reused, forbidden when the plan includes no further workflow
@@ -113,31 +139,7 @@ export async function createAutomation(
   claim?: IdempotencyClaim,
 ): Promise<Once<AutomationDetail> & { warnings: WorkflowWarning[] }> {
   const warnings = await checkAutomation(services, scope, input);
-  const create = async (tx: Transaction) => {
-    await enforceWorkflowLimit(tx);
-    const id = newId();
-    const now = new Date();
-    const definition = addDefinition(tx, id, input, { version: 1, changes: [] });
-    const automation = tx.em.create(Automation, {
-      id,
-      ...scope.tenant,
-      name: input.name,
-      description: input.description,
-      state: input.state,
-      definitionId: definition.id,
-      totalRuns: 0,
-      createdAt: now,
-      updatedAt: now,
-      deletedAt: null,
-      isPaused: false,
-      triggerSecretHash: null,
-    });
-    tx.em.persist(automation);
-    const facts = { state: automation.state, definitionId: definition.id };
-    await tx.audit({ action: 'workflow.create', subjectId: id, facts });
-    return detail(automation, definition);
-  };
-  return { ...(await scope.transaction(create, { claim })), warnings };
+  return { ...(await scope.transaction((tx) => insertAutomation(tx, input), { claim })), warnings };
 }
 
 const findDetail = statement<AutomationDetail>(

@@ -3,13 +3,13 @@ import { enqueueSql, replacingEarlier } from '../platform/enqueue.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { getAutomation } from './automations.ts';
 import { findCronProblem, nextTimes } from './core/cron.ts';
 import { workflowIds } from './core/ids.ts';
-import { resolveInputs } from './core/inputs.ts';
+import { type InputDefinition, resolveInputs } from './core/inputs.ts';
 import { workflowNotFound } from './errors.ts';
 import { failPoint } from './fail-points.ts';
 import { enforceScheduleLimit } from './plan-limits.ts';
@@ -103,13 +103,41 @@ function detailOf(
 
 const noSchedule = (workflowId: string) => new AppError('not_found', 'The workflow has no schedule.', { workflowId });
 
-function check({ cron, timezone }: NewSchedule): void {
+/** @param inputs of the workflow. @throws AppError validation_error with paths cron, timezone and inputs.<name> */
+export function checkSchedule({ cron, timezone, variables }: NewSchedule, inputs: readonly InputDefinition[]): void {
   const problem = findCronProblem(cron);
   const problems = [
     ...(problem === undefined ? [] : [{ path: 'cron', message: problem }]),
     ...(findTimezone(timezone) ? [] : [{ path: 'timezone', message: 'Expected a zone of the tz database.' }]),
+    ...resolveInputs(inputs, variables).problems,
   ];
   if (problems.length > 0) throw invalid(problems);
+}
+
+/** Writes a schedule that was checked. Temporal follows by the outbox. @returns undefined when the workflow is gone */
+export async function writeSchedule(
+  tx: Transaction,
+  automationId: string,
+  schedule: NewSchedule,
+): Promise<Schedule | undefined> {
+  const { cron, timezone, paused, input, variables, tags, metadata, expiresInMs, priority, version } = schedule;
+  await enforceScheduleLimit(tx, automationId);
+  return tx.one(
+    put,
+    automationId,
+    tx.correlationId,
+    newId(),
+    cron,
+    timezone,
+    paused,
+    JSON.stringify(input ?? null),
+    JSON.stringify(variables),
+    tags && JSON.stringify(tags),
+    metadata && JSON.stringify(metadata),
+    expiresInMs,
+    priority,
+    version,
+  );
 }
 
 /**
@@ -124,27 +152,9 @@ export async function putSchedule(
   id: string,
   schedule: NewSchedule,
 ): Promise<ScheduleDetail> {
-  check(schedule);
   const automation = await getAutomation(scope, id);
-  const { problems } = resolveInputs(automation.inputs, schedule.variables);
-  if (problems.length > 0) throw invalid(problems);
-  const { cron, timezone, paused, input, variables, tags, metadata, expiresInMs, priority, version } = schedule;
-  const values = [
-    cron,
-    timezone,
-    paused,
-    JSON.stringify(input ?? null),
-    JSON.stringify(variables),
-    tags && JSON.stringify(tags),
-    metadata && JSON.stringify(metadata),
-    expiresInMs,
-    priority,
-    version,
-  ];
-  const written = await scope.transaction(async (tx) => {
-    await enforceScheduleLimit(tx, automation.id);
-    return tx.one(put, automation.id, scope.correlationId, newId(), ...values);
-  });
+  checkSchedule(schedule, automation.inputs);
+  const written = await scope.transaction((tx) => writeSchedule(tx, automation.id, schedule));
   if (!written) throw workflowNotFound(id);
   return detailOf(written, await syncTemporal(services, scope, automation.id));
 }

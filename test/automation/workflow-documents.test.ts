@@ -140,3 +140,26 @@ test('an import needs the scopes of what it brings, and is made once', async () 
   ];
   expect(again.body.data.id).toBe(first.body.data.id);
 });
+
+test('an import that is refused leaves nothing, and its Idempotency-Key can be used again', async () => {
+  const client = apiClient(product.process.api, (await product.createTenant({ plan: 'free' })).testKey);
+  const other = (await client.post('/api/v1/workflows', { name: 'Full', steps: [] })).body.data.id;
+  const triggers = (n: number) => Array.from({ length: n }, (_, index) => ({ event: `order.number_${index}` }));
+  const put = (n: number) => client.request('PUT', `/api/v1/workflows/${other}/triggers`, { triggers: triggers(n) });
+  expect((await put(10)).status).toBe(200);
+  const schedule = { cron: '@yearly', timezone: 'UTC' };
+  const document = { atelier: 1, name: 'Whole', triggers: triggers(1), schedule };
+  const importWhole = () =>
+    client.request('POST', '/api/v1/workflows/import', document, { 'idempotency-key': 'whole-or-none' });
+  expect(await importWhole()).toMatchObject({ status: 403, body: { error: { details: { limit: 10, plan: 'free' } } } });
+  const names = async () =>
+    (await client.get('/api/v1/workflows')).body.data.workflows.map(({ name }: { name: string }) => name);
+  expect(await names()).toEqual(['Full']);
+  expect((await put(0)).status).toBe(200);
+  const made = await importWhole();
+  expect(made).toMatchObject({ status: 201, body: { data: { name: 'Whole' } } });
+  const copy = `/api/v1/workflows/${made.body.data.id}`;
+  expect((await client.get(`${copy}/triggers`)).body.data.triggers).toMatchObject([{ event: 'order.number_0' }]);
+  expect((await client.get(`${copy}/schedule`)).body.data).toMatchObject({ ...schedule, paused: true });
+  expect((await importWhole()).body.data.id).toBe(made.body.data.id);
+});

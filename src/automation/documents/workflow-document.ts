@@ -1,4 +1,4 @@
-import { AppError } from '../../platform/errors.ts';
+import { invalid } from '../../platform/errors.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import { getAutomation } from '../automations.ts';
@@ -58,10 +58,7 @@ const findNamed = statement<{ id: string; name: string }>(
 /** A workflow as a document. Ids of other workflows become `{$name}`. @throws AppError workflow_not_found */
 export async function exportWorkflow(scope: Scope, id: string): Promise<WorkflowDocument> {
   const workflow = await getAutomation(scope, id);
-  const [{ triggers }, schedule] = await Promise.all([
-    getTriggers(scope, id).then((found) => ({ triggers: found })),
-    scope.one(findSchedule, workflow.id),
-  ]);
+  const [triggers, schedule] = await Promise.all([getTriggers(scope, id), scope.one(findSchedule, workflow.id)]);
   const ids: string[] = [];
   changeIds(workflow.steps, (one) => {
     const uuid = typeof one === 'string' ? workflowIds.parse(one) : undefined;
@@ -123,9 +120,7 @@ export async function resolveNames(
 
 /** @throws AppError validation_error for a document of another format */
 export function requireFormat(document: unknown): Members {
-  const problem = (path: string, message: string) =>
-    new AppError('validation_error', 'The request is not valid.', { errors: [{ path, message }] });
-  if (!isMembers(document)) throw problem('', 'Expected an object.');
-  if (document.atelier !== documentFormat) throw problem('atelier', `Expected ${documentFormat}.`);
+  if (!isMembers(document)) throw invalid([{ path: '', message: 'Expected an object.' }]);
+  if (document.atelier !== documentFormat) throw invalid([{ path: 'atelier', message: `Expected ${documentFormat}.` }]);
   return document;
 }

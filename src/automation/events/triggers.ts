@@ -73,7 +73,11 @@ async function findProblem(
 }
 
 /** @throws AppError validation_error with the paths of what is wrong */
-async function checkTriggers(work: BoundedWork, tenantKey: TenantKey, triggers: readonly NewTrigger[]): Promise<void> {
+export async function checkTriggers(
+  work: BoundedWork,
+  tenantKey: TenantKey,
+  triggers: readonly NewTrigger[],
+): Promise<void> {
   const problems: FieldError[] = [];
   for (const [index, { filter, inputs = {} }] of triggers.entries()) {
     const expressions: [string, string | undefined, ExpressionKind][] = [
@@ -112,39 +116,50 @@ const keyOf = ({ event, filter, inputs }: NewTrigger | EventTrigger) =>
   JSON.stringify([event, filter ?? null, Object.entries(inputs ?? {})]);
 
 /**
- * Replaces the triggers of a workflow. One that stays as it is keeps what is known of it.
+ * Replaces the triggers of a workflow by others that were checked. One that stays as it is keeps what is known of it.
+ * @throws AppError workflow_not_found, forbidden when the plan includes fewer
+ */
+export async function writeTriggers(
+  { listening }: Pick<TriggerServices, 'listening'>,
+  tx: Transaction,
+  id: string,
+  triggers: readonly NewTrigger[],
+): Promise<Trigger[]> {
+  await lockForTransaction(tx, 'triggers');
+  const automation = await lockAutomation(tx.em, id);
+  await enforceTriggerLimit(tx, automation.id, triggers.length);
+  const existing = await tx.em.find(EventTrigger, { automationId: automation.id }, { orderBy: { position: 'asc' } });
+  const left = [...existing];
+  const written = triggers.map((trigger, position) => {
+    const at = left.findIndex((one) => keyOf(one) === keyOf(trigger));
+    const kept = at >= 0 ? left.splice(at, 1)[0]! : undefined;
+    if (kept) return Object.assign(kept, { position });
+    const { event, filter = null, inputs = null } = trigger;
+    const never = { lastFiredAt: null, lastSkippedAt: null, lastSkippedReason: null };
+    const row = { id: newId(), ...tx.tenant, automationId: automation.id, position, event, filter, inputs, ...never };
+    const made = tx.em.create(EventTrigger, { ...row, createdAt: new Date() });
+    tx.em.persist(made);
+    return made;
+  });
+  for (const one of left) tx.em.remove(one);
+  await listening.changed(tx, [...new Set([...left, ...written].map(({ event }) => event))]);
+  await tx.audit({ action: 'workflow.put_triggers', subjectId: automation.id });
+  return written.map(viewOf);
+}
+
+/**
+ * Replaces the triggers of a workflow.
  * @param triggers at most 10
  * @throws AppError workflow_not_found, validation_error, forbidden when the plan includes fewer
  */
 export async function putTriggers(
-  { boundedWork, listening }: TriggerServices,
+  services: TriggerServices,
   scope: Scope,
   id: string,
   triggers: readonly NewTrigger[],
 ): Promise<Trigger[]> {
-  await checkTriggers(boundedWork, scope.tenantKey, triggers);
-  return scope.transaction(async (tx) => {
-    await lockForTransaction(tx, 'triggers');
-    const automation = await lockAutomation(tx.em, id);
-    await enforceTriggerLimit(tx, automation.id, triggers.length);
-    const existing = await tx.em.find(EventTrigger, { automationId: automation.id }, { orderBy: { position: 'asc' } });
-    const left = [...existing];
-    const written = triggers.map((trigger, position) => {
-      const at = left.findIndex((one) => keyOf(one) === keyOf(trigger));
-      const kept = at >= 0 ? left.splice(at, 1)[0]! : undefined;
-      if (kept) return Object.assign(kept, { position });
-      const { event, filter = null, inputs = null } = trigger;
-      const never = { lastFiredAt: null, lastSkippedAt: null, lastSkippedReason: null };
-      const row = { id: newId(), ...tx.tenant, automationId: automation.id, position, event, filter, inputs, ...never };
-      const made = tx.em.create(EventTrigger, { ...row, createdAt: new Date() });
-      tx.em.persist(made);
-      return made;
-    });
-    for (const one of left) tx.em.remove(one);
-    await listening.changed(tx, [...new Set([...left, ...written].map(({ event }) => event))]);
-    await tx.audit({ action: 'workflow.put_triggers', subjectId: automation.id });
-    return written.map(viewOf);
-  });
+  await checkTriggers(services.boundedWork, scope.tenantKey, triggers);
+  return scope.transaction((tx) => writeTriggers(services, tx, id, triggers));
 }
 
 const findLive = statement<{ id: string }>(

@@ -20,6 +20,7 @@ import {
   triggersExamples,
   triggersSchema,
 } from '../../../schemas/automation/event.ts';
+import { readTriggers } from '../../../schemas/automation/read-starts.ts';
 import { exampleWorkflowIds } from '../../../schemas/automation/workflow-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 
@@ -84,11 +85,7 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(answer), 202);
   });
   routes.openapi(put, async (c) => {
-    const triggers = c.req.valid('json').triggers.map(({ event, filter, inputs }) => ({
-      event,
-      filter: filter ?? undefined,
-      inputs: inputs ?? undefined,
-    }));
+    const triggers = readTriggers(c.req.valid('json'));
     const put = await putTriggers(services, c.get('scope'), c.req.valid('param').id, triggers);
     return c.json(success(shownTriggers(put)), 200);
   });

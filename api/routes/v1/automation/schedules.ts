@@ -9,6 +9,7 @@ import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
+import { readSchedule } from '../../../schemas/automation/read-starts.ts';
 import {
   newScheduleExamples,
   newScheduleSchema,
@@ -83,19 +84,7 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const routes = newRoutes();
   routes.openapi(put, async (c) => {
-    const { inputs, input = inputs ?? null, variables, paused = false, ...given } = c.req.valid('json');
-    const { tags, metadata, expiresIn, priority, version, ...times } = given;
-    const schedule = {
-      ...times,
-      paused,
-      input,
-      variables: inputs ?? variables ?? {},
-      tags: tags ?? null,
-      metadata: metadata ?? null,
-      expiresInMs: expiresIn ?? null,
-      priority: priority ?? null,
-      version: version ?? null,
-    };
+    const schedule = readSchedule(c.req.valid('json'));
     return c.json(
       success(toAnswer(await putSchedule(services, c.get('scope'), c.req.valid('param').id, schedule))),
       200,

@@ -1,10 +1,8 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { createAutomation, deleteAutomation } from '../../../../src/automation/automations.ts';
 import { checkAutomation } from '../../../../src/automation/check-automation.ts';
+import { importAutomation } from '../../../../src/automation/documents/import-automation.ts';
 import { exportWorkflow, requireFormat, resolveNames } from '../../../../src/automation/documents/workflow-document.ts';
 import { jsonOfYaml, yamlOf } from '../../../../src/automation/documents/yaml.ts';
-import { putTriggers } from '../../../../src/automation/events/triggers.ts';
-import { putSchedule } from '../../../../src/automation/schedules.ts';
 import { AppError, type FieldError, invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
@@ -16,6 +14,7 @@ import { newRoutes, problemsOfSchema } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer, jsonContent, plainAnswer } from '../../../schemas/answers.ts';
 import { triggersSchema } from '../../../schemas/automation/event.ts';
+import { readSchedule, readTriggers } from '../../../schemas/automation/read-starts.ts';
 import { readNewWorkflow } from '../../../schemas/automation/read-workflow.ts';
 import { newScheduleSchema } from '../../../schemas/automation/schedule.ts';
 import { findIgnoredFields } from '../../../schemas/automation/unknown-fields.ts';
@@ -138,46 +137,13 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
     checkStepScopes(c, input.steps);
     if (triggers.length > 0 || schedule) checkScopes(c.get('caller'), { scopes: ['runs:execute'] });
     if (unresolved.length > 0) input.state = 'draft';
-    const made = await createAutomation(services, scope, input, readIdempotency(c));
+    const imported = {
+      workflow: input,
+      triggers: readTriggers({ triggers }),
+      schedule: schedule && readSchedule({ ...schedule, paused: true }),
+    };
+    const made = await importAutomation(services, scope, imported, readIdempotency(c));
     markReplayed(c, made.replayed);
-    const { id } = made.outcome;
-    if (!made.replayed) {
-      try {
-        const plain = triggers.map(({ event, filter, inputs }) => ({
-          event,
-          filter: filter ?? undefined,
-          inputs: inputs ?? undefined,
-        }));
-        if (plain.length > 0) await putTriggers(services, scope, id, plain);
-        if (schedule) {
-          const {
-            inputs,
-            input: given = inputs ?? null,
-            variables,
-            expiresIn,
-            tags,
-            metadata,
-            priority,
-            version,
-          } = schedule;
-          await putSchedule(services, scope, id, {
-            cron: schedule.cron,
-            timezone: schedule.timezone,
-            paused: true,
-            input: given,
-            variables: inputs ?? variables ?? {},
-            tags: tags ?? null,
-            metadata: metadata ?? null,
-            expiresInMs: expiresIn ?? null,
-            priority: priority ?? null,
-            version: version ?? null,
-          });
-        }
-      } catch (error) {
-        await deleteAutomation(scope, id);
-        throw error;
-      }
-    }
     const warnings = [...unresolved, ...made.warnings];
     const data = automationDialect(c).workflowSummary(made.outcome);
     return c.json(success({ ...data, ...(warnings.length > 0 && { warnings }) }), 201);
