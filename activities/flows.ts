@@ -4,7 +4,7 @@ import type { FlowServices } from '../src/automation/flows/call-leaf.ts';
 import { executeFlow, failFlow } from '../src/automation/flows/execute-flow.ts';
 import type { RunRef } from '../src/automation/run-execution.ts';
 import type { Database } from '../src/platform/database.ts';
-import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
+import { driveMsOf, type RunPolicy } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { withHeartbeats } from './heartbeats.ts';
@@ -14,7 +14,6 @@ import { scopeOf } from './work-scope.ts';
 const heartbeatMs = 1_000;
 /** How long a walk goes on. Its activity has ten seconds, and one that is repeated would do its last work twice. */
 const maxWalkMs = 3_000;
-const defaultDriveMs = 60_000;
 
 export interface FlowActivityServices extends FlowServices {
   database: Database;
@@ -56,7 +55,7 @@ export const createFlowActivities = ({ database, draining, ...services }: FlowAc
 
     /** Executes steps that call out, as many beside each other as may be, and what answers at once between them. */
     driveFlow({ policy, ...ref }: FlowArgs): Promise<FlowProgress> {
-      const until = performance.now() + (policy.driveForMs ?? defaultDriveMs);
+      const until = performance.now() + driveMsOf(policy);
       let stepId: string | undefined;
       const work = (signal: AbortSignal) =>
         executeFlow(services, scopeOf(database, ref), ref, {

@@ -14,36 +14,14 @@ import {
 } from '@temporalio/workflow';
 import type { FlowActivities } from '../activities/flows.ts';
 import type { RunActivities } from '../activities/runs.ts';
-import type { StepToolActivities } from '../activities/step-tools.ts';
 import type { LeafTools } from '../src/automation/core/flow-progress.ts';
-import { type ExecuteFlowArgs, type RunPolicy, runMessages } from '../src/temporal/contracts/automation.ts';
+import { driveMsOf, type ExecuteFlowArgs, runMessages } from '../src/temporal/contracts/automation.ts';
 import { withSentence } from '../src/temporal/contracts/failure-sentences.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
-import { besideQueue, queues } from '../src/temporal/contracts/queues.ts';
 import { orElse } from './or-else.ts';
-import { retryWithoutLimit } from './retry-options.ts';
+import { callingWork, instantWork, toolWork } from './run-activities.ts';
 
-const local = proxyLocalActivities<FlowActivities>({
-  startToCloseTimeout: '10 seconds',
-  retry: { initialInterval: '100 milliseconds', maximumInterval: '2 seconds', maximumAttempts: 5 },
-});
-
-/** Calls that take time, retried without limit: the rows of the steps count how often each was called. */
-const calls = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry }, driveForMs = 60_000 }: RunPolicy) =>
-  proxyActivities<FlowActivities & Pick<RunActivities, 'recordCancelled'>>({
-    // The last step that begins has the whole time of a step.
-    startToCloseTimeout: timeoutMs + driveForMs,
-    heartbeatTimeout: heartbeatTimeoutMs,
-    retry: retryWithoutLimit(retry),
-  });
-
-const toolWork = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: RunPolicy) =>
-  proxyActivities<StepToolActivities>({
-    taskQueue: besideQueue(workflowInfo().taskQueue, queues.runs, queues.generation),
-    startToCloseTimeout: timeoutMs,
-    heartbeatTimeout: heartbeatTimeoutMs,
-    retry: retryWithoutLimit(retry),
-  });
+const local = proxyLocalActivities<FlowActivities>(instantWork);
 
 type FlowProgress = Awaited<ReturnType<FlowActivities['driveFlow']>>;
 
@@ -62,7 +40,9 @@ const maxHistory = 1_500;
  */
 export async function executeFlow(args: ExecuteFlowArgs): Promise<void> {
   const { policy, ...context } = args;
-  const called = calls(policy);
+  const called = proxyActivities<FlowActivities & Pick<RunActivities, 'recordCancelled'>>(
+    callingWork(policy, driveMsOf(policy)),
+  );
   const tools = toolWork(policy);
   let wakes = 0;
   const wake = () => {

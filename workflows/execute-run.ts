@@ -8,43 +8,15 @@ import {
   proxyLocalActivities,
   setCurrentDetails,
   setHandler,
-  workflowInfo,
 } from '@temporalio/workflow';
 import type { RunActivities } from '../activities/runs.ts';
-import type { StepToolActivities } from '../activities/step-tools.ts';
-import { type ExecuteRunArgs, type RunPolicy, runMessages } from '../src/temporal/contracts/automation.ts';
+import { type ExecuteRunArgs, runMessages } from '../src/temporal/contracts/automation.ts';
 import { withSentence } from '../src/temporal/contracts/failure-sentences.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
-import { besideQueue, queues } from '../src/temporal/contracts/queues.ts';
 import { orElse } from './or-else.ts';
-import { retryWithoutLimit } from './retry-options.ts';
+import { callingWork, instantWork, toolWork } from './run-activities.ts';
 
-/** Database work and steps that answer at once: local activities, which need no task of their own. */
-const local = proxyLocalActivities<RunActivities>({
-  startToCloseTimeout: '10 seconds',
-  retry: { initialInterval: '100 milliseconds', maximumInterval: '2 seconds', maximumAttempts: 5 },
-});
-
-/**
- * Calls that leave the process and take time. Retried without limit: the step's row counts how often its model was called,
- * so a database that is down for an hour delays a run and does not fail it.
- */
-const modelCalls = ({ modelCall: { timeoutMs, continueForMs = 0, heartbeatTimeoutMs, retry } }: RunPolicy) =>
-  proxyActivities<RunActivities>({
-    // The last step that begins has the whole time of a step.
-    startToCloseTimeout: timeoutMs + continueForMs,
-    heartbeatTimeout: heartbeatTimeoutMs,
-    retry: retryWithoutLimit(retry),
-  });
-
-/** What is done with tools, where the files of their servers are. The rows say what was called, so a retry calls nothing twice. */
-const toolWork = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: RunPolicy) =>
-  proxyActivities<StepToolActivities>({
-    taskQueue: besideQueue(workflowInfo().taskQueue, queues.runs, queues.generation),
-    startToCloseTimeout: timeoutMs,
-    heartbeatTimeout: heartbeatTimeoutMs,
-    retry: retryWithoutLimit(retry),
-  });
+const local = proxyLocalActivities<RunActivities>(instantWork);
 
 type RunProgress = Awaited<ReturnType<RunActivities['callStep']>>;
 
@@ -76,9 +48,9 @@ function waitForSlot(): () => Promise<void> {
  * the failed ones.
  */
 export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs): Promise<void> {
-  const called = modelCalls(policy);
-  const tools = toolWork(policy);
   const { continueForMs = 0, retry } = policy.modelCall;
+  const called = proxyActivities<RunActivities>(callingWork(policy, continueForMs));
+  const tools = toolWork(policy);
   const walk = () => orElse(local.walkSteps(context), () => called.walkSteps(context));
   const call = ({ position, stepId }: { position: number; stepId?: string }) =>
     called.callStep.executeWithOptions({ ...(stepId && { summary: stepId }) }, [

@@ -51,6 +51,9 @@ export interface RunPolicy {
   driveForMs?: number;
 }
 
+/** Workflow and activity read it in one way: the one bounds what the other does. */
+export const driveMsOf = ({ driveForMs = 60_000 }: RunPolicy): number => driveForMs;
+
 export const defaultRunPolicy: RunPolicy = {
   modelCall: {
     timeoutMs: 600_000,
