@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { AddressRanges } from './address-ranges.ts';
+import { connectionHeaders, headerNamePattern, headerValuePattern } from './core/http-headers.ts';
 import { isPublicAddress } from './egress-addresses.ts';
 import type { PlatformEnv } from './env.ts';
 
@@ -99,29 +100,10 @@ export function checkDestination(text: string, rules: EgressRules, maxLength = m
   return isName(url.hostname) ? undefined : 'the host is not a valid DNS name';
 }
 
-// Set by the HTTP connection itself. Responses are requested without an encoding.
-const reserved = new Set([
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
-export const headerNamePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-export const headerValuePattern = /^[\t\x20-\x7e\x80-\xff]*$/;
-
 /** Checks a caller's header. @returns the problem, in the form of `checkDestination` */
 export function checkHeader(name: string, value: string): string | undefined {
   if (!headerNamePattern.test(name)) return 'the name is not a valid header name';
-  if (reserved.has(name.toLowerCase())) return `the header ${name} cannot be set`;
+  if (connectionHeaders.has(name.toLowerCase())) return `the header ${name} cannot be set`;
   return headerValuePattern.test(value)
     ? undefined
     : `the value of ${name} contains characters that are not allowed in a header`;

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { headerNamePattern, headerValuePattern } from '../../../src/platform/egress-destination.ts';
+import { headerNamePattern, headerValuePattern } from '../../../src/platform/core/http-headers.ts';
 import { eventTypes } from '../../../src/services.ts';
 import { maxHeaders, maxHeaderValueLength } from '../../../src/webhooks/check-subscription.ts';
 import { everyEvent } from '../../../src/webhooks/core/events.ts';

@@ -1,3 +1,4 @@
+import { connectionHeaders, headerNamePattern, headerValuePattern } from '../../platform/core/http-headers.ts';
 import { ValueRenderer } from './render-value.ts';
 import { secretNamePattern } from './secret-names.ts';
 import type { HttpMethod, HttpStep } from './step-types.ts';
@@ -36,27 +37,10 @@ export const isSuccess = ({ successStatus = ['2xx'] }: HttpFields, status: numbe
     return digit === undefined ? Number(one) === status : Math.floor(status / 100) === Number(digit);
   });
 
-const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
-
-/** Those that the connection sets, or that would change what it is. */
-const refusedHeaders: ReadonlySet<string> = new Set([
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
 function headerProblem(name: string): string | undefined {
-  if (!headerName.test(name)) return 'Expected the name of an HTTP header.';
+  if (!headerNamePattern.test(name)) return 'Expected the name of an HTTP header.';
   const lower = name.toLowerCase();
-  return refusedHeaders.has(lower) || lower.startsWith('proxy-') ? `The header ${name} cannot be set.` : undefined;
+  return connectionHeaders.has(lower) || lower.startsWith('proxy-') ? `The header ${name} cannot be set.` : undefined;
 }
 
 /** Scheme, host and port, and what ends them: what stands behind cannot change them. */
@@ -89,7 +73,7 @@ export function findHttpProblems(step: HttpFields): StepProblem[] {
     }
   }
   for (const [name, value] of headers.slice(0, maxHeaders)) {
-    if (typeof value === 'string' && !value.includes('{{') && !headerValue.test(value)) {
+    if (typeof value === 'string' && !value.includes('{{') && !headerValuePattern.test(value)) {
       add(`headers.${name}`, 'Expected no control characters, and none outside ISO 8859-1.');
     }
   }
@@ -168,7 +152,7 @@ export function renderRequest(step: HttpFields, values: TemplateValues, key: str
     const value = renderer.value(given);
     if (value === null || value === undefined) continue;
     const rendered = asText(value);
-    if (!headerValue.test(rendered)) refuse(`The header ${name} has characters that no header may have.`);
+    if (!headerValuePattern.test(rendered)) refuse(`The header ${name} has characters that no header may have.`);
     headers[name] = rendered;
   }
   const names = new Set(Object.keys({ ...step.secretHeaders, ...headers }).map((name) => name.toLowerCase()));
