@@ -58,18 +58,21 @@ const organizationColumns = {
   updatedAt: 'timestamptz',
 } as const;
 
+/** What an organization is created and changed with. */
+const written = {
+  id: 'uuid',
+  name: 'text',
+  plan: 'text',
+  email: 'text?',
+  rateMinute: 'int?',
+  rateDay: 'int?',
+  callingRuns: 'int?',
+  now: 'timestamptz',
+} as const;
+
 const insert = systemStatement({
   name: 'organization.create',
-  parameters: {
-    id: 'uuid',
-    name: 'text',
-    plan: 'text',
-    email: 'text?',
-    rateMinute: 'int?',
-    rateDay: 'int?',
-    callingRuns: 'int?',
-    now: 'timestamptz',
-  },
+  parameters: written,
   row: organizationColumns,
   text: `insert into organization (id, name, plan, email, rate_minute, rate_day, calling_runs, created_at, updated_at)
    values (:id, :name, :plan, :email, :rateMinute, :rateDay, :callingRuns, :now, :now) returning ${columns}`,
@@ -98,16 +101,7 @@ const lockById = systemStatement({
 });
 const change = systemStatement({
   name: 'organization.change',
-  parameters: {
-    id: 'uuid',
-    name: 'text',
-    plan: 'text',
-    email: 'text?',
-    rateMinute: 'int?',
-    rateDay: 'int?',
-    callingRuns: 'int?',
-    now: 'timestamptz',
-  },
+  parameters: written,
   text: `update organization
       set name = :name, plan = :plan, email = :email, rate_minute = :rateMinute, rate_day = :rateDay,
         calling_runs = :callingRuns, updated_at = :now

@@ -59,6 +59,18 @@ const rowColumns = {
   updatedAt: 'timestamptz',
 } as const;
 
+/** What a configuration is created and changed with. */
+const written = {
+  id: 'uuid',
+  server: 'text',
+  enabled: 'boolean',
+  url: 'text?',
+  values: 'json',
+  sealedSecrets: 'text?',
+  secretNames: 'jsonb',
+  now: 'timestamptz',
+} as const;
+
 const findAll = statement({
   name: 'tool_configuration.list',
   row: rowColumns,
@@ -72,16 +84,7 @@ const lockServer = statement({
 });
 const insert = statement({
   name: 'tool_configuration.create',
-  parameters: {
-    id: 'uuid',
-    server: 'text',
-    enabled: 'boolean',
-    url: 'text?',
-    values: 'json',
-    sealedSecrets: 'text?',
-    secretNames: 'jsonb',
-    now: 'timestamptz',
-  },
+  parameters: written,
   row: rowColumns,
   text: `insert into tool_configuration
      (organization_id, environment, id, server, enabled, url, values, sealed_secrets, secret_names, created_at,
@@ -91,16 +94,7 @@ const insert = statement({
 });
 const change = statement({
   name: 'tool_configuration.change',
-  parameters: {
-    id: 'uuid',
-    server: 'text',
-    enabled: 'boolean',
-    url: 'text?',
-    values: 'json',
-    sealedSecrets: 'text?',
-    secretNames: 'jsonb',
-    now: 'timestamptz',
-  },
+  parameters: written,
   row: rowColumns,
   text: `update tool_configuration
       set enabled = :enabled, url = :url, values = :values, sealed_secrets = :sealedSecrets,

@@ -1,12 +1,10 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
-import type { Environment } from '../platform/tenant.ts';
 import { type DeliveryDelay, delayReason } from './core/admission.ts';
 import { type DeliveryStatus, isOpen, isReplayable } from './core/delivery-status.ts';
 import { webhookIds } from './core/ids.ts';
 import { webhookNotFound } from './errors.ts';
-import { type LoadRow, loadColumns, loadOf } from './subscription-load.ts';
+import { type LoadRow, loadColumns, loadOf, loadRow } from './subscription-load.ts';
 
 /** A delivery in the log: its state and its last attempt. */
 export interface DeliveryEntry {
@@ -52,19 +50,7 @@ export const entryColumns = `d.id, e.id as "eventId", e.type as "eventType", d.s
 const findLoad = statement({
   name: 'subscription.load',
   parameters: { id: 'uuid' },
-  row: {
-    id: 'uuid',
-    organizationId: 'uuid',
-    environment: typed<Environment>('text'),
-    concurrency: 'int',
-    rateLimit: 'int?',
-    rateFreeAt: 'timestamptz?',
-    consecutiveFailures: 'int',
-    nextProbeAt: 'timestamptz?',
-    inFlight: 'int',
-    isPaused: 'boolean',
-    now: 'timestamptz',
-  },
+  row: loadRow,
   text: `select ${loadColumns}
      from webhook_subscription s
     where s.organization_id = :organizationId and s.environment = :environment and s.id = :id and s.deleted_at is null`,

@@ -2,8 +2,7 @@ import type { Database } from '../platform/database.ts';
 import type { Egress } from '../platform/egress.ts';
 import type { Scope } from '../platform/scope.ts';
 import { type Sql, statement, systemStatement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
-import type { Environment, Tenant } from '../platform/tenant.ts';
+import type { Tenant } from '../platform/tenant.ts';
 import { systemTransaction } from '../platform/unit-of-work.ts';
 import { openDelivery } from './core/delivery-status.ts';
 import { divide, totalOf, wishesOf } from './core/host-shares.ts';
@@ -12,7 +11,7 @@ import { subscriptionIs } from './core/subscription-state.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { hostWaitMs, limitedHost, takeHostRate } from './host-rate.ts';
 import { isWaiting } from './retry-release.ts';
-import { changeOf, type LoadRow, loadColumns, loadOf } from './subscription-load.ts';
+import { changeOf, type LoadRow, loadColumns, loadOf, loadRow } from './subscription-load.ts';
 
 const maxSubscriptions = 64;
 /** Attempts of one subscription in one batch at most, so that others have their turn. */
@@ -76,23 +75,7 @@ type DueRow = LoadRow & { url: string } & Pick<DueSubscription, 'exempt' | 'firs
 const findLoads = systemStatement({
   name: 'delivery.loads',
   parameters: { lockedIds: 'uuid[]', maxAttempts: 'int[]' },
-  row: {
-    id: 'uuid',
-    organizationId: 'uuid',
-    environment: typed<Environment>('text'),
-    concurrency: 'int',
-    rateLimit: 'int?',
-    rateFreeAt: 'timestamptz?',
-    consecutiveFailures: 'int',
-    nextProbeAt: 'timestamptz?',
-    inFlight: 'int',
-    isPaused: 'boolean',
-    now: 'timestamptz',
-    url: 'text',
-    exempt: 'int',
-    first: 'int',
-    retries: 'int',
-  },
+  row: { ...loadRow, url: 'text', exempt: 'int', first: 'int', retries: 'int' },
   text: `select ${loadColumns}, s.url, ${countOf(`${isExempt}
     and ${isDue}`)} as exempt, ${countOf(isFirst)} as first, ${countOf(isRetry)} as retries
      from unnest(:lockedIds, :maxAttempts) as wanted (id, attempts) join webhook_subscription s on s.id = wanted.id

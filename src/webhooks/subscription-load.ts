@@ -1,18 +1,6 @@
-import type { Tenant } from '../platform/tenant.ts';
+import { type RowWith, typed } from '../platform/sql-types.ts';
+import type { Environment } from '../platform/tenant.ts';
 import type { Admitted, SubscriptionLoad } from './core/admission.ts';
-
-/** The row of a statement that selects `loadColumns`. */
-export interface LoadRow extends Tenant {
-  id: string;
-  concurrency: number;
-  inFlight: number;
-  rateLimit: number | null;
-  rateFreeAt: Date | null;
-  consecutiveFailures: number;
-  nextProbeAt: Date | null;
-  isPaused: boolean;
-  now: Date;
-}
 
 /**
  * The load of a subscription `s`. An earlier statement of the transaction must have locked it, so that attempts which began
@@ -23,6 +11,23 @@ export const loadColumns = `s.id, s.organization_id as "organizationId", s.envir
   (select count(*)::int from delivery f where f.subscription_id = s.id and f.leased_until > clock_timestamp()) as "inFlight",
   (select p.paused_at from retry_release p where p.subscription_id = s.id) is not null as "isPaused",
   clock_timestamp() as now`;
+
+/** The types of `loadColumns`. */
+export const loadRow = {
+  id: 'uuid',
+  organizationId: 'uuid',
+  environment: typed<Environment>('text'),
+  concurrency: 'int',
+  rateLimit: 'int?',
+  rateFreeAt: 'timestamptz?',
+  consecutiveFailures: 'int',
+  nextProbeAt: 'timestamptz?',
+  inFlight: 'int',
+  isPaused: 'boolean',
+  now: 'timestamptz',
+} as const;
+
+export type LoadRow = RowWith<typeof loadRow>;
 
 export const loadOf = ({ consecutiveFailures, nextProbeAt, rateFreeAt, ...row }: LoadRow): SubscriptionLoad => ({
   ...row,

@@ -1,5 +1,6 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import type { EventType } from '../../platform/core/event-type.ts';
+import type { RowWith } from '../../platform/sql-types.ts';
 import type { Files } from '../../storage/index.ts';
 import type { EventValue } from '../bounded/match-event.ts';
 
@@ -10,14 +11,19 @@ export interface MatchServices {
   events: ReadonlyMap<string, EventType>;
 }
 
-/** A row of an event. */
-export interface EventRow {
-  externalId: string;
-  type: string;
-  isOwn: boolean;
-  content: string;
-  receivedAt: Date;
-}
+/** What a statement reads of an event. */
+export const eventRow = {
+  id: 'uuid',
+  type: 'text',
+  externalId: 'text',
+  isOwn: 'boolean',
+  content: 'text',
+  chain: 'text?',
+  correlationId: 'text',
+  receivedAt: 'timestamptz',
+} as const;
+
+export type EventRow = Pick<RowWith<typeof eventRow>, 'externalId' | 'type' | 'isOwn' | 'content' | 'receivedAt'>;
 
 /** An event as expressions, runs and callers see it. */
 export function eventValueOf(

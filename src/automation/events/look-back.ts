@@ -2,7 +2,7 @@ import type { Scope } from '../../platform/scope.ts';
 import { type RowOf, statement } from '../../platform/sql.ts';
 import { maxChain } from '../core/event-names.ts';
 import { chainOf } from './chains.ts';
-import { eventValueOf, type MatchServices } from './event-value.ts';
+import { eventRow, eventValueOf, type MatchServices } from './event-value.ts';
 import { matchCandidates } from './match.ts';
 import { resolveWaits } from './resolve-waits.ts';
 import { candidatesOf } from './wait-values.ts';
@@ -23,16 +23,7 @@ const perPage = 100;
 const findEvents = statement({
   name: 'look_back.events',
   parameters: { waitId: 'uuid', after: 'uuid?' },
-  row: {
-    id: 'uuid',
-    type: 'text',
-    externalId: 'text',
-    isOwn: 'boolean',
-    content: 'text',
-    chain: 'text?',
-    correlationId: 'text',
-    receivedAt: 'timestamptz',
-  },
+  row: eventRow,
   text: `
     select e.id, e.type, e.external_id as "externalId", e.is_own as "isOwn", e.content::text as content,
            e.chain::text as chain, e.correlation_id as "correlationId", e.received_at as "receivedAt"

@@ -11,7 +11,7 @@ import { failPoint } from '../fail-points.ts';
 import { QueueLimitReached } from '../starts/queue-limit.ts';
 import { chainOf } from './chains.ts';
 import { type DecideServices, noteSkips } from './decide.ts';
-import { eventValueOf } from './event-value.ts';
+import { eventRow, eventValueOf } from './event-value.ts';
 
 export interface EventStartServices extends CreateRunServices, DecideServices {
   log: Log;
@@ -24,19 +24,7 @@ const concurrency = 4;
 const findStarts = statement({
   name: 'event_start.next',
   parameters: { max: 'int' },
-  row: {
-    id: 'uuid',
-    automationId: 'uuid',
-    triggerId: 'uuid',
-    variables: 'text',
-    type: 'text',
-    externalId: 'text',
-    isOwn: 'boolean',
-    content: 'text',
-    chain: 'text?',
-    correlationId: 'text',
-    receivedAt: 'timestamptz',
-  },
+  row: { ...eventRow, automationId: 'uuid', triggerId: 'uuid', variables: 'text' },
   text: `
     select e.id, s.automation_id as "automationId", s.trigger_id as "triggerId", s.variables::text as variables, e.type,
            e.external_id as "externalId", e.is_own as "isOwn", coalesce(e.content, '{}')::text as content,

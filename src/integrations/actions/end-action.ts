@@ -1,29 +1,19 @@
 import type { Sealer } from '../../platform/crypto.ts';
-import type { ClaimedKey } from '../../platform/idempotency.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
 import type { JobRef } from '../../temporal/contracts/jobs.ts';
 import type { ActionFailure, ActionStatus } from '../core/action-status.ts';
-import { type ActionJobServices, actionJob, endedColumns, recordEnd } from './job.ts';
+import { type ActionJobServices, actionJob, endedColumns, endedRow, recordEnd } from './job.ts';
 import { actionContents } from './sealed-action.ts';
 
 export interface EndServices extends ActionJobServices {
   sealer: Sealer;
 }
 
-const endedActionColumns = {
-  integration: 'text',
-  action: 'text',
-  status: typed<ActionStatus>('text'),
-  delayed: 'boolean',
-  claim: typed<ClaimedKey | null>('jsonb?'),
-} as const;
-
 const complete = statement({
   name: 'action.complete',
   parameters: { id: 'uuid', sealedResult: 'text' },
-  row: endedActionColumns,
+  row: endedRow,
   text: `update integration_action set status = 'completed', answer = :sealedResult, payload = null,
     finished_at = clock_timestamp()
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
@@ -33,7 +23,7 @@ const complete = statement({
 const fail = statement({
   name: 'action.fail',
   parameters: { id: 'uuid', status: 'text', failure: 'jsonb', attempts: 'smallint' },
-  row: endedActionColumns,
+  row: endedRow,
   text: `update integration_action set status = :status, failure = :failure, payload = null,
     finished_at = clock_timestamp()
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
@@ -44,7 +34,7 @@ const fail = statement({
 const cancelScheduled = statement({
   name: 'action.cancel_scheduled',
   parameters: { id: 'uuid' },
-  row: endedActionColumns,
+  row: endedRow,
   text: `update integration_action set status = 'cancelled', payload = null, finished_at = clock_timestamp()
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'scheduled'
    returning ${endedColumns}`,

@@ -2,7 +2,7 @@ import { defineJob } from '../../jobs/index.ts';
 import { type ClaimedKey, releaseClaim } from '../../platform/idempotency.ts';
 import type { Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import { type RowWith, typed } from '../../platform/sql-types.ts';
 import type { Waiters } from '../../platform/waiters.ts';
 import { type ActionPolicy, actionContract } from '../../temporal/contracts/integrations.ts';
 import { actionPriorities } from '../../temporal/contracts/priorities.ts';
@@ -15,21 +15,9 @@ export interface ActionJobServices {
   actionPolicy: ActionPolicy;
 }
 
-/** Columns of an action that its end returns. */
+/** Columns of an action that its end returns, and their types. */
 export const endedColumns = 'integration, action, status, delayed, claim';
-
-export interface EndedAction {
-  integration: string;
-  action: string;
-  status: ActionStatus;
-  delayed: boolean;
-  claim: ClaimedKey | null;
-}
-
-/** Condition in SQL of actions that have not ended. */
-export const isOpen = `status in (${actionStates.sql('scheduled', 'processing')})`;
-
-const endedActionColumns = {
+export const endedRow = {
   integration: 'text',
   action: 'text',
   status: typed<ActionStatus>('text'),
@@ -37,11 +25,16 @@ const endedActionColumns = {
   claim: typed<ClaimedKey | null>('jsonb?'),
 } as const;
 
+export type EndedAction = RowWith<typeof endedRow>;
+
+/** Condition in SQL of actions that have not ended. */
+export const isOpen = `status in (${actionStates.sql('scheduled', 'processing')})`;
+
 // A request without an answer may have been performed.
 const markUnknown = statement({
   name: 'action.mark_unknown',
   parameters: { id: 'uuid', failure: 'jsonb' },
-  row: endedActionColumns,
+  row: endedRow,
   text: `update integration_action set status = 'unknown', failure = :failure, payload = null,
     finished_at = clock_timestamp()
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
@@ -52,7 +45,7 @@ const markUnknown = statement({
 const abandon = statement({
   name: 'action.abandon',
   parameters: { id: 'uuid', status: 'text', failure: 'jsonb' },
-  row: endedActionColumns,
+  row: endedRow,
   text: `update integration_action set status = :status, failure = :failure, payload = null,
     finished_at = clock_timestamp()
     where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}
