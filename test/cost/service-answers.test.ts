@@ -17,7 +17,7 @@ import { visit } from '../integrations/connect-in-sandbox.ts';
 import { begin } from '../integrations/consents.ts';
 import { sceneOf } from '../scheduling/scene.ts';
 import { until } from '../until.ts';
-import { type HostileFront, hostileAnswers, openFront } from './hostile-front.ts';
+import { type HostileAnswer, type HostileFront, hostileAnswers, openFront } from './hostile-front.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
 import { exchange, isServing } from './requests.ts';
 
@@ -92,7 +92,7 @@ async function calendarVariables(): Promise<Record<string, string>> {
 beforeAll(async () => {
   model = await closable(startFakeGoogle());
   mcp = await closable(fakeMcpServer());
-  for (const name of ['images', 'receivers']) await frontOf(name, 'http://127.0.0.1:1');
+  for (const name of ['images', 'receivers', 'pages']) await frontOf(name, 'http://127.0.0.1:1');
   product = await startMeasured({
     ...(await integrationVariables()),
     ...(await calendarVariables()),
@@ -119,11 +119,15 @@ const asker = (key: string) => (method: string, path: string, body?: object) => 
 };
 
 /** Has one service give each of the hostile answers. @param ask makes the product ask it, and waits until it did */
-async function suffer(name: string, ask: () => Promise<{ status?: number }>): Promise<void> {
+async function suffer(
+  name: string,
+  ask: () => Promise<{ status?: number }>,
+  more: Record<string, HostileAnswer> = {},
+): Promise<void> {
   const front = fronts.get(name)!;
   await ask();
   await product.walk.sendAll(
-    Object.entries(hostileAnswers).map(([answer, hostile]) => ({
+    Object.entries({ ...hostileAnswers, ...more }).map(([answer, hostile]) => ({
       input: { door: `an answer of ${name}`, name: answer },
       settles: true,
       async send() {
@@ -252,4 +256,27 @@ test('answers of receivers of webhooks', async () => {
   const url = `${fronts.get('receivers')!.origin}/hook`;
   const { id } = (await live.post('/api/v1/webhooks', { name: 'Hostile', url, events: ['*'] })).body.data;
   await suffer('receivers', () => asker(product.liveKey)('POST', `/api/v1/webhooks/${id}/test`));
+});
+
+test('answers of servers that steps of type http ask', async () => {
+  const ask = asker(product.liveKey);
+  // They differ at their end, and the forms in which an answer can repeat them are all different.
+  const secrets = Array.from({ length: 10 }, (_, index) => `${'a'.repeat(60)}é"${index}`);
+  for (const [index, value] of secrets.entries()) {
+    expect((await ask('PUT', `/api/v1/secrets/COST_${index}`, { value })).status).toBe(200);
+  }
+  const secretHeaders = Object.fromEntries(secrets.map((_, index) => [`x-cost-${index}`, `COST_${index}`]));
+  const step = {
+    id: 'ask',
+    type: 'http',
+    url: `${fronts.get('pages')!.origin}/page`,
+    secretHeaders,
+    retry: { maxAttempts: 1 },
+  };
+  const { id } = (await live.post('/api/v1/workflows', { name: 'Asks', steps: [step] })).body.data;
+  const execute = () => ask('POST', `/api/v1/workflows/${id}/execute`, { input: null });
+  const texts = Array.from({ length: 39_000 }, (_, index) => secrets[index % secrets.length]!);
+  const repeated = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(texts) };
+  const long = { headers: { 'content-type': 'text/plain' }, body: 'a'.repeat(4_000_000) };
+  await suffer('pages', execute, { 'its secrets in 39,000 texts': repeated, 'a text that begins like a secret': long });
 });

@@ -1,15 +1,29 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+
 /** What stands in the place of a secret. */
 export const hiddenSecret = '[secret]';
 
 /** Shorter ones would replace what only looks like them. */
 const minHiddenLength = 8;
 
-export type Hide = <Value>(value: Value) => Value;
+/** Looking through a text of more characters takes milliseconds: others have their turn before the next look. */
+const longText = 64 * 1024;
+
+export type Hide = <Value>(value: Value) => Promise<Value>;
 
 /** The texts by which an answer can repeat a secret: as it was sent, in JSON, and in a URL. */
 function formsOf(secret: string): string[] {
   const sent = secret.trim();
   return [sent, Buffer.from(sent).toString('latin1'), JSON.stringify(sent).slice(1, -1), encodeURIComponent(sent)];
+}
+
+/** A JSON value with its texts changed, names of members included. */
+function withTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((item) => withTexts(item, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [change(name), withTexts(item, change)]));
 }
 
 /**
@@ -20,13 +34,27 @@ export function hideSecrets(secrets: Iterable<string>): Hide {
   const all = [...secrets].filter((secret) => secret.trim().length >= minHiddenLength).flatMap(formsOf);
   // A secret that contains another one is replaced first.
   const forms = [...new Set(all)].toSorted((one, other) => other.length - one.length);
-  if (forms.length === 0) return (value) => value;
-  const inText = (text: string) => forms.reduce((hidden, form) => hidden.replaceAll(form, hiddenSecret), text);
-  const hide = (value: unknown): unknown => {
-    if (typeof value === 'string') return inText(value);
-    if (Array.isArray(value)) return value.map(hide);
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [inText(name), hide(item)]));
+  if (forms.length === 0) return async (value) => value;
+  const inText = async (text: string) => {
+    let hidden = text;
+    for (const form of forms) {
+      hidden = hidden.replaceAll(form, hiddenSecret);
+      if (text.length > longText) await yieldToEventLoop();
+    }
+    return hidden;
   };
-  return hide as Hide;
+  return (async (value: unknown) => {
+    if (typeof value === 'string') return inText(value);
+    // All texts are looked through together, because each look costs far more than a short text. Nobody can guess what is
+    // between them, and no header has a NUL.
+    const between = `\0${randomUUID()}\0`;
+    const texts: string[] = [];
+    withTexts(value, (text) => {
+      texts.push(text);
+      return text;
+    });
+    const hidden = (await inText(texts.join(between))).split(between);
+    let next = 0;
+    return withTexts(value, () => hidden[next++]!);
+  }) as Hide;
 }

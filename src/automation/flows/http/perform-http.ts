@@ -59,8 +59,8 @@ const lost: StepFault = {
 const invalid = (message: string): StepFault => ({ status: 'failed', code: 'invalid_payload', message });
 
 /** What a failed request says of its answer: its status and the beginning of its body. */
-function detailsOf({ status, ...answer }: HttpAnswer, hide: Hide) {
-  const { body } = readBody(answer, hide);
+async function detailsOf({ status, ...answer }: HttpAnswer, hide: Hide) {
+  const { body } = await readBody(answer, hide);
   const text = typeof body === 'string' ? body : body === null ? '' : JSON.stringify(body);
   const cut = Buffer.from(text).subarray(0, shownBytes).toString('utf8');
   return { status, body: cut.length < text.length ? withoutEnd(cut, '\ufffd') : cut };
@@ -78,14 +78,14 @@ async function endOf(step: HttpFields, answer: HttpAnswer, number: number, hide:
         ...(waitMs !== undefined && { retryAfterMs: Math.min(waitMs, maxRetryAfterMs) }),
       });
     }
-    return { status: 'failed', code: 'http_error', message, details: detailsOf(answer, hide) };
+    return { status: 'failed', code: 'http_error', message, details: await detailsOf(answer, hide) };
   }
   const tooLarge: StepFault = { status: 'failed', code: 'output_too_large', message: 'The answer is too large.' };
   if (answer.truncated) return tooLarge;
   // Reading an answer of megabytes takes as long as others should wait, and writing it does again.
-  const read = readBody(answer, hide);
+  const read = await readBody(answer, hide);
   await yieldToEventLoop();
-  const output = storable({ status, headers: hide(answer.headers), ...read });
+  const output = storable({ status, headers: await hide(answer.headers), ...read });
   return output ? { status: 'completed', output } : tooLarge;
 }
 

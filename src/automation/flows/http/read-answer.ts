@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { readJson } from '../../../platform/core/bounded-json.ts';
 import type { Hide } from './hide-secrets.ts';
 import { type HttpAnswer, maxAnswerBytes } from './http-sender.ts';
@@ -27,14 +28,18 @@ function textOf(bytes: Buffer, type: string): string | undefined {
  * Parses a body whose type is JSON; one that is malformed or too complex stays a text. Null where there is none.
  * @param hide takes the secrets out
  */
-export function readBody({ headers, body }: Pick<HttpAnswer, 'headers' | 'body'>, hide: Hide): ReadBody {
+export async function readBody({ headers, body }: Pick<HttpAnswer, 'headers' | 'body'>, hide: Hide): Promise<ReadBody> {
   if (body.length === 0) return { body: null };
   const type = headers['content-type'] ?? '';
   const [essence = ''] = type.split(';', 1);
   const parsed = json.test(essence.trim().toLowerCase()) ? readJson(body, maxAnswerBytes) : undefined;
-  if (parsed !== undefined) return { body: hide(parsed) };
+  if (parsed !== undefined) {
+    // Parsing megabytes takes as long as others should wait, and looking for secrets does again.
+    await yieldToEventLoop();
+    return { body: await hide(parsed) };
+  }
   const text = textOf(body, type);
-  if (text !== undefined) return { body: hide(text) };
-  const hidden = Buffer.from(hide(body.toString('latin1')), 'latin1');
+  if (text !== undefined) return { body: await hide(text) };
+  const hidden = Buffer.from(await hide(body.toString('latin1')), 'latin1');
   return { body: hidden.toString('base64'), encoding: 'base64' };
 }
