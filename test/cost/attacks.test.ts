@@ -135,6 +135,34 @@ test('a request of 1,000 events, with as many webhooks as the plan allows, write
   expect(walk.takeExcesses()).toEqual([]);
 });
 
+test('a batch of 1,000 items in 4 MiB holds nobody up', async () => {
+  const { process, walk } = product;
+  const { testKey } = await product.createTenant({ plan: 'enterprise' });
+  const api = apiClient(process.api, testKey);
+  const { id } = (await api.post('/api/v1/workflows', { name: 'Batch', steps: [] })).body.data;
+  let sent = 0;
+  const headers = { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' };
+  const door = 'POST /api/v1/workflows/{id}/batch';
+  const { status } = await walk.send({ door, name: '1,000 items with all that they may have' }, () => {
+    sent++;
+    const items = list(1_000).map((index) => ({
+      input: 'x'.repeat(500),
+      tags: list(10).map((tag) => `tag-${sent}-${index}-${tag}`),
+      metadata: { text: 'y'.repeat(3_000) },
+      idempotencyKey: `key-${sent}-${index}`,
+      delay: 86_400,
+    }));
+    return exchange(process.api, {
+      method: 'POST',
+      path: `/api/v1/workflows/${id}/batch`,
+      body: JSON.stringify({ items }),
+      headers,
+    });
+  });
+  expect(status).toBe(202);
+  expect(walk.takeExcesses()).toEqual([]);
+});
+
 test("pictures and videos of one organization do not keep another's pictures waiting until they are done", async () => {
   const { api, process } = product;
   const image = (await api.post('/api/studio/generate', { prompt: 'A boat' })).body.data.url;
