@@ -7,6 +7,7 @@ import type { Tools } from '../tools/index.ts';
 import type { StepActions } from './action-port.ts';
 import { findStepProblems } from './core/check-steps.ts';
 import { findSizeProblem, type PlacedStep, placedSteps } from './core/definition-tree.ts';
+import { workflowIds } from './core/ids.ts';
 import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
 import { isTemplated } from './core/payload.ts';
 import type { Concurrency } from './core/starts.ts';
@@ -14,6 +15,7 @@ import { findReferenceFindings, type WorkflowWarning } from './core/step-referen
 import { type ActionStep, maxSteps, type Step } from './core/steps.ts';
 import { findMissingSecrets } from './secrets/secrets.ts';
 import { checkContents, checkExpression } from './step-contents.ts';
+import { findWorkflowNames } from './workflow-names.ts';
 
 /** Checks workflows when they are saved. */
 export interface CheckServices {
@@ -92,6 +94,26 @@ async function missingSecrets(scope: Scope, placed: readonly { step: Step; at: s
     .map(({ path, name }) => ({ path, code: 'missing_secret', message: `No secret has the name ${name}.` }));
 }
 
+/** Workflows that steps start and that do not exist: such a step fails until they do. */
+async function unknownWorkflows(scope: Scope, placed: readonly PlacedStep[]): Promise<WorkflowWarning[]> {
+  const named = placed.flatMap(({ step, at }) =>
+    step.type === 'workflow'
+      ? [{ path: `steps.${at}.workflowId`, given: step.workflowId, id: workflowIds.parse(step.workflowId) }]
+      : [],
+  );
+  const names = await findWorkflowNames(
+    scope,
+    named.flatMap(({ id }) => id ?? []),
+  );
+  return named
+    .filter(({ id }) => id === undefined || !names.has(id))
+    .map(({ path, given }) => ({
+      path,
+      code: 'unknown_workflow',
+      message: `No workflow has the id ${given.slice(0, 100)}.`,
+    }));
+}
+
 interface CheckedFields {
   steps?: Step[] | undefined;
   inputs?: InputDefinition[] | undefined;
@@ -127,5 +149,6 @@ export async function checkAutomation(
     ...references.warnings,
     ...unlistedModels(providers, aiModel, placed),
     ...(await missingSecrets(scope, placed)),
+    ...(await unknownWorkflows(scope, placed)),
   ];
 }

@@ -57,7 +57,8 @@ test.each(['json', 'yaml'])('a workflow is exported and imported as %s, its sche
     { event: `order.placed_${format}`, filter: 'event.data.total > 5', inputs: { who: 'event.data.who' } },
   ];
   expect((await api.request('PUT', `${path}/triggers`, { triggers })).status).toBe(200);
-  const schedule = { cron: '@yearly', timezone: 'UTC', input: 'x', variables: { a: 1 } };
+  const options = { tags: ['yearly'], metadata: { team: 'ops' }, expiresIn: 1.5, priority: 2, version: 1 };
+  const schedule = { cron: '@yearly', timezone: 'UTC', input: 'x', variables: { a: 1 }, ...options };
   expect((await api.request('PUT', `${path}/schedule`, schedule)).status).toBe(200);
 
   const exported = await api.get(`${path}/export?format=${format}`);
@@ -162,4 +163,41 @@ test('an import that is refused leaves nothing, and its Idempotency-Key can be u
   expect((await client.get(`${copy}/triggers`)).body.data.triggers).toMatchObject([{ event: 'order.number_0' }]);
   expect((await client.get(`${copy}/schedule`)).body.data).toMatchObject({ ...schedule, paused: true });
   expect((await importWhole()).body.data.id).toBe(made.body.data.id);
+});
+
+test('a schedule of a later version is imported for the current one, with a warning', async () => {
+  const schedule = { cron: '@yearly', timezone: 'UTC', version: 7 };
+  const imported = await importOf({ atelier: 1, name: 'Later', schedule });
+  expect(imported).toMatchObject({
+    status: 201,
+    body: { data: { isActive: true, warnings: [{ path: 'schedule.version', code: 'unknown_version' }] } },
+  });
+  const kept = (await api.get(`/api/v1/workflows/${imported.body.data.id}/schedule`)).body.data;
+  expect(kept).toMatchObject({ cron: '@yearly', paused: true });
+  expect(kept.version).toBeUndefined();
+});
+
+test('a step that names a workflow of nobody or of another organization is saved with a warning', async () => {
+  const stranger = await product.createTenant();
+  const theirs = (await apiClient(product.process.api, stranger.testKey).post('/api/v1/workflows', { name: 'Theirs' }))
+    .body.data.id;
+  const ours = (await api.post('/api/v1/workflows', { name: 'Ours' })).body.data.id;
+  const start = (id: string, workflowId: string) => ({ id, type: 'workflow', workflowId });
+  const steps = [
+    start('own', ours),
+    { id: 'each', type: 'map', items: '[1]', steps: [start('foreign', theirs), start('none', 'wf_nothing')] },
+  ];
+  const warnings = [0, 1].map((at) => ({ path: `steps.1.steps.${at}.workflowId`, code: 'unknown_workflow' }));
+  const made = await api.post('/api/v1/workflows', { name: 'Starts', steps });
+  expect(made).toMatchObject({ status: 201, body: { data: { warnings } } });
+  const path = `/api/v1/workflows/${made.body.data.id}`;
+  expect((await api.request('PATCH', path, { steps })).body.data).toMatchObject({ warnings });
+  expect((await api.post('/api/v1/workflows/validate', { name: 'x', steps })).body.data).toMatchObject({
+    valid: true,
+    warnings,
+  });
+  expect((await api.get(`${path}/export`)).body.steps).toMatchObject([
+    { workflowId: { $name: 'Ours' } },
+    { steps: [{ workflowId: theirs }, { workflowId: 'wf_nothing' }] },
+  ]);
 });

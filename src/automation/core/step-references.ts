@@ -12,6 +12,8 @@ export const workflowWarningCodes = [
   'unknown_step',
   'later_step',
   'missing_secret',
+  'unknown_workflow',
+  'unknown_version',
   'unresolved_name',
 ] as const;
 

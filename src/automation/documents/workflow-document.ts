@@ -6,7 +6,8 @@ import { definitionOf } from '../core/definition-fields.ts';
 import { workflowIds } from '../core/ids.ts';
 import type { WorkflowWarning } from '../core/step-references.ts';
 import { getTriggers, type NewTrigger } from '../events/triggers.ts';
-import { findSchedule } from '../schedule-sync.ts';
+import { findSchedule, type Schedule } from '../schedule-sync.ts';
+import { findWorkflowNames } from '../workflow-names.ts';
 
 type Members = Record<string, unknown>;
 
@@ -42,18 +43,19 @@ function withWorkflowIds(step: unknown, change: (id: unknown, path: string) => u
 const changeIds = (steps: unknown, change: (id: unknown, path: string) => unknown): unknown =>
   Array.isArray(steps) ? steps.map((step, index) => withWorkflowIds(step, change, `steps.${index}`)) : steps;
 
-const findNames = statement<{ id: string; name: string }>(
-  'document.workflow_names',
-  `select id, name from automation
-    where organization_id = $1 and environment = $2 and id = any($3::uuid[]) and deleted_at is null`,
-);
-
 const findNamed = statement<{ id: string; name: string }>(
   'document.workflows_named',
   `select id, name from automation
     where organization_id = $1 and environment = $2 and name = any($3::text[]) and deleted_at is null
     order by created_at desc limit 1000`,
 );
+
+/** A schedule as it would be put. Whether it is paused belongs to where it runs. */
+function scheduleOf({ cron, timezone, input, variables, tags, metadata, expiresInMs, priority, version }: Schedule) {
+  const options = { tags, metadata, expiresIn: expiresInMs && expiresInMs / 1_000, priority, version };
+  const given = Object.entries(options).filter(([, value]) => value !== null);
+  return { cron, timezone, input, variables, ...Object.fromEntries(given) };
+}
 
 /** A workflow as a document. Ids of other workflows become `{$name}`. @throws AppError workflow_not_found */
 export async function exportWorkflow(scope: Scope, id: string): Promise<WorkflowDocument> {
@@ -65,8 +67,7 @@ export async function exportWorkflow(scope: Scope, id: string): Promise<Workflow
     if (uuid) ids.push(uuid);
     return one;
   });
-  const named = ids.length > 0 ? await scope.rows(findNames, ids) : [];
-  const names = new Map(named.map((one) => [one.id, one.name]));
+  const names = await findWorkflowNames(scope, ids);
   const steps = changeIds(workflow.steps, (one) => {
     const name = names.get(workflowIds.parse(String(one)) ?? '');
     return name === undefined ? one : { $name: name };
@@ -83,9 +84,7 @@ export async function exportWorkflow(scope: Scope, id: string): Promise<Workflow
       ...(filter !== null && { filter }),
       ...(inputs && { inputs }),
     })),
-    schedule: schedule
-      ? { cron: schedule.cron, timezone: schedule.timezone, input: schedule.input, variables: schedule.variables }
-      : null,
+    schedule: schedule ? scheduleOf(schedule) : null,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { checkAutomation } from '../../../../src/automation/check-automation.ts';
+import type { WorkflowWarning } from '../../../../src/automation/core/step-references.ts';
 import { importAutomation } from '../../../../src/automation/documents/import-automation.ts';
 import { exportWorkflow, requireFormat, resolveNames } from '../../../../src/automation/documents/workflow-document.ts';
 import { jsonOfYaml, yamlOf } from '../../../../src/automation/documents/yaml.ts';
@@ -54,6 +55,15 @@ function readDocument(document: Record<string, unknown>, steps: unknown) {
   ];
   if (!workflow.success || !triggers.success || !schedule.success) throw invalid(problems);
   return { workflow: workflow.data, triggers: triggers.data.triggers, schedule: schedule.data };
+}
+
+/** An imported workflow has its first version alone. */
+function dropUnknownVersion(schedule: { version?: number | undefined }): WorkflowWarning[] {
+  const { version } = schedule;
+  if (version === undefined || version === 1) return [];
+  delete schedule.version;
+  const message = 'An imported workflow has version 1. The schedule executes its current version.';
+  return [{ path: 'schedule.version', code: 'unknown_version', message }];
 }
 
 /** Workflows as documents: checked without being saved, exported and imported. */
@@ -133,6 +143,7 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
     const document = requireFormat(c.get('body'));
     const { steps, warnings: unresolved } = await resolveNames(scope, document.steps);
     const { workflow, triggers, schedule } = readDocument(document, steps);
+    const ofSchedule = schedule ? dropUnknownVersion(schedule) : [];
     const input = readNewWorkflow(workflow);
     checkStepScopes(c, input.steps);
     if (triggers.length > 0 || schedule) checkScopes(c.get('caller'), { scopes: ['runs:execute'] });
@@ -144,7 +155,8 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
     };
     const made = await importAutomation(services, scope, imported, readIdempotency(c));
     markReplayed(c, made.replayed);
-    const warnings = [...unresolved, ...made.warnings];
+    const isUnresolved = ({ path }: WorkflowWarning) => unresolved.some((one) => one.path === path);
+    const warnings = [...unresolved, ...ofSchedule, ...made.warnings.filter((warning) => !isUnresolved(warning))];
     const data = automationDialect(c).workflowSummary(made.outcome);
     return c.json(success({ ...data, ...(warnings.length > 0 && { warnings }) }), 201);
   });
