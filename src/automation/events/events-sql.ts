@@ -10,7 +10,10 @@ export const eventsChannel = 'atelier_workflow_events';
 
 const leased = `clock_timestamp() + interval '${leaseSeconds} seconds'`;
 
-/** Writes an event that a caller sent. Where nothing has its name, it is decided at once. */
+/**
+ * Writes an event that a caller sent. Where nothing has its name, it is decided at once. A wait for it that begins meanwhile
+ * was committed before the event has its time, or begins after the event is committed.
+ */
 export const insertEvent = statement({
   name: 'workflow_event.insert',
   parameters: {
@@ -29,7 +32,7 @@ export const insertEvent = statement({
     select :id, :organizationId, :environment, :type, :externalId, false, :content::json, '[]', :correlationId,
            clock_timestamp(), 0, 0, 0, not a.is_awaited, case when not a.is_awaited then true end, not a.is_awaited, :lease,
            ${leased}
-      from (select is_event_awaited(:organizationId, :environment, :type) as is_awaited offset 0) a
+      from (select lock_event_name(:organizationId, :environment, :type) as is_awaited offset 0) a
     returning is_complete as "isComplete"`,
 });
 

@@ -1,6 +1,7 @@
 import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
 import type { Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { lockAllForTransaction } from '../../platform/tenant-locks.ts';
 import { openRun } from '../core/run-status.ts';
 import { type WaitOutcome, type WaitType, waitStates } from '../core/waits.ts';
 
@@ -42,6 +43,15 @@ const resolveEnded = statement<{ id: string }>(
       and not exists (select from subject where status in (${openRun}))
    returning id`,
 );
+
+/**
+ * Lets no event of these waits be received until the commit, and waits for those that are being received: who comes first is
+ * decided by the order of the commits. To be called once in a transaction, before the waits are opened.
+ */
+export async function lockEventNames(tx: Transaction, waits: readonly Pick<NewWait, 'event'>[]): Promise<void> {
+  const names = new Set(waits.flatMap(({ event }) => (event === undefined ? [] : [`event:${event}`])));
+  if (names.size > 0) await lockAllForTransaction(tx, [...names]);
+}
 
 /**
  * A step begins to wait. The wait that it opened before stays as it is, resolved or not.

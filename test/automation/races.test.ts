@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { type StartedProduct, startProduct } from '../product.ts';
+import { until } from '../until.ts';
+import { makeFlow } from './make-flow.ts';
+import { endOf } from './make-workflow.ts';
+
+/*
+ * What happens at the same time to a step that waits, in each order. The first of the two stands at its commit, holding
+ * what it wrote, until the second waits for it.
+ */
+
+const commitLock = 4_711;
+const inA = { 'x-api-variant': 'A' };
+
+let product: StartedProduct;
+let api: ApiClient;
+/** The owner of the tables: the product's own roles may add no triggers. */
+let owner: pg.Client;
+beforeAll(async () => {
+  product = await startProduct();
+  api = apiClient(product.process.api, product.tenant.testKey);
+  owner = new pg.Client({ connectionString: product.ownerUrl });
+  await owner.connect();
+  await owner.query(`
+    create function hold_commit() returns trigger language plpgsql as $$
+      begin perform pg_advisory_xact_lock_shared(${commitLock}); return null; end $$`);
+});
+afterAll(async () => {
+  await owner.end();
+  await product.close();
+});
+
+const untilBlocked = (sessions: number) =>
+  until(`${sessions} sessions wait for a lock`, async () => {
+    const { rows } = await owner.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows.length >= sessions;
+  });
+
+/**
+ * Has the first one stand at its commit until the second one waits too.
+ * @param at when a change of a row is the one that stands
+ */
+async function inOrder<First, Second>(
+  at: { change: string; when?: string },
+  first: () => Promise<First>,
+  second: () => Promise<Second>,
+): Promise<[First, Second]> {
+  await owner.query(`
+    create constraint trigger hold_commit after ${at.change} deferrable initially deferred
+      for each row when (${at.when ?? 'true'}) execute function hold_commit();
+    select pg_advisory_lock(${commitLock})`);
+  try {
+    const begun = first();
+    await untilBlocked(1);
+    const follows = second();
+    await untilBlocked(2);
+    await owner.query(`select pg_advisory_unlock(${commitLock})`);
+    return await Promise.all([begun, follows]);
+  } finally {
+    await owner.query('select pg_advisory_unlock_all()');
+    await owner.query(`drop trigger hold_commit on ${at.change.split(' ').at(-1)}`);
+  }
+}
+
+async function start(...steps: Record<string, unknown>[]): Promise<string> {
+  const id = await makeFlow(product, api, steps);
+  return (await api.post(`/api/v1/workflows/${id}/execute`, { input: 1, async: true }, inA)).body.data.runId;
+}
+const untilWaiting = (runId: string) =>
+  until('the run waits', async () => {
+    const { rows } = await owner.query('select from run where id = $1 and waiting_since is not null', [runId]);
+    return rows.length > 0;
+  });
+const awaiting = (event: string, more = {}) => ({ id: 'wait', type: 'event', event, ...more });
+const send = async (name: string) => (await api.post('/api/v1/events', { name })).body.data;
+
+describe('an event and a wait', () => {
+  test('a wait that is committed first is resumed', async () => {
+    const at = { change: 'insert on run_wait', when: `new.event = 'wait_first'` };
+    const [runId, event] = await inOrder(
+      at,
+      () => start(awaiting('wait_first')),
+      () => send('wait_first'),
+    );
+    expect(event).toMatchObject({ resumed: 1, complete: true });
+    expect((await endOf(api, runId)).output.result).toMatchObject({ id: event.id });
+  });
+
+  test.each([false, true])(
+    'an event that is committed first is only seen by looking back (with an id: %s)',
+    async (hasId) => {
+      const name = `event_first_${hasId}`;
+      const at = { change: 'insert on workflow_event', when: `new.type = '${name}'` };
+      const body = { name, ...(hasId && { id: name }) };
+      const [{ body: sent }, [runId, looking]] = await inOrder(
+        at,
+        () => api.post('/api/v1/events', body),
+        () => Promise.all([start(awaiting(name)), start(awaiting(name, { lookBack: 600 }))]),
+      );
+      expect(sent.data).toMatchObject({ started: 0, complete: true });
+      expect((await endOf(api, looking)).output.result).toMatchObject({ id: sent.data.id });
+      await untilWaiting(runId);
+      const next = await send(name);
+      expect(next).toMatchObject({ resumed: 1 });
+      expect((await endOf(api, runId)).output.result).toMatchObject({ id: next.id });
+    },
+  );
+});
+
+const ask = async (step = {}) => {
+  const runId = await start({ id: 'ask', type: 'approval', message: 'Go on?', ...step });
+  await untilWaiting(runId);
+  const { approvals } = (await api.get('/api/v1/approvals?limit=100')).body.data;
+  const { id } = approvals.find((one: { runId: string }) => one.runId === runId);
+  const respond = (action: string) => api.post(`/api/v1/approvals/${id}/respond`, { action });
+  const read = async () => (await api.get(`/api/v1/approvals/${id}`)).body.data;
+  return { runId, respond, read };
+};
+const becomes = (status: string) => ({ change: 'update on approval', when: `new.status = '${status}'` });
+
+describe('an approval', () => {
+  test.each([
+    ['approve', 'reject'],
+    ['reject', 'approve'],
+  ])('%s before %s: the second is told of the first', async (one, other) => {
+    const { runId, respond } = await ask();
+    const [won, lost] = await inOrder(
+      becomes('answered'),
+      () => respond(one),
+      () => respond(other),
+    );
+    expect(won).toMatchObject({ status: 200, body: { data: { response: { action: one } } } });
+    const { respondedAt } = won.body.data.response;
+    expect(lost).toMatchObject({ status: 409, body: { error: { details: { status: 'answered', respondedAt } } } });
+    expect((await endOf(api, runId)).output.result).toMatchObject({ action: one, respondedAt });
+  });
+
+  test('an answer before the end of its time counts', async () => {
+    const { runId, respond, read } = await ask({ timeout: 3, onTimeout: 'reject' });
+    const [won] = await inOrder(
+      becomes('answered'),
+      () => respond('approve'),
+      // The worker, whose time it is.
+      async () => {},
+    );
+    expect(won.status).toBe(200);
+    expect((await endOf(api, runId)).output.result).toMatchObject({ action: 'approve', channel: 'api' });
+    expect((await read()).status).toBe('answered');
+  });
+
+  test('an answer after the end of its time is refused', async () => {
+    const { runId, respond, read } = await ask({ timeout: 2, onTimeout: 'reject' });
+    const [, lost] = await inOrder(
+      becomes('expired'),
+      async () => {},
+      () => respond('approve'),
+    );
+    expect(lost).toMatchObject({ status: 409, body: { error: { details: { status: 'expired' } } } });
+    expect((await endOf(api, runId)).output.result).toMatchObject({ action: 'reject', channel: 'timeout' });
+    expect((await read()).status).toBe('expired');
+  });
+});
+
+describe('a cancellation', () => {
+  const cancel = (runId: string) => api.post(`/api/v1/runs/${runId}/cancel`, {});
+  const isCancelled = { change: 'update on run', when: `new.status = 'cancelled'` };
+
+  test('before an answer refuses it', async () => {
+    const { runId, respond, read } = await ask();
+    const [, lost] = await inOrder(
+      isCancelled,
+      () => cancel(runId),
+      () => respond('approve'),
+    );
+    expect(lost).toMatchObject({ status: 409, body: { error: { details: { status: 'cancelled' } } } });
+    expect([(await endOf(api, runId)).status, (await read()).status]).toEqual(['cancelled', 'cancelled']);
+  });
+
+  test('after an answer ends the run, and the answer stays', async () => {
+    const { runId, respond, read } = await ask();
+    const [won, cancelled] = await inOrder(
+      becomes('answered'),
+      () => respond('approve'),
+      () => cancel(runId),
+    );
+    expect([won.status, cancelled.status]).toEqual([200, 200]);
+    expect([(await endOf(api, runId)).status, (await read()).status]).toEqual(['cancelled', 'answered']);
+  });
+
+  test.each(['before', 'after'])('%s an event that resumes the run ends it', async (order) => {
+    const name = `cancel_${order}`;
+    const runId = await start(awaiting(name));
+    await untilWaiting(runId);
+    const [one, other] = [() => cancel(runId), () => send(name)] as const;
+    const event =
+      order === 'before'
+        ? (await inOrder(isCancelled, one, other))[1]
+        : (await inOrder({ change: 'update on run_wait', when: `new.event = '${name}'` }, other, one))[0];
+    expect(event).toMatchObject({ resumed: order === 'before' ? 0 : 1, complete: true });
+    expect((await endOf(api, runId)).status).toBe('cancelled');
+  });
+});
