@@ -6,6 +6,7 @@ import type { RunErrorCode } from '../core/run-status.ts';
 import type { EventStep } from '../core/step-types.ts';
 import type { Step } from '../core/steps.ts';
 import type { WaitOutcome, WaitState, WaitType } from '../core/waits.ts';
+import { failPoint } from '../fail-points.ts';
 import type { StepEnd } from '../step-end.ts';
 import { storable } from '../storable.ts';
 import { resolveWait } from './waits.ts';
@@ -74,6 +75,7 @@ export async function resolveDueWaits(
       if (step.type === 'approval' && subjectId !== null) await expireApproval(tx, step, subjectId);
       else await resolveWait(tx, { waitId: id }, outcomeInTime(step, until!));
     });
+    failPoint('wait.resolved');
   }
   return due.length > 0;
 }

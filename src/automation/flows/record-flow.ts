@@ -4,9 +4,10 @@ import type { Files, StoredFile } from '../../storage/index.ts';
 import { type AskedModel, openRun, type RunError, type StepCounts } from '../core/run-status.ts';
 import type { Step } from '../core/steps.ts';
 import type { Warning } from '../core/template.ts';
+import { failPoint } from '../fail-points.ts';
 import type { RecordedOutput } from '../run-records.ts';
 import { type RecordedRow, recordFlow } from './record-sql.ts';
-import { type NewWait, openWait } from './waits.ts';
+import { lockEventNames, type NewWait, openWait } from './waits.ts';
 
 interface LeafFacts {
   position: number;
@@ -129,14 +130,18 @@ export async function recordFlowSteps(
     isEnd(one) && one.output && 'file' in one.output ? [one.output.file] : [],
   );
   if (stored.length === 0 && waits.length === 0 && !also) return write(scope, given);
-  return scope.transaction(async (tx) => {
+  const written = await scope.transaction(async (tx) => {
     if (!(await tx.one(holdFlow, runId, fence))) return undefined;
     await also?.(tx);
+    await lockEventNames(tx, waits);
     for (const wait of waits) await openWait(tx, { runId, ...wait });
     for (const file of stored) await files.record(tx, file);
     const recorded = await write(tx, given);
     const unused = stored.map(({ name }) => name).filter((name) => !recorded?.files?.includes(name));
     if (unused.length > 0) await files.remove(tx, unused);
+    if (waits.length > 0) failPoint('wait.before-commit');
     return recorded;
   });
+  if (waits.length > 0) failPoint('wait.opened');
+  return written;
 }
