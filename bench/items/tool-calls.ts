@@ -5,7 +5,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import pg from 'pg';
 import { pino } from 'pino';
-import { auditSql } from '../../src/platform/audit.ts';
+import { auditParameters, auditSql } from '../../src/platform/audit.ts';
 import { Sealer } from '../../src/platform/crypto.ts';
 import { Egress } from '../../src/platform/egress.ts';
 import { egressRules } from '../../src/platform/egress-destination.ts';
@@ -32,7 +32,11 @@ const table = `create schema bench; grant usage on schema bench to atelier_tenan
   create table bench.tool_result (organization_id uuid, environment text, result text);
   grant insert on bench.tool_result to atelier_tenant`;
 const insert = 'insert into bench.tool_result values ($1::uuid, $2::text, $3::text)';
-const keep = statement('bench.keep_result', `with kept as (${insert}) select ${auditSql(4)} as audited`);
+const keep = statement({
+  name: 'bench.keep_result',
+  parameters: { result: 'text', ...auditParameters },
+  text: `with kept as (insert into bench.tool_result values (:organizationId, :environment, :result)) select ${auditSql}`,
+});
 
 /**
  * P20: a call of a tool with its turn and its limits, beside the call alone on the same program; then with what is committed
@@ -86,7 +90,7 @@ export const toolCalls: Item = {
     const alone = () => client.callTool({ name: 'read_text_file', arguments: { path: join(folder, 'note') } });
     const productKept = async () => {
       const { result, entry } = await product();
-      await scope.rows(keep, result.text, ...scope.auditValues(entry));
+      await scope.rows(keep, { result: result.text, ...scope.auditValues(entry) });
     };
     const aloneKept = async () => {
       const { content: parts } = await alone();

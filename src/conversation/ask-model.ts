@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { MessageProgress } from '../temporal/contracts/conversation.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { toExecute } from '../tools/index.ts';
@@ -9,11 +10,13 @@ import type { MessageEvents } from './message-events.ts';
 import { findOpenMessage, type OpenMessage, readRounds } from './open-message.ts';
 import { type SealedMessage, sealedMessage } from './sealed-message.ts';
 
-const findFailure = statement<{ code: MessageFailure }>(
-  'message.failure',
-  `select error ->> 'code' as code from conversation_message
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'failed'`,
-);
+const findFailure = statement({
+  name: 'message.failure',
+  parameters: { messageId: 'uuid' },
+  row: { code: typed<MessageFailure>('text') },
+  text: `select error ->> 'code' as code from conversation_message
+    where organization_id = :organizationId and environment = :environment and id = :messageId and status = 'failed'`,
+});
 
 /** How often a message is read whose model another process calls, because a notification can be lost. */
 const lookEveryMs = 2_000;
@@ -59,7 +62,7 @@ export async function askModel(
   const columns = sealedMessage(services.sealer, scope);
   const open = await findWithoutDirectCall(services, scope, columns, messageId, call.signal);
   if (!open) {
-    const failure = await scope.one(findFailure, messageId);
+    const failure = await scope.one(findFailure, { messageId });
     return failure ? { kind: 'failed', code: failure.code } : { kind: 'ended' };
   }
   const rounds = open.hasTools ? await readRounds(scope, columns, messageId) : [];

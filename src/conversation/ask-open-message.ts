@@ -41,23 +41,25 @@ export interface AskCall {
   signal: AbortSignal;
 }
 
-const recordRound = statement<{ notified: unknown }>(
-  'message.record_round',
-  `with recorded as (
+const recordRound = statement({
+  name: 'message.record_round',
+  parameters: { messageId: 'uuid', round: 'smallint', content: 'text', tokens: 'bigint', channel: 'text?' },
+  text: `with recorded as (
      insert into conversation_entry (message_id, round, position, organization_id, environment, attempts, content)
-     select id, $4::smallint, 0, $1::uuid, $2::text, 1, $5::text from conversation_message
-      where organization_id = $1 and environment = $2 and id = $3::uuid and status in (${messageStates.sql('processing')})
+     select id, :round, 0, :organizationId, :environment, 1, :content from conversation_message
+      where organization_id = :organizationId and environment = :environment and id = :messageId and status in (${messageStates.sql('processing')})
      on conflict do nothing
      returning message_id),
-   counted as (${countTokens('$6::bigint', 'recorded')})
-   select case when $7::text is not null then pg_notify($7, $3::text) end as notified from recorded`,
-);
+   counted as (${countTokens(':tokens', 'recorded')})
+   select case when :channel is not null then pg_notify(:channel, :messageId::text) end as notified from recorded`,
+});
 
-const saveStreamedText = statement(
-  'message.save_streamed_text',
-  `update conversation_message set streamed_text = $4::text
-    where organization_id = $1 and environment = $2 and id = $3 and status in (${messageStates.sql('processing')})`,
-);
+const saveStreamedText = statement({
+  name: 'message.save_streamed_text',
+  parameters: { messageId: 'uuid', streamedText: 'text' },
+  text: `update conversation_message set streamed_text = :streamedText
+    where organization_id = :organizationId and environment = :environment and id = :messageId and status in (${messageStates.sql('processing')})`,
+});
 
 const timedOut: MessageError = { code: 'timeout', message: 'The model did not answer in time.' };
 const emptyReply: MessageError = { code: 'provider_error', message: 'The model answered nothing.' };
@@ -130,11 +132,10 @@ class ModelCall {
     const { id: messageId, waiter } = this.#ref;
     if (waiter === null || this.#written.length <= this.#open.streamedText.length) return;
     const { sealer } = this.#services;
-    await this.#scope.rows(
-      saveStreamedText,
+    await this.#scope.rows(saveStreamedText, {
       messageId,
-      sealedMessage(sealer, this.#scope).sealStreamedText(messageId, this.#written),
-    );
+      streamedText: sealedMessage(sealer, this.#scope).sealStreamedText(messageId, this.#written),
+    });
   }
 
   async fail(error: MessageError): Promise<MessageProgress> {
@@ -164,9 +165,9 @@ class ModelCall {
     const recorded = roundAnswer(answer);
     const place = { messageId, round, position: 0 };
     const columns = sealedMessage(this.#services.sealer, this.#scope);
-    const sealed = columns.sealEntry(place, recorded);
+    const content = columns.sealEntry(place, recorded);
     const channel = this.#services.messageEvents.remoteChannel(waiter);
-    if (!(await this.#scope.one(recordRound, messageId, round, sealed, tokensOf(answer), channel))) {
+    if (!(await this.#scope.one(recordRound, { messageId, round, content, tokens: tokensOf(answer), channel }))) {
       // The message has ended, or another attempt that counted as dead was faster: its answer counts.
       const earlier = await readAnswer(this.#scope, columns, place);
       return earlier ? { kind: 'calls', calls: toExecute(earlier, tools) } : { kind: 'ended' };

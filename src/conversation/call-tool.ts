@@ -1,4 +1,4 @@
-import { auditSql } from '../platform/audit.ts';
+import { auditParameters, auditSql } from '../platform/audit.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
@@ -23,28 +23,38 @@ export interface CallRef {
 }
 
 // Committed before the tool is called: whatever crashes then, the next attempt knows of this one.
-const begin = statement<{ attempts: number; notified: unknown }>(
-  'message.begin_call',
-  `with begun as (
+const begin = statement({
+  name: 'message.begin_call',
+  parameters: { messageId: 'uuid', round: 'smallint', position: 'smallint', channel: 'text?' },
+  row: { attempts: 'smallint' },
+  text: `with begun as (
      insert into conversation_entry as e (message_id, round, position, organization_id, environment, attempts)
-     select id, $4::smallint, $5::smallint, $1::uuid, $2::text, 1 from conversation_message
-      where organization_id = $1 and environment = $2 and id = $3::uuid and status in (${messageStates.sql('processing')})
+     select id, :round, :position, :organizationId, :environment, 1 from conversation_message
+      where organization_id = :organizationId and environment = :environment and id = :messageId and status in (${messageStates.sql('processing')})
      on conflict (message_id, round, position) do update set attempts = e.attempts + 1 where e.content is null
      returning attempts)
-   select attempts, case when $6::text is not null then pg_notify($6, $3::text) end as notified from begun`,
-);
+   select attempts, case when :channel is not null then pg_notify(:channel, :messageId::text) end as notified from begun`,
+});
 
 // The call is in the audit log, whatever became of the message meanwhile.
-const record = statement<{ audited: unknown; notified: unknown }>(
-  'message.record_result',
-  `with recorded as (
-     update conversation_entry set content = $6::text
-      where organization_id = $1 and environment = $2 and message_id = $3::uuid and round = $4 and position = $5
+const record = statement({
+  name: 'message.record_result',
+  parameters: {
+    messageId: 'uuid',
+    round: 'smallint',
+    position: 'smallint',
+    content: 'text',
+    channel: 'text?',
+    ...auditParameters,
+  },
+  text: `with recorded as (
+     update conversation_entry set content = :content
+      where organization_id = :organizationId and environment = :environment and message_id = :messageId and round = :round and position = :position
         and content is null
      returning message_id)
-   select ${auditSql(8)} as audited,
-          case when $7::text is not null and exists (select from recorded) then pg_notify($7, $3::text) end as notified`,
-);
+   select ${auditSql} as audited,
+          case when :channel is not null and exists (select from recorded) then pg_notify(:channel, :messageId::text) end as notified`,
+});
 
 const outOfTime = failedResult('The time of this message was over before the tool answered.');
 
@@ -68,7 +78,7 @@ export async function callTool(
   if (!tool) return;
   const position = call + 1;
   const channel = messageEvents.remoteChannel(waiter);
-  const begun = await scope.one(begin, messageId, round, position, channel);
+  const begun = await scope.one(begin, { messageId, round, position, channel });
   if (!begun) return;
   messageEvents.notifyChange(messageId);
   failPoint('message.tool_begun');
@@ -90,8 +100,8 @@ export async function callTool(
   failPoint('message.tool_called');
   const place = { messageId, round, position };
   const { text, isError } = result;
-  const sealed = columns.sealEntry(place, { text, isError });
-  await scope.rows(record, messageId, round, position, sealed, channel, ...scope.auditValues(entry));
+  const content = columns.sealEntry(place, { text, isError });
+  await scope.rows(record, { messageId, round, position, content, channel, ...scope.auditValues(entry) });
   failPoint('message.tool_recorded');
   messageEvents.notifyChange(messageId);
 }

@@ -7,18 +7,20 @@ import type { MessageError } from './core/status.ts';
 import { dropEntries, type MessageJobServices, messageJob } from './job.ts';
 import { type MessageReply, sealedMessage } from './sealed-message.ts';
 
-const complete = statement<{ id: string }>(
-  'message.complete',
-  `with ended as (
+const complete = statement({
+  name: 'message.complete',
+  parameters: { messageId: 'uuid', reply: 'text', credits: 'smallint', tokens: 'bigint' },
+  row: { id: 'uuid' },
+  text: `with ended as (
      update conversation_message
-        set status = 'completed', reply = $4::text, credits = $5::smallint, request = null, tools = null,
+        set status = 'completed', reply = :reply, credits = :credits, request = null, tools = null,
             streamed_text = null, finished_at = clock_timestamp()
-      where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+      where organization_id = :organizationId and environment = :environment and id = :messageId and status = 'processing'
       returning id),
    dropped as (${dropEntries}),
-   counted as (${countTokens('$6::bigint', 'ended')})
+   counted as (${countTokens(':tokens', 'ended')})
    select id from ended`,
-);
+});
 
 /** What a reply has used: tokens that were not counted yet, and whether tools were called. */
 export interface Completion {
@@ -40,7 +42,7 @@ export function completeMessage(
   const amount = messagePrice(reply.toolCalls.length > 0);
   const sealed = sealedMessage(services.sealer, scope).seal(id, 'reply', reply);
   return messageJob.end(services, scope, ref, async ({ tx, settleCredits }) => {
-    if (!(await tx.one(complete, id, sealed, amount, tokens))) return false;
+    if (!(await tx.one(complete, { messageId: id, reply: sealed, credits: amount, tokens }))) return false;
     await settleCredits(amount);
     return true;
   });

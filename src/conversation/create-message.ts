@@ -38,14 +38,24 @@ export interface NewMessage {
   waiter: string;
 }
 
-const insertMessage = statement<{ id: string }>(
-  'message.insert',
-  `insert into conversation_message (id, organization_id, environment, kind, status, model, has_tools, request, correlation_id,
+const insertMessage = statement({
+  name: 'message.insert',
+  parameters: {
+    id: 'uuid',
+    kind: 'text',
+    model: 'text',
+    hasTools: 'boolean',
+    request: 'text',
+    correlationId: 'text',
+    leaseMs: 'float8?',
+  },
+  row: { id: 'uuid' },
+  text: `insert into conversation_message (id, organization_id, environment, kind, status, model, has_tools, request, correlation_id,
                                   asked_until, created_at)
-   values ($3::uuid, $1::uuid, $2::text, $4::text, 'processing', $5::text, $6::boolean, $7::text, $8::text,
-           clock_timestamp() + make_interval(secs => $9::float8 / 1000), clock_timestamp())
+   values (:id, :organizationId, :environment, :kind, 'processing', :model, :hasTools, :request, :correlationId,
+           clock_timestamp() + make_interval(secs => :leaseMs / 1000), clock_timestamp())
    returning id`,
-);
+});
 
 /** @throws AppError validation_error; provider_not_configured with the published sentence */
 async function check(
@@ -103,7 +113,16 @@ export async function createMessage(services: CreateServices, scope: Scope, mess
     const created = await messageJob.create(scope, {
       id,
       idempotency,
-      insert: (tx) => tx.one(insertMessage, id, kind, model, hasTools, sealed, scope.correlationId, leaseMs),
+      insert: (tx) =>
+        tx.one(insertMessage, {
+          id,
+          kind,
+          model,
+          hasTools,
+          request: sealed,
+          correlationId: scope.correlationId,
+          leaseMs,
+        }),
       credits: {
         operation: kind,
         amount: messagePrice(hasTools),

@@ -23,12 +23,14 @@ export interface DirectCall {
   streams: boolean;
 }
 
-const hold = statement<{ id: string }>(
-  'message.hold_lease',
-  `update conversation_message set asked_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
-    where organization_id = $1 and environment = $2 and id = $3 and status in (${messageStates.sql('processing')})
+const hold = statement({
+  name: 'message.hold_lease',
+  parameters: { messageId: 'uuid', leaseMs: 'float8' },
+  row: { id: 'uuid' },
+  text: `update conversation_message set asked_until = clock_timestamp() + make_interval(secs => :leaseMs / 1000)
+    where organization_id = :organizationId and environment = :environment and id = :messageId and status in (${messageStates.sql('processing')})
    returning id`,
-);
+});
 
 /** @returns after how many milliseconds the workflow may call the model; undefined: the message has ended */
 async function ask(
@@ -61,7 +63,7 @@ async function askUnderLease(services: DirectCallServices, scope: Scope, call: D
   log.info(facts, 'message begun: its model is called directly');
   const lease = {
     draining: draining.signal,
-    hold: async (ms: number) => (await scope.rows(hold, id, ms)).length > 0,
+    hold: async (ms: number) => (await scope.rows(hold, { messageId: id, leaseMs: ms })).length > 0,
   };
   await directCalls.underLease(lease, async (signal) => {
     const continueInMs = await ask(services, scope, call, signal);

@@ -21,22 +21,24 @@ const isOpen = `status in (${messageStates.sql('processing')})`;
 
 /** What only the work needed is removed when it ends: of the rows in `ended`, in SQL. */
 export const dropEntries = `delete from conversation_entry e using ended
-   where e.organization_id = $1 and e.environment = $2 and e.message_id = ended.id`;
+   where e.organization_id = :organizationId and e.environment = :environment and e.message_id = ended.id`;
 
-const stop = statement<{ request: string }>(
-  'message.stop',
-  `with open as (
+const stop = statement({
+  name: 'message.stop',
+  parameters: { messageId: 'uuid', status: 'text', error: 'jsonb?' },
+  row: { request: 'text' },
+  text: `with open as (
      select id, request from conversation_message
-      where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}
+      where organization_id = :organizationId and environment = :environment and id = :messageId and ${isOpen}
         for no key update),
    ended as (
      update conversation_message t
-        set status = $4::text, error = $5::jsonb, request = null, tools = null, streamed_text = null, finished_at = clock_timestamp()
-       from open where t.organization_id = $1 and t.environment = $2 and t.id = open.id and t.status = 'processing'
+        set status = :status, error = :error, request = null, tools = null, streamed_text = null, finished_at = clock_timestamp()
+       from open where t.organization_id = :organizationId and t.environment = :environment and t.id = open.id and t.status = 'processing'
      returning t.id),
    dropped as (${dropEntries})
    select open.request from open join ended on ended.id = open.id`,
-);
+});
 
 /** A message to a model or an agent, and its reply. */
 export const messageJob = defineJob<{
@@ -66,7 +68,11 @@ export const messageJob = defineJob<{
     cancelled: null,
   },
   async stop({ sealer }, { tx, voidCredits }, { id }, error) {
-    const ended = await tx.one(stop, id, error ? 'failed' : 'cancelled', error && JSON.stringify(error));
+    const ended = await tx.one(stop, {
+      messageId: id,
+      status: error ? 'failed' : 'cancelled',
+      error: error && JSON.stringify(error),
+    });
     if (!ended) return false;
     await voidCredits();
     // It was refused before it began, which does not use the Idempotency-Key up.

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { Waiters } from '../platform/waiters.ts';
 import type { Delta } from './sent-text.ts';
@@ -20,10 +20,11 @@ interface Outgoing extends Delta {
   tenant: Tenant;
 }
 
-const notifyAll = statement(
-  'message.notify_deltas',
-  'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as sent (channel, payload)',
-);
+const notifyAll = systemStatement({
+  name: 'message.notify_deltas',
+  parameters: { channels: 'text[]', payloads: 'text[]' },
+  text: 'select pg_notify(channel, payload) from unnest(:channels, :payloads) as sent (channel, payload)',
+});
 
 /** PostgreSQL takes payloads below 8,000 bytes: three bytes a character, sealed and in base64, are less. */
 const piecesOf = 1_800;
@@ -130,10 +131,11 @@ export class MessageEvents {
       for (;;) {
         const pieces = [...this.#outgoing].flatMap(([messageId, outgoing]) => this.#nextPiece(messageId, outgoing));
         if (pieces.length === 0) return;
-        const values = [pieces.map(({ channel }) => channel), pieces.map(({ payload }) => payload)];
+        const channels = pieces.map(({ channel }) => channel);
+        const payloads = pieces.map(({ payload }) => payload);
         // What is lost is sent from the complete reply.
         await sqlOn(this.#database.pool)
-          .rows(notifyAll, values)
+          .rows(notifyAll, { channels, payloads })
           .catch(() => {});
         await sleep(pauseMs, undefined, { ref: false });
       }

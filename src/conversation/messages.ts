@@ -1,6 +1,7 @@
 import type { Sealer } from '../platform/crypto.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { MessageError, MessageStatus } from './core/status.ts';
 import { messageFailed } from './errors.ts';
 import { type MessageReply, sealedMessage } from './sealed-message.ts';
@@ -20,17 +21,26 @@ export interface StoredMessage {
   credits: number | null;
 }
 
-type MessageRow = Omit<StoredMessage, 'reply'> & { reply: string | null };
-
-const find = statement<MessageRow>(
-  'message.find',
-  `select id, status, model, has_tools as "hasTools", not has_tools or tools is not null as "hasBegun", reply, error, credits
-     from conversation_message where organization_id = $1 and environment = $2 and id = $3`,
-);
+const find = statement({
+  name: 'message.find',
+  parameters: { messageId: 'uuid' },
+  row: {
+    id: 'uuid',
+    status: typed<MessageStatus>('text'),
+    model: 'text',
+    hasTools: 'boolean',
+    hasBegun: 'boolean',
+    reply: 'text?',
+    error: typed<MessageError | null>('jsonb?'),
+    credits: 'smallint?',
+  },
+  text: `select id, status, model, has_tools as "hasTools", not has_tools or tools is not null as "hasBegun", reply, error, credits
+     from conversation_message where organization_id = :organizationId and environment = :environment and id = :messageId`,
+});
 
 /** @returns undefined when it was removed, a day after it began */
 export async function findMessage(sealer: Sealer, scope: Scope, messageId: string): Promise<StoredMessage | undefined> {
-  const row = await scope.one(find, messageId);
+  const row = await scope.one(find, { messageId });
   if (!row) return undefined;
   return {
     ...row,

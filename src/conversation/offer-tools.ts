@@ -12,15 +12,16 @@ export class ToolsUnavailable extends Error {
   override name = 'ToolsUnavailable';
 }
 
-const record = statement<{ notified: unknown }>(
-  'message.record_tools',
-  `with recorded as (
-     update conversation_message set tools = $4::text
-      where organization_id = $1 and environment = $2 and id = $3 and tools is null
+const record = statement({
+  name: 'message.record_tools',
+  parameters: { messageId: 'uuid', tools: 'text', channel: 'text?' },
+  text: `with recorded as (
+     update conversation_message set tools = :tools
+      where organization_id = :organizationId and environment = :environment and id = :messageId and tools is null
         and status in (${messageStates.sql('processing')})
      returning id)
-   select case when $5::text is not null then pg_notify($5, $3::text) end as notified from recorded`,
-);
+   select case when :channel is not null then pg_notify(:channel, :messageId::text) end as notified from recorded`,
+});
 
 /**
  * The tools that the model of a message is offered: asked for once, so that they are the same in each round.
@@ -42,8 +43,8 @@ export async function offerTools(
     if (error instanceof ToolServerUnavailable) throw new ToolsUnavailable(error.message);
     throw error;
   }
-  const sealed = sealedMessage(sealer, scope).seal(id, 'tools', offered);
-  await scope.rows(record, id, sealed, messageEvents.remoteChannel(waiter));
+  const stored = sealedMessage(sealer, scope).seal(id, 'tools', offered);
+  await scope.rows(record, { messageId: id, tools: stored, channel: messageEvents.remoteChannel(waiter) });
   messageEvents.notifyChange(id);
   return offered;
 }

@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import { type RowOf, statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { DeclaredTool, Round, RoundAnswer } from '../tools/index.ts';
 import { messageStates } from './core/status.ts';
 import type { MessageKind } from './entities.ts';
@@ -21,20 +22,26 @@ export interface OpenMessage {
   askedForMs: number | null;
 }
 
-type MessageRow = Omit<OpenMessage, 'request' | 'tools' | 'streamedText'> & {
-  request: string;
-  tools: string | null;
-  streamedText: string | null;
-};
-
-const find = statement<MessageRow>(
-  'message.open',
-  `select id, kind, model, has_tools as "hasTools", request, tools, streamed_text as "streamedText",
+const find = statement({
+  name: 'message.open',
+  parameters: { messageId: 'uuid' },
+  row: {
+    id: 'uuid',
+    kind: typed<MessageKind>('text'),
+    model: 'text',
+    hasTools: 'boolean',
+    request: 'text',
+    tools: 'text?',
+    streamedText: 'text?',
+    ageMs: 'float8',
+    askedForMs: 'float8?',
+  },
+  text: `select id, kind, model, has_tools as "hasTools", request, tools, streamed_text as "streamedText",
           extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs",
           extract(epoch from asked_until - clock_timestamp())::float8 * 1000 as "askedForMs"
      from conversation_message
-    where organization_id = $1 and environment = $2 and id = $3 and status in (${messageStates.sql('processing')})`,
-);
+    where organization_id = :organizationId and environment = :environment and id = :messageId and status in (${messageStates.sql('processing')})`,
+});
 
 /** @returns undefined when it has ended */
 export async function findOpenMessage(
@@ -42,32 +49,32 @@ export async function findOpenMessage(
   columns: SealedMessage,
   messageId: string,
 ): Promise<OpenMessage | undefined> {
-  const row = await scope.one(find, messageId);
+  const row = await scope.one(find, { messageId });
   if (!row) return undefined;
   const tools = row.tools === null ? undefined : columns.open(messageId, 'tools', row.tools);
   const streamedText = row.streamedText === null ? '' : columns.openStreamedText(messageId, row.streamedText);
   return { ...row, request: columns.open(messageId, 'request', row.request), tools, streamedText };
 }
 
-export interface EntryRow {
-  round: number;
-  position: number;
-  content: string | null;
-}
-
 /** The entries of a message from a place on, in order. */
-export const findEntries = statement<EntryRow>(
-  'message.entries',
-  `select round, position, content from conversation_entry
-    where organization_id = $1 and environment = $2 and message_id = $3 and (round, position) >= ($4::smallint, $5::smallint)
+export const findEntries = statement({
+  name: 'message.entries',
+  parameters: { messageId: 'uuid', round: 'smallint', position: 'smallint' },
+  row: { round: 'smallint', position: 'smallint', content: 'text?' },
+  text: `select round, position, content from conversation_entry
+    where organization_id = :organizationId and environment = :environment and message_id = :messageId and (round, position) >= (:round, :position)
     order by round, position`,
-);
+});
 
-const findAnswer = statement<{ content: string }>(
-  'message.answer',
-  `select content from conversation_entry
-    where organization_id = $1 and environment = $2 and message_id = $3 and round = $4 and position = 0`,
-);
+export type EntryRow = RowOf<typeof findEntries>;
+
+const findAnswer = statement({
+  name: 'message.answer',
+  parameters: { messageId: 'uuid', round: 'smallint' },
+  row: { content: 'text' },
+  text: `select content from conversation_entry
+    where organization_id = :organizationId and environment = :environment and message_id = :messageId and round = :round and position = 0`,
+});
 
 /** What the model asked for in one round. */
 export async function readAnswer(
@@ -75,14 +82,14 @@ export async function readAnswer(
   columns: SealedMessage,
   place: { messageId: string; round: number },
 ): Promise<RoundAnswer | undefined> {
-  const row = await scope.one(findAnswer, place.messageId, place.round);
+  const row = await scope.one(findAnswer, { messageId: place.messageId, round: place.round });
   return row && columns.openAnswer(place, row.content);
 }
 
 /** The rounds of a message so far, in order. */
 export async function readRounds(scope: Scope, columns: SealedMessage, messageId: string): Promise<Round[]> {
   const rounds: Round[] = [];
-  for (const { round, position, content } of await scope.rows(findEntries, messageId, 1, 0)) {
+  for (const { round, position, content } of await scope.rows(findEntries, { messageId, round: 1, position: 0 })) {
     if (content === null) continue;
     if (position === 0)
       rounds.push({ round, ...columns.openAnswer({ messageId, round }, content), results: new Map() });

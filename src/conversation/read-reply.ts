@@ -103,7 +103,10 @@ export class ReplyReader {
 
   async *#toolsSoFar(): AsyncGenerator<ReplyEvent> {
     const { round, position } = this.#tools.next;
-    const entries = await readPatiently(() => this.#scope.rows(findEntries, this.#messageId, round, position), 'later');
+    const entries = await readPatiently(
+      () => this.#scope.rows(findEntries, { messageId: this.#messageId, round, position }),
+      'later',
+    );
     if (entries !== 'later') yield* this.#tools.read(entries);
   }
 

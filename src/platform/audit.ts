@@ -4,8 +4,8 @@ import type { Database } from './database.ts';
 import type { AuditEntry } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { sortedJson } from './idempotency.ts';
-import { type Sql, sqlOn, statement, systemStatement } from './sql.ts';
-import { typed } from './sql-types.ts';
+import { type Sql, sqlOn, systemStatement } from './sql.ts';
+import { type Declaration, typed, type ValuesFor } from './sql-types.ts';
 import type { Environment } from './tenant.ts';
 
 /** The actor of commands on the installation itself. */
@@ -31,17 +31,29 @@ export interface AuditRecord {
 
 const hashVersion = 2;
 
-const types = 'uuid bytea varchar varchar uuid varchar varchar jsonb timestamptz bytea'.split(' ');
+/** Parameters of a statement with `auditSql`, which `auditValues` gives. */
+export const auditParameters = {
+  auditOrganizationId: 'uuid',
+  auditFirstHash: 'bytea',
+  auditEnvironment: 'text?',
+  auditAction: 'text',
+  auditSubjectId: 'uuid',
+  auditActor: 'text',
+  auditCorrelationId: 'text?',
+  auditFacts: 'jsonb',
+  auditRecordedAt: 'timestamptz',
+  auditHash: 'bytea',
+} as const satisfies Declaration;
 
 /**
  * An expression that writes an entry, for a statement that does what the entry records. One writer at a time per organization,
  * until the end of its transaction.
- * @param first of the ten parameters that are bound to `auditValues`, from 1
  */
-export const auditSql = (first: number): string =>
-  `append_audit(${types.map((type, index) => `$${first + index}::${type}`).join(', ')}, ${hashVersion}::smallint)`;
+export const auditSql = `append_audit(${Object.keys(auditParameters)
+  .map((name) => `:${name}`)
+  .join(', ')}, ${hashVersion}::smallint)`;
 
-const append = statement('audit.append', `select ${auditSql(1)}`);
+const append = systemStatement({ name: 'audit.append', parameters: auditParameters, text: `select ${auditSql}` });
 
 const firstHash = Buffer.alloc(32);
 
@@ -58,23 +70,23 @@ function digestOf(content: Content, version: number): Buffer {
 }
 
 /** The values of an entry that `auditSql` writes. */
-export function auditValues(record: AuditRecord): unknown[] {
+export function auditValues(record: AuditRecord): ValuesFor<typeof auditParameters> {
   const { organizationId, action, subjectId, actor, facts = {} } = record;
   const { environment = null, correlationId = null } = record;
   const recordedAt = new Date();
   const content = { organizationId, environment, action, subjectId, actor, correlationId, facts, recordedAt };
-  return [
-    organizationId,
-    firstHash,
-    environment,
-    action,
-    subjectId,
-    actor,
-    correlationId,
-    JSON.stringify(facts),
-    recordedAt.toISOString(),
-    digestOf(content, hashVersion),
-  ];
+  return {
+    auditOrganizationId: organizationId,
+    auditFirstHash: firstHash,
+    auditEnvironment: environment,
+    auditAction: action,
+    auditSubjectId: subjectId,
+    auditActor: actor,
+    auditCorrelationId: correlationId,
+    auditFacts: JSON.stringify(facts),
+    auditRecordedAt: recordedAt.toISOString(),
+    auditHash: digestOf(content, hashVersion),
+  };
 }
 
 /**

@@ -115,7 +115,7 @@ export class Scope implements TenantSql {
   }
 
   /** What a statement with `auditSql` binds, to write down what this scope's actor did. */
-  auditValues(record: TenantAuditRecord): unknown[] {
+  auditValues(record: TenantAuditRecord): ReturnType<typeof auditValues> {
     const { tenant, actor, correlationId } = this;
     return auditValues({ ...tenant, actor, correlationId, ...record });
   }
