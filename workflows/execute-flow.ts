@@ -27,7 +27,7 @@ type FlowProgress = Awaited<ReturnType<FlowActivities['driveFlow']>>;
 
 const proceed = defineSignal(runMessages.proceed);
 
-/** After this long a run that waits for a place asks by itself whether it is its turn. */
+/** After this long a run that waits for a slot asks by itself whether it is its turn. */
 const patienceMs = 900_000;
 /** After this long a run that waits for anything else looks by itself whether it has come. */
 const lookAfterMs = 86_400_000;
@@ -59,7 +59,7 @@ export async function executeFlow(args: ExecuteFlowArgs): Promise<void> {
   const { runId, organizationId, environment, correlationId } = context;
   const ref = { runId, organizationId, environment, correlationId };
 
-  /** Repeats an activity that finds no place. */
+  /** Repeats an activity that finds no slot. */
   const inPlace = async (work: () => Promise<{ kind: 'done' | 'wait' }>) => {
     for (let seen = wakes; (await work()).kind === 'wait'; seen = wakes) await nextSlot(seen);
   };

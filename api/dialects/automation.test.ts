@@ -72,6 +72,7 @@ const run: RunDetail = {
   scheduledFor: at,
   expiresAt: at,
   queuedFor: null,
+  waitingFor: null,
   stepResults: [
     {
       stepId: 'say',

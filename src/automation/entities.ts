@@ -418,6 +418,8 @@ export const CallingRun = defineEntity({
     extra: p.integer().default(0),
     /** Since when it waits, where it does. */
     since: p.datetime().defaultRaw('now()'),
+    /** The steps of a flow that wait for slots: the first ones. */
+    steps: p.json<{ stepId: string; path: string }[]>().nullable(),
   },
   indexes: [
     {

@@ -1,5 +1,6 @@
 import { progressOf, type RunError, type RunStatus } from './core/run-status.ts';
 import type { QueueReason, TriggerFacts, TriggerType } from './core/starts.ts';
+import { type WaitingFor, waitingForSql } from './waiting-for.ts';
 
 export interface RunOutput {
   /** The output of the last executed step that is not a condition. */
@@ -51,6 +52,8 @@ export interface RunSummary extends ValuesApart {
   expiresAt: Date | null;
   /** Why a queued run has not begun; null where it has, or is about to. `plan`: all places of its plan are taken. */
   queuedFor: QueueReason | 'plan' | null;
+  /** What a run waits for all of whose open steps wait; null otherwise. */
+  waitingFor: WaitingFor[] | null;
 }
 
 export type RunRow = Omit<RunSummary, 'progress'> & { finishedSteps: number; totalSteps: number };
@@ -98,7 +101,8 @@ function runColumns(maxBytes: number, outputs: 'together' | 'each'): string {
   r.tags, r.metadata, r.parent_run_id as "parentRunId", r.batch_id as "batchId", r.priority,
   r.scheduled_for as "scheduledFor", r.expires_at as "expiresAt",
   case when r.status = 'queued' then coalesce(r.queued_for,
-    (select 'plan' from calling_run c where c.run_id = r.id and c.leased_until is null)) end as "queuedFor"`;
+    (select 'plan' from calling_run c where c.run_id = r.id and c.leased_until is null)) end as "queuedFor",
+  ${waitingForSql} as "waitingFor"`;
 }
 
 export const detailColumns = runColumns(shownBytes, 'each');

@@ -1,13 +1,15 @@
 import type { AutomationDetail, AutomationSummary } from '../../../src/automation/automations.ts';
-import { batchIds } from '../../../src/automation/core/ids.ts';
+import { approvalIds, batchIds } from '../../../src/automation/core/ids.ts';
 import { type RunStatus, runStatuses } from '../../../src/automation/core/run-status.ts';
 import { defaultPriority } from '../../../src/automation/core/starts.ts';
+import { readPath } from '../../../src/automation/core/step-path.ts';
 import type { SeenEvent } from '../../../src/automation/follow-run.ts';
 import type { RunOptions } from '../../../src/automation/insert-run.ts';
 import type { RunSummary, ValuesApart } from '../../../src/automation/run-columns.ts';
 import type { RunPage } from '../../../src/automation/run-search/search-runs.ts';
 import type { RunDetail } from '../../../src/automation/runs.ts';
 import type { CreatedRun } from '../../../src/automation/start-run-workflow.ts';
+import type { WaitingFor } from '../../../src/automation/waiting-for.ts';
 import type { Page } from '../../../src/platform/page.ts';
 import type {
   AcceptedAnswer,
@@ -80,6 +82,20 @@ export function readExecution(body: ExecuteBody, waitByDefault: boolean): Execut
   return { input: { value: body.input }, variables: body.variables ?? {}, wait, options };
 }
 
+/** What a step waits for, for both dialects. */
+export const shownWait = (
+  { type, stepId, path, since, until, approvalId, runId: child }: WaitingFor,
+  runId: (uuid: string) => string,
+) => ({
+  type,
+  stepId,
+  ...(path !== null && { path: readPath(path) }),
+  since: new Date(since).toISOString(),
+  ...(until !== null && { until: new Date(until).toISOString() }),
+  ...(approvalId && { approvalId: approvalIds.format(approvalId) }),
+  ...(child && { runId: runId(child) }),
+});
+
 /** What a run was started with, for both dialects. Ids are written by the given functions. */
 export function startedWith(
   run: RunSummary,
@@ -95,6 +111,7 @@ export function startedWith(
   scheduledFor?: string;
   expiresAt?: string;
   queuedFor?: NonNullable<RunSummary['queuedFor']>;
+  waitingFor?: ReturnType<typeof shownWait>[];
 } {
   const { chain: _, ...facts } = run.triggerFacts ?? {};
   if (facts.runId) facts.runId = runId(facts.runId);
@@ -110,6 +127,7 @@ export function startedWith(
     ...(run.scheduledFor && { scheduledFor: run.scheduledFor.toISOString() }),
     ...(run.expiresAt && { expiresAt: run.expiresAt.toISOString() }),
     ...(run.queuedFor && { queuedFor: run.queuedFor }),
+    ...(run.waitingFor && { waitingFor: run.waitingFor.map((wait) => shownWait(wait, runId)) }),
   };
 }
 

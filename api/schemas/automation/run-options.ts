@@ -127,6 +127,22 @@ export const triggerOptionQuery = z.object({
 
 const waitsToBegin = ['delay', 'concurrency', 'paused', 'plan'] as const;
 
+/** What a step waits for, in runs and in their events. */
+export const waitShape = {
+  type: z.enum(['wait', 'event', 'approval', 'workflow', 'slot']).openapi({
+    description: '`slot`: it begins when the plan, or the concurrency of its workflow, has a free slot.',
+  }),
+  stepId: z.string(),
+  path: z
+    .array(z.union([z.string(), z.int()]))
+    .optional()
+    .openapi({ description: 'Where a step within others stands.' }),
+  since: z.iso.datetime(),
+  until: z.iso.datetime().optional().openapi({ description: 'When the wait ends by itself.' }),
+  approvalId: z.string().optional(),
+  runId: z.string().optional().openapi({ description: 'The run that a step of type `workflow` waits for.' }),
+};
+
 /** What a run was started with, in lists and details. Members are absent where they have no value. */
 export const startedShape = {
   version: z.int().openapi({ description: 'The version of its workflow that it executes.' }),
@@ -152,4 +168,8 @@ export const startedShape = {
     description:
       'Why a queued run has not begun: its delay, the concurrency or the pause of its workflow, or the plan, which allows no more runs to call out at the same time.',
   }),
+  waitingFor: z
+    .array(z.object(waitShape).openapi('RunWait'))
+    .optional()
+    .openapi({ description: 'Present while all open steps of a running run wait: the first 10 of them.' }),
 };

@@ -9,7 +9,7 @@ import { failPoint } from '../fail-points.ts';
 import { callLeaf, type FlowServices, type LeafResult } from './call-leaf.ts';
 import type { FlowExecution } from './flow-execution.ts';
 import { FlowItems } from './flow-items.ts';
-import { FlowPlaces } from './flow-places.ts';
+import { FlowSlots } from './flow-slots.ts';
 import { FlowWaits } from './flow-waits.ts';
 import { type CallingLeaf, InstantSteps } from './instant-steps.ts';
 import type { BegunRow } from './record-sql.ts';
@@ -30,9 +30,9 @@ interface Flight {
   abort: AbortController;
 }
 
-/** How often a drive looks for what ended that its flow waits for, and for places that others left. */
+/** How often a drive looks for what ended that its flow waits for, and for slots that others left. */
 const lookEveryMs = 1_000;
-/** A pause before another attempt that a drive waits for; before a longer one it gives up its places. */
+/** A pause before another attempt that a drive waits for; before a longer one it gives up its slots. */
 const maxPauseMs = 2_000;
 
 /** Executes a flow for some time: one loop, which writes once for all that happened since it wrote before. */
@@ -42,7 +42,7 @@ export class FlowDrive {
   readonly #run: FlowExecution;
   readonly #options: DriveOptions;
   readonly #items: FlowItems;
-  readonly #places: FlowPlaces;
+  readonly #slots: FlowSlots;
   readonly #instant: InstantSteps;
   readonly #waits: FlowWaits;
   /** Leaves that may begin to call out. */
@@ -61,7 +61,7 @@ export class FlowDrive {
     this.#run = run;
     this.#options = options;
     this.#items = new FlowItems(services, scope, run);
-    this.#places = new FlowPlaces(services.activeRuns, scope, run.runId);
+    this.#slots = new FlowSlots(services.activeRuns, scope, run.runId);
     this.#waits = new FlowWaits(services.files, scope, run);
     this.#instant = new InstantSteps(services, scope, run, this.#items, {
       calls: (leaf) => void this.#ready.push(leaf),
@@ -84,18 +84,18 @@ export class FlowDrive {
     } finally {
       signal.removeEventListener('abort', stop);
       for (const { abort } of this.#flights.values()) abort.abort();
-      await this.#leavePlaces(progress);
+      await this.#leaveSlots(progress);
     }
   }
 
-  /** A place that cannot be given up runs out. */
-  async #leavePlaces(progress: FlowProgress | undefined): Promise<void> {
+  /** A slot that cannot be released expires. */
+  async #leaveSlots(progress: FlowProgress | undefined): Promise<void> {
     if (!this.#options.mayCall || progress?.kind === 'slot' || progress?.kind === 'ended') return;
     const keeps = progress?.kind === 'tools' || (progress?.kind === 'drive' && progress.afterMs === undefined);
     try {
-      await (keeps ? this.#places.handOver() : this.#places.leave());
+      await (keeps ? this.#slots.handOver() : this.#slots.leave());
     } catch (error) {
-      this.#services.log.warn({ err: error, runId: this.#run.runId }, 'the places of a flow were not given up');
+      this.#services.log.warn({ err: error, runId: this.#run.runId }, 'the slots of a flow were not released');
     }
   }
 
@@ -171,6 +171,9 @@ export class FlowDrive {
     if (this.#ready.length > 0) {
       const stepId = this.#ready[0]!.step.id;
       if (!this.#options.mayCall || !this.#options.mayGoOn()) return { kind: 'drive', stepId };
+      await this.#slots.recordWaiting(
+        this.#ready.map(({ path, step }) => ({ stepId: step.id, path: dottedPath(path) })),
+      );
       await this.#run.notifyWaiters();
       return { kind: 'slot' };
     }
@@ -200,8 +203,8 @@ export class FlowDrive {
     this.#retries = this.#retries.filter((retry) => !isDue(retry));
     if (!this.#mayBegin || this.#ready.length === 0) return [];
     const used = this.#flights.size;
-    const places = await this.#places.change(used, used + this.#ready.length);
-    const begins = this.#ready.splice(0, Math.max(0, places - used));
+    const slots = await this.#slots.change(used, used + this.#ready.length);
+    const begins = this.#ready.splice(0, Math.max(0, slots - used));
     for (const { path, step } of begins) {
       const asked = step.type === 'prompt' ? candidatesOf(step, this.#run.work.byDefault)[0] : {};
       this.#run.begin(path, step, { status: 'running', ...asked });

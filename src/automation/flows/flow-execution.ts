@@ -364,7 +364,7 @@ export class FlowExecution {
     const { runId } = this.#ref;
     if (waiting !== null) {
       await activeRuns.released(this.#scope, runId, waiting).catch((error) => {
-        log.warn({ err: error, runId }, 'the place of a calling run was not given to the next one');
+        log.warn({ err: error, runId }, 'the slot of a run that calls out was not given to the next one');
       });
     }
     countRunEnd(end.status);

@@ -94,7 +94,7 @@ const words: Record<WaitType, (wait: WaitRow) => string> = {
   approval: ({ subjectId }) => `for the approval \`${approvalIds.format(subjectId!)}\``,
   workflow: ({ subjectId }) => `for the run \`${subjectId}\``,
   job: ({ subjectId }) => `for the job \`${subjectId}\``,
-  slot: () => 'for a place of the plan',
+  slot: () => 'for a slot of the plan',
 };
 
 /** Lines that operators see of a waiting run. */

@@ -15,7 +15,7 @@ export interface BegunRow {
 }
 
 export interface RecordedRow {
-  /** How many runs wait for the place that this one gave up at its end. */
+  /** How many runs wait for the slot that this one released at its end. */
   waiting: number | null;
   files: string[] | null;
   begun: BegunRow[] | null;

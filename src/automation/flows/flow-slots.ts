@@ -2,8 +2,9 @@ import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import type { ActiveRunLimiter } from '../active-run-limiter.ts';
 import { slotsByPlan, slotsOf } from '../active-run-limiter-sql.ts';
+import { maxShownWaits } from '../waiting-for.ts';
 
-// The row of totals decides, as for claims. While no run waits, a flow has as many places as it wants and the plan has free; otherwise
+// The row of totals decides, as for claims. While no run waits, a flow has as many slots as it wants and the plan has free; otherwise
 // it keeps those of the steps that call out now.
 const changeExtra = statement<{ extra: number; waiting: number }>(
   'calling_run.change_extra',
@@ -22,13 +23,21 @@ const changeExtra = statement<{ extra: number; waiting: number }>(
    returning c.extra, total.waiting`,
 );
 
-/** The places that one flow has among the calls of its organization: one for each of its steps that call out. */
-export class FlowPlaces {
+// What waits already keeps its time: a run that asks again waits since it asked first.
+const setWaiting = statement({
+  name: 'calling_run.set_steps',
+  parameters: { runId: 'uuid', steps: 'json' },
+  text: `update calling_run set steps = :steps
+    where organization_id = :organizationId and environment = :environment and run_id = :runId and leased_until is null`,
+});
+
+/** The slots that one flow has among the calls of its organization: one for each of its steps that call out. */
+export class FlowSlots {
   readonly #activeRuns: ActiveRunLimiter;
   readonly #scope: Scope;
   readonly #runId: string;
   #held = 0;
-  /** Whether the row was read: an execution that was killed may have left places beside the first one. */
+  /** Whether the row was read: an execution that was killed may have left slots beside the first one. */
   #isKnown = false;
 
   constructor(activeRuns: ActiveRunLimiter, scope: Scope, runId: string) {
@@ -38,7 +47,7 @@ export class FlowPlaces {
   }
 
   /**
-   * Takes and gives back places, as other runs of the organization leave them.
+   * Takes and gives back slots, as other runs of the organization leave them.
    * @param used steps that call out now
    * @param wanted those, and the ones that could begin
    * @returns how many may call out
@@ -51,7 +60,7 @@ export class FlowPlaces {
     }
     if (this.#isKnown && wanted === 1 && this.#held === 1) return 1;
     const changed = await this.#scope.one(changeExtra, this.#runId, used, wanted, slotsByPlan());
-    // Without a row the place was taken back: its lease had run out.
+    // Without a row the slot was taken back: its lease had run out.
     if (!changed) return used;
     const before = this.#held;
     this.#held = changed.extra + 1;
@@ -60,7 +69,12 @@ export class FlowPlaces {
     return this.#held;
   }
 
-  /** Keeps one place for what follows, and gives back the others. */
+  /** Records which steps wait for slots, for those who look at the run. */
+  async recordWaiting(steps: readonly { stepId: string; path: string }[]): Promise<void> {
+    await this.#scope.rows(setWaiting, { runId: this.#runId, steps: JSON.stringify(steps.slice(0, maxShownWaits)) });
+  }
+
+  /** Keeps one slot for what follows, and gives back the others. */
   async handOver(): Promise<void> {
     if (this.#held > 1) await this.change(0, 1);
     if (this.#held > 0) this.#activeRuns.handOver(this.#runId);
