@@ -9,6 +9,7 @@ import type { Log } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
 import type { Notifications } from './platform/notifications.ts';
 import type { Probe } from './platform/probe.ts';
+import type { StepKinds } from './platform/step-kind.ts';
 import type { Tracing } from './platform/telemetry.ts';
 import type { TemporalClient } from './temporal/client.ts';
 
@@ -33,6 +34,8 @@ export interface Foundation {
   metrics: Metrics;
   /** Reads figures from the database on a connection of its own. */
   observer: Probe;
+  /** The types of steps that parts bring to workflows. */
+  stepKinds: StepKinds;
   /** The event types of all parts, by name. */
   events: ReadonlyMap<string, EventType>;
 }

@@ -28,6 +28,7 @@ import { Probe } from './platform/probe.ts';
 import { platformRowBounds, type RowBounds } from './platform/row-bound.ts';
 import { requireServerVersionAt } from './platform/server-version.ts';
 import { watchStatements } from './platform/sql.ts';
+import { StepKinds } from './platform/step-kind.ts';
 import { type Tracing, traceStatements } from './platform/telemetry.ts';
 import { providers } from './providers/part.ts';
 import { scheduling } from './scheduling/part.ts';
@@ -127,6 +128,7 @@ async function openFoundation(
     notifications: new Notifications(env.DATABASE_URL, log),
     metrics: new Metrics(log, installationGauges),
     observer: new Probe(env.DATABASE_URL),
+    stepKinds: new StepKinds(),
     events: catalog.events,
   };
 }

@@ -5,19 +5,24 @@ import { askModels, askOnce, lastFailure, questionOf, StepFailure } from './ask-
 import { askWithTools, type ToolCalls } from './ask-with-tools.ts';
 import { type AskedModel, storageFailed } from './core/run-status.ts';
 import { stepsNamed } from './core/step-references.ts';
+import type { FeatureStep } from './core/step-types.ts';
 import { type CallingStep, type ModelChoice, type PromptStep, usesTools } from './core/steps.ts';
 import { isExpressionFault } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
-import { performStep } from './perform-step.ts';
+import { type PerformedStep, performStep, type StepWaits } from './perform-step.ts';
 import type { RunServices } from './run-execution.ts';
 import type { StepContext } from './step-context.ts';
 import type { StepOutcome } from './step-end.ts';
 import { storableWithoutBlocking } from './storable.ts';
 
-/** Attempts that a crash interrupted are repeated, which is safe for actions: their key prevents a second one. */
-export function attemptsOf({ type, retry }: CallingStep, byDefault: number): number {
-  const own = retry?.maxAttempts;
-  return type === 'action' ? Math.max(own ?? 1, byDefault) : (own ?? byDefault);
+/** How often a step says that it is tried in all. */
+const attemptsGiven = (step: CallingStep | FeatureStep): number | undefined =>
+  'retry' in step ? step.retry?.maxAttempts : undefined;
+
+/** Attempts that a crash interrupted are repeated, which is safe for steps of features: their key prevents a second one. */
+export function attemptsOf(step: CallingStep | FeatureStep, byDefault: number): number {
+  const own = attemptsGiven(step);
+  return step.type === 'prompt' ? (own ?? byDefault) : Math.max(own ?? 1, byDefault);
 }
 
 /** One attempt of a step. */
@@ -26,27 +31,29 @@ export interface Attempt {
   number: number;
   /** Whether a failure that may pass is thrown. */
   mayTryAgain: boolean;
+  /** Whether the run can wait for jobs, and for slots of the plan. */
+  mayWait: boolean;
   /** Whether there is time for tools. */
   mayCallTools: boolean;
   signal: AbortSignal;
 }
 
 /**
- * Makes one attempt of a step: asks its model, or performs its action.
- * @returns how the step ended, or the calls of tools that its model asks for
+ * Makes one attempt of a step: asks its model, or has its feature perform it.
+ * @returns how the step ended; the calls of tools that its model asks for; or what it waits for
  * @throws ProviderFailure and StorageFailure when another attempt may succeed; the signal's reason once it is aborted
  */
 export async function attemptStep(
   services: RunServices,
   scope: Scope,
   context: StepContext,
-  step: CallingStep,
+  step: CallingStep | FeatureStep,
   attempt: Attempt,
-): Promise<StepOutcome | ToolCalls> {
+): Promise<StepOutcome | ToolCalls | StepWaits> {
   const models: AskedModel[] = [];
   const tried = () => models.length > 1 && { models };
   try {
-    if (step.type === 'action') return await performAction(services, scope, context, step, attempt);
+    if (step.type !== 'prompt') return await performForFeature(services, scope, context, step, attempt);
     const outcome = await askModelOf(services, scope, context, step, attempt, models);
     return 'calls' in outcome ? outcome : { ...outcome, ...tried() };
   } catch (error) {
@@ -99,23 +106,20 @@ async function askModelOf(
   return { status: 'completed', output, tokensUsed, warnings, asked };
 }
 
-async function performAction(
-  { stepActions, log }: RunServices,
+async function performForFeature(
+  { stepKinds, log }: RunServices,
   scope: Scope,
   context: StepContext,
-  step: Exclude<CallingStep, PromptStep>,
-  { number, signal }: Attempt,
-): Promise<StepOutcome> {
+  step: PerformedStep,
+  { number, mayWait, signal }: Attempt,
+): Promise<StepOutcome | StepWaits> {
   const { tenant, correlationId } = scope;
-  const { id: stepId, integration, action } = step;
+  const { id: stepId, type } = step;
   const { runId } = context;
-  log.info({ runId, stepId, integration, action, attempt: number, correlationId, ...tenant }, 'action performed');
-  // Where the integration is limited, the step says whether it waits.
-  const mayTryAgain = number < (step.retry?.maxAttempts ?? 1);
-  const end = await performStep(stepActions, scope, context.actionKey, step, await context.values(stepsNamed(step)), {
-    mayTryAgain,
-    signal,
-  });
+  log.info({ runId, stepId, type, attempt: number, correlationId, ...tenant }, 'step performed');
+  // Where the feature is limited, the step says whether it is tried again.
+  const mayTryAgain = number < (attemptsGiven(step) ?? 1);
+  const end = await performStep(stepKinds.get(type), scope, context, step, { mayWait, mayTryAgain, signal });
   failPoint('step.called');
   return end;
 }

@@ -1,10 +1,10 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { type FieldError, invalid } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
+import type { StepKinds } from '../platform/step-kind.ts';
 import type { TenantKey } from '../platform/tenant-key.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
 import type { Tools } from '../tools/index.ts';
-import type { StepActions } from './action-port.ts';
 import { findStepProblems } from './core/check-steps.ts';
 import { findSizeProblem, type PlacedStep, placedSteps } from './core/definition-tree.ts';
 import { workflowIds } from './core/ids.ts';
@@ -12,7 +12,9 @@ import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
 import { isTemplated } from './core/payload.ts';
 import type { Concurrency } from './core/starts.ts';
 import { findReferenceFindings, type WorkflowWarning } from './core/step-references.ts';
-import { type ActionStep, maxSteps, type Step } from './core/steps.ts';
+import { isOfFeature } from './core/step-types.ts';
+import { maxSteps, type Step } from './core/steps.ts';
+import { fieldsOf } from './perform-step.ts';
 import { findMissingSecrets } from './secrets/secrets.ts';
 import { checkContents, checkExpression } from './step-contents.ts';
 import { findWorkflowNames } from './workflow-names.ts';
@@ -22,7 +24,7 @@ export interface CheckServices {
   boundedWork: BoundedWork;
   providers: Pick<ProviderRegistry, 'isListed'>;
   tools: Pick<Tools, 'findProblems'>;
-  stepActions: Pick<StepActions, 'check'>;
+  stepKinds: Pick<StepKinds, 'check'>;
 }
 
 function unlistedModels(
@@ -54,13 +56,11 @@ const serversOf = ({ step, at }: PlacedStep) =>
   step.type === 'prompt' && step.tools ? [{ serverIds: step.tools, path: `steps.${at}.tools` }] : [];
 
 /** What depends on the values of a run is checked when the step is executed. */
-function actionProblems(
-  actions: CheckServices['stepActions'],
-  { integration, action, payload }: ActionStep,
-  at: string,
-): FieldError[] {
-  return actions
-    .check(integration, action, payload)
+function featureProblems(kinds: CheckServices['stepKinds'], { step, at }: PlacedStep): FieldError[] {
+  if (!isOfFeature(step)) return [];
+  const { payload } = step;
+  return kinds
+    .check(step.type, fieldsOf(step))
     .filter(({ path }) => path.split('.')[0] !== 'payload' || !isTemplated({ payload }, path))
     .map(({ path, message }) => ({ path: `steps.${at}.${path}`, message }));
 }
@@ -126,7 +126,7 @@ interface CheckedFields {
  * @returns what is saved but is probably not meant. @throws AppError validation_error with what can never work
  */
 export async function checkAutomation(
-  { boundedWork, providers, tools, stepActions }: CheckServices,
+  { boundedWork, providers, tools, stepKinds }: CheckServices,
   scope: Scope,
   { steps = [], inputs = [], aiModel, concurrency }: CheckedFields,
 ): Promise<WorkflowWarning[]> {
@@ -139,7 +139,7 @@ export async function checkAutomation(
   const ofSteps = [...findStepProblems(steps), ...contents.problems, ...references.problems];
   const problems = [
     ...ofSteps.map(({ path, message }) => ({ path: `steps.${path}`, message })),
-    ...placed.flatMap(({ step, at }) => (step.type === 'action' ? actionProblems(stepActions, step, at) : [])),
+    ...placed.flatMap((one) => featureProblems(stepKinds, one)),
     ...(await tools.findProblems(scope, placed.flatMap(serversOf))),
     ...(await keyProblems(boundedWork, scope.tenantKey, concurrency?.key)),
     ...findDefinitionProblems(inputs).map(({ path, message }) => ({ path: `inputs.${path}`, message })),

@@ -220,8 +220,10 @@ async function callStep(
     await run.finishStep(facts, { status: 'failed', code: 'timeout', message: 'The step was interrupted too often.' });
   } else {
     const mayCallTools = ageMs < options.toolsMs;
-    const attempting = { number: tried, mayTryAgain: tried < maxAttempts, mayCallTools, signal };
+    const mayTryAgain = tried < maxAttempts;
+    const attempting = { number: tried, mayTryAgain, mayWait: false, mayCallTools, signal };
     const outcome = await attemptStep(services, scope, run.context, step, attempting);
+    if ('job' in outcome || 'slotAfterMs' in outcome) throw new Error(`The step ${step.id} cannot wait.`);
     if ('calls' in outcome) {
       const { round, calls } = outcome;
       const at = { position: run.position, stepId: step.id };

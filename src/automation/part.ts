@@ -151,6 +151,7 @@ export const automation: Part<
       services.waiters.notifyLocal(runId);
       services.countRunEnd('cancelled');
     },
+    'step.cancel_job': (scope, jobId) => services.stepKinds.cancelJob(scope, jobId),
     'run.cancel': (_, runId) => cancelRunWorkflow(services.temporal, runId),
     'approval.mail': (scope, linkId) => sendApprovalMail(services, scope, linkId, false),
     'approval.remind': (scope, linkId) => sendApprovalMail(services, scope, linkId, true),

@@ -3,10 +3,10 @@ import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
+import type { StepKinds } from '../platform/step-kind.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
 import type { Files } from '../storage/index.ts';
-import type { StepActions } from './action-port.ts';
 import type { ActiveRunLimiter } from './active-run-limiter.ts';
 import { isTerminal, type RunError, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
 import type { LinearStep } from './core/step-types.ts';
@@ -37,7 +37,7 @@ export interface RunServices {
   /** Seals the links of approvals. */
   sealer: Sealer;
   /** Executes steps of type `action`. */
-  stepActions: StepActions;
+  stepKinds: Pick<StepKinds, 'get'>;
   /** For large outputs. */
   files: Files;
   waiters: Waiters;

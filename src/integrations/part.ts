@@ -10,8 +10,9 @@ import { type ActionPolicy, type ActionProgress, defaultActionPolicy } from '../
 import type { TenancyServices } from '../tenancy/index.ts';
 import type { WebhookServices } from '../webhooks/index.ts';
 import { IntegrationAction } from './action-entities.ts';
-import { type ActionsOfSteps, actionsOfSteps } from './actions/actions-of-steps.ts';
+import { actionStep } from './actions/action-step.ts';
 import { actionJob } from './actions/job.ts';
+import { findIntegration } from './catalog.ts';
 import { integrationSettings, oauthProviders, openClients } from './clients.ts';
 import { integrationCallbackPath, integrationPurpose, sandboxAuthorizePath } from './connect.ts';
 import { actionStates } from './core/action-status.ts';
@@ -42,8 +43,8 @@ export interface IntegrationServices {
   actionWaiters: Waiters;
   actionPolicy: ActionPolicy;
   startedActions: DirectWork<ActionProgress>;
-  /** For workflows. */
-  stepActions: ActionsOfSteps;
+  /** Whether an integration has this id, connected or not. */
+  isIntegration(id: string): boolean;
   clientStates: ClientStates;
   liveConnections: LiveConnections;
   triggerPublisher: TriggerPublisher;
@@ -68,20 +69,8 @@ export const integrations: Part<
   errors: integrationErrors,
   failPoints: [...failPoint.names, ...actionJob.declarations.failPoints],
   promptKinds: actionJob.declarations.promptKinds,
-  open({
-    env,
-    connections,
-    providerEgress,
-    egress,
-    notifications,
-    listening,
-    sealer,
-    temporal,
-    background,
-    database,
-    log,
-    tenantEnds,
-  }) {
+  stepKinds: [actionStep],
+  open({ env, connections, providerEgress, egress, notifications, listening, database, log, tenantEnds }) {
     const clients = openClients({ ...env });
     connections.declare({
       name: integrationPurpose,
@@ -101,6 +90,7 @@ export const integrations: Part<
       liveConnections: new LiveConnections(database),
       triggerPublisher: new TriggerPublisher(),
       dispatchNotice: new DispatchNotice({ database, log }),
+      isIntegration: (id: string) => findIntegration(id) !== undefined,
       integrations: new Integrations({
         connections,
         clients,
@@ -110,7 +100,7 @@ export const integrations: Part<
     tenantEnds.on((scope) =>
       endIntegrations({ connections, database, log, integrations: services.integrations }, scope),
     );
-    return { ...services, stepActions: actionsOfSteps({ ...services, sealer, temporal, background, log }) };
+    return services;
   },
   outbox: (services) => ({
     ...actionJob.outbox(services),

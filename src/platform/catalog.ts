@@ -11,6 +11,7 @@ import type { FindableRows } from './findable.ts';
 import type { Declarations } from './part.ts';
 import type { SealedTable } from './reseal.ts';
 import type { RowBounds } from './row-bound.ts';
+import type { AnyStepKind } from './step-kind.ts';
 
 /** What all parts declare, merged. */
 export interface Catalog {
@@ -37,6 +38,8 @@ export interface Catalog {
   /** Kinds of outbox entries that are attempted right after the commit. */
   promptKinds: string[];
   boundedTasks: AnyBoundedTask[];
+  /** By type, in the order of their parts. */
+  stepKinds: ReadonlyMap<string, AnyStepKind>;
 }
 
 /** @throws Error when two parts claim one name */
@@ -106,6 +109,13 @@ export function catalogOf(parts: readonly Declarations[]): Catalog {
     ),
   );
   refuseTwice(
+    'step type',
+    names(
+      ({ stepKinds }) => stepKinds,
+      ({ type }) => type,
+    ),
+  );
+  refuseTwice(
     'scope',
     names(
       ({ scopes }) => scopes,
@@ -136,5 +146,6 @@ export function catalogOf(parts: readonly Declarations[]): Catalog {
     findable: parts.flatMap(({ findable = [] }) => findable),
     promptKinds: parts.flatMap(({ promptKinds = [] }) => promptKinds),
     boundedTasks: parts.flatMap(({ boundedTasks = [] }) => boundedTasks),
+    stepKinds: new Map(parts.flatMap(({ stepKinds = [] }) => stepKinds.map((kind) => [kind.type, kind]))),
   };
 }

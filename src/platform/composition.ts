@@ -3,6 +3,7 @@ import { type Catalog, catalogOf, refuseTwice } from './catalog.ts';
 import type { SettingsOf } from './env.ts';
 import type { DrainReport, OutboxHandlers } from './outbox.ts';
 import type { AnyPart, Part, Sweep } from './part.ts';
+import type { StepKinds } from './step-kind.ts';
 
 /** Everything that the parts of one process opened. */
 export interface OpenedParts<Services> {
@@ -73,6 +74,7 @@ export class Composition<Services extends object, Values extends object> {
       gauges.map(([part, { name }]) => [part, name] as const),
     );
     for (const [, gauge] of gauges) (foundation as { metrics: { gauge(of: typeof gauge): void } }).metrics.gauge(gauge);
+    (foundation as { stepKinds?: StepKinds }).stepKinds?.open(this.catalog.stepKinds.values(), services);
     return {
       services: services as Services,
       outbox: Object.fromEntries(handlers.map(([, entry]) => entry)),

@@ -13,6 +13,7 @@ import type { GaugeOptions } from './metrics.ts';
 import type { DrainReport, OutboxHandlers } from './outbox.ts';
 import type { SealedTable } from './reseal.ts';
 import type { RowBounds } from './row-bound.ts';
+import type { AnyStepKind, StepKind } from './step-kind.ts';
 
 /** Periodic housekeeping of a feature: it expires, removes or reports rows. */
 export interface Sweep {
@@ -58,6 +59,8 @@ export interface Declarations {
   promptKinds?: readonly string[];
   /** Tasks executed by `boundedWork`. */
   boundedTasks?: readonly AnyBoundedTask[];
+  /** The types of steps that it brings to workflows. */
+  stepKinds?: readonly AnyStepKind[];
 }
 
 /** Those that operators' commands need. A part has them in a file of its own, so that a command does not load the part. */
@@ -76,8 +79,9 @@ export type NoSettings = Record<never, z.ZodType>;
  * @typeParam Shape of its settings
  */
 export interface Part<Needs, Gives extends object, Shape extends z.ZodRawShape = NoSettings>
-  extends Omit<Declarations, 'settings'> {
+  extends Omit<Declarations, 'settings' | 'stepKinds'> {
   settings?: Settings<Shape>;
+  stepKinds?: readonly StepKind<Needs & Gives>[];
   /** Creates the services. Must not connect to anything; `start` does. */
   open(base: Needs & { env: SettingsOf<Shape> }): Gives | Promise<Gives>;
   /** Connects and starts timers. Called in the order of the parts. */

@@ -44,7 +44,7 @@ beforeAll(async () => {
       boundedWork,
       providers: { isListed: () => true },
       tools: { findProblems: async () => [] },
-      stepActions: { check: () => [] },
+      stepKinds: { check: () => [] },
     },
     ada,
     {

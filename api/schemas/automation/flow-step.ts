@@ -8,7 +8,6 @@ import {
   branchCount,
   containerConcurrency,
   containerModes,
-  featureStepTypes,
   httpMethods,
   maxLookBackSeconds,
   maxTimeoutSeconds,
@@ -17,18 +16,9 @@ import {
 import { maxSteps, type Step, stepIdPattern } from '../../../src/automation/core/steps.ts';
 import { freeForm, texts } from '../free-form.ts';
 import { filledText, text } from '../text.ts';
+import { featureStepSchemas } from './feature-step.ts';
 import { retry } from './retry.ts';
-
-const idProblem = 'Expected a letter or underscore and up to 63 letters, digits, underscores or hyphens.';
-
-const common = {
-  id: z
-    .string()
-    .regex(stepIdPattern, idProblem)
-    .refine((id) => id !== 'end', 'Conditions use "end" for the end of their list. Choose another id.')
-    .openapi({ description: 'Unique in the workflow, whatever list the step stands in, and not `end`.' }),
-  name: text(200).optional(),
-};
+import { idProblem, stepFields } from './step-fields.ts';
 
 const duration = (maxSeconds: number, description: string) =>
   z
@@ -84,7 +74,7 @@ export const flowStepSchemas = (anyStep: () => z.ZodType<Step>) =>
   [
     z
       .object({
-        ...common,
+        ...stepFields,
         type: z.literal('parallel'),
         branches: z
           .array(
@@ -104,7 +94,7 @@ export const flowStepSchemas = (anyStep: () => z.ZodType<Step>) =>
       }),
     z
       .object({
-        ...common,
+        ...stepFields,
         type: z.literal('map'),
         items: expression('A CEL expression whose value is a list of at most 1,000 items.'),
         steps: innerSteps(anyStep),
@@ -116,7 +106,7 @@ export const flowStepSchemas = (anyStep: () => z.ZodType<Step>) =>
       }),
     z
       .object({
-        ...common,
+        ...stepFields,
         type: z.literal('wait'),
         for: duration(maxWaitSeconds, 'How long the step waits.').optional(),
         until: text(1_000)
@@ -128,7 +118,7 @@ export const flowStepSchemas = (anyStep: () => z.ZodType<Step>) =>
       }),
     z
       .object({
-        ...common,
+        ...stepFields,
         type: z.literal('event'),
         event: z
           .string()
@@ -152,7 +142,7 @@ export const flowStepSchemas = (anyStep: () => z.ZodType<Step>) =>
       .openapi('EventStepInput', { description: 'Waits for an event. Its output is `{id, type, data, receivedAt}`.' }),
     z
       .object({
-        ...common,
+        ...stepFields,
         type: z.literal('approval'),
         message: filledText(10_000).openapi({ description: 'A template: what is asked.' }),
         actions: z
@@ -185,7 +175,7 @@ export const flowStepSchemas = (anyStep: () => z.ZodType<Step>) =>
       }),
     z
       .object({
-        ...common,
+        ...stepFields,
         type: z.literal('workflow'),
         workflowId: filledText(100).openapi({ description: 'The workflow that is executed. No template.' }),
         input: z
@@ -201,7 +191,7 @@ export const flowStepSchemas = (anyStep: () => z.ZodType<Step>) =>
       .openapi('WorkflowCallStepInput', { description: 'Executes another workflow, as a run of its own.' }),
     z
       .object({
-        ...common,
+        ...stepFields,
         type: z.literal('http'),
         method: z.enum(httpMethods).optional().openapi({ description: 'Default: GET.' }),
         url: filledText(8_000).openapi({
@@ -231,7 +221,7 @@ export const flowStepSchemas = (anyStep: () => z.ZodType<Step>) =>
       .openapi('HttpStepInput', { description: 'Sends a request. Its output is `{status, headers, body}`.' }),
     z
       .object({
-        ...common,
+        ...stepFields,
         type: z.literal('fail'),
         message: filledText(2_000).openapi({ description: 'A template.' }),
         code: z
@@ -241,16 +231,5 @@ export const flowStepSchemas = (anyStep: () => z.ZodType<Step>) =>
           .openapi({ description: 'Default: `failed_by_step`.' }),
       })
       .openapi('FailStepInput', { description: 'Fails the run, or the branch or item that it stands in.' }),
-    z
-      .object({
-        ...common,
-        type: z.enum(featureStepTypes),
-        payload: freeForm.openapi({
-          description: `The body of the endpoint. ${wholeValues}`,
-        }),
-      })
-      .openapi('FeatureStepInput', {
-        description:
-          'Uses a feature of the platform as its endpoint does. Its output is the record that the endpoint answers.',
-      }),
+    ...featureStepSchemas,
   ] as const;

@@ -45,12 +45,7 @@ function unusedIn(step: Record<string, unknown>, path: string): WorkflowWarning[
 }
 
 /** The fields of each step type of flows. */
-const flowShapes = new Map<string, object>(
-  flowSteps.flatMap(({ shape }) => {
-    const types = 'value' in shape.type ? [shape.type.value] : shape.type.options;
-    return types.map((type): [string, object] => [type, shape]);
-  }),
-);
+const flowShapes = new Map<string, object>(flowSteps.map(({ shape }) => [shape.type.value, shape]));
 
 function* ignoredIn(steps: unknown, at: string): Generator<WorkflowWarning> {
   for (const [index, step] of recordsOf(steps)) {

@@ -4,14 +4,16 @@ import { maxSourceLength } from '../../../src/automation/core/expression.ts';
 import { inputTypes } from '../../../src/automation/core/inputs.ts';
 import { concurrencyStrategies, maxRunSeconds } from '../../../src/automation/core/starts.ts';
 import { workflowWarningCodes } from '../../../src/automation/core/step-references.ts';
-import { flowStepTypes } from '../../../src/automation/core/step-types.ts';
+import { flowStepTypes, isFeatureType } from '../../../src/automation/core/step-types.ts';
 import { endOfRun, maxSteps, providers, type Step, stepIdPattern } from '../../../src/automation/core/steps.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
+import { catalog } from '../../../src/services.ts';
 import { maxServers } from '../../../src/tools/core/server-ids.ts';
 import { freeForm } from '../free-form.ts';
 import { inDialect, orNull } from '../in-dialect.ts';
 import { flatPage, paginationSchema } from '../pagination.ts';
 import { filledText, nameText, text } from '../text.ts';
+import { componentOf } from './feature-step.ts';
 import { flowStepSchemas } from './flow-step.ts';
 import { readStep } from './read-step.ts';
 import { retry } from './retry.ts';
@@ -106,6 +108,8 @@ const stepInput = z
 export const flowSteps = flowStepSchemas(() => anyStepInput);
 
 type AnyStepInput = z.input<typeof stepInput> | z.input<(typeof flowSteps)[number]>;
+const featureTypes = [...catalog.stepKinds.keys()].filter(isFeatureType);
+
 // Generators of clients take a mapping for the list of all types.
 const stepMapping = {
   parallel: '#/components/schemas/ParallelStepInput',
@@ -116,14 +120,7 @@ const stepMapping = {
   workflow: '#/components/schemas/WorkflowCallStepInput',
   http: '#/components/schemas/HttpStepInput',
   fail: '#/components/schemas/FailStepInput',
-  image: '#/components/schemas/FeatureStepInput',
-  upscale: '#/components/schemas/FeatureStepInput',
-  remove_bg: '#/components/schemas/FeatureStepInput',
-  video: '#/components/schemas/FeatureStepInput',
-  music: '#/components/schemas/FeatureStepInput',
-  speech: '#/components/schemas/FeatureStepInput',
-  transcription: '#/components/schemas/FeatureStepInput',
-  booking: '#/components/schemas/FeatureStepInput',
+  ...Object.fromEntries(featureTypes.map((type) => [type, `#/components/schemas/${componentOf(type)}`])),
   prompt: '#/components/schemas/WorkflowStepInput',
   ai_chat: '#/components/schemas/WorkflowStepInput',
   transform: '#/components/schemas/WorkflowStepInput',
@@ -237,7 +234,7 @@ const stepInB = stepView('ai_chat').extend({
 
 /** The fields of a flow's step are those with which it was saved. */
 const flowStepView = z
-  .object({ id: z.string(), type: z.enum(flowStepTypes), name: z.string().optional() })
+  .object({ id: z.string(), type: z.enum([...flowStepTypes, ...featureTypes]), name: z.string().optional() })
   .catchall(z.unknown())
   .openapi('FlowStep', { description: 'A step of a flow, with the fields of its type.' });
 

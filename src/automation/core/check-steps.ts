@@ -2,11 +2,8 @@
 import { placedSteps } from './definition-tree.ts';
 import { readDuration } from './duration.ts';
 import { findHttpProblems } from './http-request.ts';
-import { type ApprovalStep, defaultApprovalActions, featureStepTypes, type ParallelStep } from './step-types.ts';
+import { type ApprovalStep, defaultApprovalActions, type ParallelStep } from './step-types.ts';
 import { findTargetProblems, type Step, type StepProblem } from './steps.ts';
-
-/** Types that cannot be executed yet. A workflow that has one is not saved. */
-export const unavailableTypes: ReadonlySet<string> = new Set(featureStepTypes);
 
 const maxFormProperties = 16;
 const scalarTypes: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);
@@ -83,9 +80,6 @@ export function findStepProblems(steps: readonly Step[]): StepProblem[] {
   for (const { step, at, list, index } of placedSteps(steps)) {
     if (seen.has(step.id)) problems.push({ path: `${at}.id`, message: twice(step.id) });
     seen.add(step.id);
-    if (unavailableTypes.has(step.type)) {
-      problems.push({ path: `${at}.type`, message: `Steps of the type ${step.type} are not available yet.` });
-    }
     const own = [...findTargetProblems(list, index), ...problemsOf(step)];
     for (const { path, message } of own) problems.push({ path: `${at}.${path}`, message });
   }

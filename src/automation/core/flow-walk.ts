@@ -177,6 +177,18 @@ export class FlowWalk {
     return true;
   }
 
+  /** A leaf that was handed out is to be executed anew. @returns false if it is not open, or is to be cancelled */
+  again(path: StepPath): boolean {
+    const task = this.#tasks.get(dottedPath(path));
+    if (task?.state !== 'out' || task.list.isStopped) return false;
+    this.#tasks.delete(task.key);
+    this.#open.delete(task.key);
+    task.state = 'queued';
+    task.wasRunning = true;
+    this.#queue.push(task);
+    return true;
+  }
+
   /** A container has `total` items or branches. @returns false if it is not being opened */
   opened(path: StepPath, total: number): boolean {
     const task = this.#tasks.get(dottedPath(path));

@@ -1,6 +1,6 @@
 import type { PlacedStep } from './definition-tree.ts';
 import { templatesIn } from './payload.ts';
-import { isFeatureStep } from './step-types.ts';
+import { isOfFeature } from './step-types.ts';
 import type { Step, StepProblem } from './steps.ts';
 import { templateNames } from './template.ts';
 
@@ -27,7 +27,7 @@ export interface WorkflowWarning {
 
 /** The templates of a step, by the field that has them. */
 function templatesOf(step: Step): [field: string, templates: string[]][] {
-  if (isFeatureStep(step) || step.type === 'action') return [['payload', templatesIn(step.payload)]];
+  if (isOfFeature(step)) return [['payload', templatesIn(step.payload)]];
   switch (step.type) {
     case 'prompt':
       return [

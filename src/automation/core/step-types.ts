@@ -220,18 +220,13 @@ export interface FailStep extends StepBase {
   code?: string | undefined;
 }
 
-/** Types of steps that other features perform; each hands in its kind (`step-kinds.ts`). */
-export const featureStepTypes = [
-  'image',
-  'upscale',
-  'remove_bg',
-  'video',
-  'music',
-  'speech',
-  'transcription',
-  'booking',
-] as const;
-export type FeatureStepType = (typeof featureStepTypes)[number];
+/**
+ * The type of a step that a feature hands in (see `StepKind`): a text that is none of the other types. For the compiler it is a
+ * value of its own, which tells these steps from the others.
+ */
+export declare enum FeatureStepType {
+  OfFeature = '(of a feature)',
+}
 
 /** A step that uses a feature of the product as its endpoint does. */
 export interface FeatureStep extends StepBase {
@@ -240,18 +235,8 @@ export interface FeatureStep extends StepBase {
   payload: Record<string, unknown>;
 }
 
-/** Types that make a definition a flow. */
-export const flowStepTypes = [
-  'parallel',
-  'map',
-  'wait',
-  'event',
-  'approval',
-  'workflow',
-  'http',
-  'fail',
-  ...featureStepTypes,
-] as const;
+/** Types that make a definition a flow, besides those of features. */
+export const flowStepTypes = ['parallel', 'map', 'wait', 'event', 'approval', 'workflow', 'http', 'fail'] as const;
 
 export type ContainerStep = ParallelStep | MapStep;
 export type FlowStep =
@@ -270,10 +255,15 @@ export type LeafStep = Exclude<Step, ContainerStep>;
 
 export const isContainer = (step: Step): step is ContainerStep => step.type === 'parallel' || step.type === 'map';
 
-const featureTypes: ReadonlySet<string> = new Set(featureStepTypes);
-export const isFeatureStep = (step: Step): step is FeatureStep => featureTypes.has(step.type);
-
 const linearTypes: ReadonlySet<string> = new Set(['prompt', 'transform', 'condition', 'action']);
+const flowTypes: ReadonlySet<string> = new Set(flowStepTypes);
+export const isFeatureType = (type: string): type is FeatureStepType => !linearTypes.has(type) && !flowTypes.has(type);
+export const isFeatureStep = (step: Step): step is FeatureStep => isFeatureType(step.type);
+
+/** Whether a feature performs a step, in whatever definitions it stands. */
+export const isOfFeature = (step: Step): step is FeatureStep | ActionStep =>
+  step.type === 'action' || isFeatureStep(step);
+
 export const isLinearStep = (step: Step): step is LinearStep => linearTypes.has(step.type);
 
 /** Whether a definition has a step that only flows have. */

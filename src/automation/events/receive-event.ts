@@ -5,14 +5,14 @@ import { fingerprintOf, type IdempotencyClaim } from '../../platform/idempotency
 import { newId } from '../../platform/ids.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';
 import { eventIds } from '../../webhooks/core/ids.ts';
-import type { StepActions } from '../action-port.ts';
 import { findReservedName } from '../core/event-names.ts';
 import { failPoint } from '../fail-points.ts';
 import { type DecideServices, EventDecision } from './decide.ts';
 import { claimUnanswered, findAnswer, insertEvent } from './events-sql.ts';
 
 export interface ReceiveServices extends DecideServices {
-  stepActions: Pick<StepActions, 'isIntegration'>;
+  /** Whether an integration has this id. */
+  isIntegration(id: string): boolean;
 }
 
 export interface NewEvent {
@@ -44,7 +44,7 @@ export async function receiveEvent(
   claim?: IdempotencyClaim,
 ): Promise<ReceivedEvent & { replayed: boolean }> {
   const { name, data, id } = event;
-  const reserved = findReservedName(name, services.events, (word) => services.stepActions.isIntegration(word));
+  const reserved = findReservedName(name, services.events, (word) => services.isIntegration(word));
   if (reserved) throw invalid([{ path: 'name', message: reserved }]);
   const lease = randomUUID();
   const eventId = newId();

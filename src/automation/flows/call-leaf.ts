@@ -7,12 +7,13 @@ import type { ToolCalls } from '../ask-with-tools.ts';
 import { type Attempt, attemptStep, attemptsOf } from '../attempt-step.ts';
 import { httpAttempts } from '../core/http-request.ts';
 import { templatesIn } from '../core/payload.ts';
-import type { HttpStep, ModelChoice, Step } from '../core/step-types.ts';
-import { type CallingStep, isCalling } from '../core/steps.ts';
+import { type FeatureStep, type HttpStep, isFeatureStep } from '../core/step-types.ts';
+import { type CallingStep, isCalling, type ModelChoice, type Step } from '../core/steps.ts';
 import { templateNames } from '../core/template.ts';
 import type { CreateRunServices } from '../create-run.ts';
 import { isExpressionFault } from '../evaluate-step.ts';
 import type { StoredEnd } from '../output-space.ts';
+import type { StepWaits } from '../perform-step.ts';
 import type { RunServices } from '../run-execution.ts';
 import type { StepContext } from '../step-context.ts';
 import type { StepEnd, StepOutcome } from '../step-end.ts';
@@ -22,14 +23,16 @@ import type { BegunRow } from './record-sql.ts';
 export type FlowServices = RunServices & HttpServices & CreateRunServices;
 
 /** A step of a flow that leaves the process. */
-export type LeavingStep = CallingStep | HttpStep;
+export type LeavingStep = CallingStep | HttpStep | FeatureStep;
 
-export const isLeaving = (step: Step): step is LeavingStep => isCalling(step) || step.type === 'http';
+export const isLeaving = (step: Step): step is LeavingStep =>
+  isCalling(step) || step.type === 'http' || isFeatureStep(step);
 
-/** What came of one attempt of a step that calls out. `retry`: another one may succeed, after so long. */
+/** What came of one attempt of a step that calls out. `waits`: for its job, or for a slot. `retry`: another one may succeed, after so long. */
 export type LeafResult =
   | { kind: 'ended'; end: StoredEnd; asked?: ModelChoice | undefined }
   | { kind: 'tools'; calls: ToolCalls }
+  | { kind: 'waits'; on: StepWaits }
   | { kind: 'retry'; afterMs: number }
   | { kind: 'aborted' };
 
@@ -75,7 +78,7 @@ async function attemptLeaf(
   context: StepContext,
   step: LeavingStep,
   attempt: Attempt,
-): Promise<StepOutcome | ToolCalls> {
+): Promise<StepOutcome | ToolCalls | StepWaits> {
   if (step.type !== 'http') return attemptStep(services, scope, context, step, attempt);
   const { url, query, headers, body } = step;
   const named = new Set(templatesIn({ url, query, headers, body }).flatMap(templateNames));
@@ -119,9 +122,16 @@ export async function callLeaf(
   const mayTryAgain = tried < maxAttempts;
   try {
     const mayCallTools = begun.ageMs < modelCall.timeoutMs;
-    const attempt = { number: tried, mayTryAgain, mayCallTools, signal: AbortSignal.any([signal, timeout]) };
+    const attempt = {
+      number: tried,
+      mayTryAgain,
+      mayWait: true,
+      mayCallTools,
+      signal: AbortSignal.any([signal, timeout]),
+    };
     const outcome = await attemptLeaf(services, scope, context, step, attempt);
     if ('calls' in outcome) return { kind: 'tools', calls: outcome };
+    if ('job' in outcome || 'slotAfterMs' in outcome) return { kind: 'waits', on: outcome };
     const { asked, ...end } = outcome;
     return await ended(end, asked);
   } catch (error) {

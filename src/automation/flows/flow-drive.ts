@@ -6,6 +6,7 @@ import type { ReadyLeaf } from '../core/flow-walk.ts';
 import { dottedPath } from '../core/step-path.ts';
 import { candidatesOf } from '../core/steps.ts';
 import { failPoint } from '../fail-points.ts';
+import type { StepWaits } from '../perform-step.ts';
 import { callLeaf, type FlowServices, type LeafResult } from './call-leaf.ts';
 import type { FlowExecution } from './flow-execution.ts';
 import { FlowItems } from './flow-items.ts';
@@ -62,7 +63,7 @@ export class FlowDrive {
     this.#options = options;
     this.#items = new FlowItems(services, scope, run);
     this.#slots = new FlowSlots(services.activeRuns, scope, run.runId);
-    this.#waits = new FlowWaits(services.files, scope, run);
+    this.#waits = new FlowWaits(services, scope, run);
     this.#instant = new InstantSteps(services, scope, run, this.#items, {
       calls: (leaf) => void this.#ready.push(leaf),
       cancel: (path) => this.#cancel(path),
@@ -238,11 +239,27 @@ export class FlowDrive {
     const landed = this.#landed;
     this.#landed = [];
     for (const { path, leaf, result } of landed) {
+      const flight = this.#flights.get(path);
       this.#flights.delete(path);
       if (result.kind === 'ended') this.#run.finish(leaf.path, leaf.step, result.end, result.asked);
       else if (result.kind === 'aborted') this.#run.cancelled(leaf.path, leaf.step);
+      else if (result.kind === 'waits') this.#waitFor(leaf, result.on, flight?.abort.signal.aborted === true);
       else if (result.kind === 'retry') this.#retries.push({ leaf, at: performance.now() + result.afterMs });
       else this.#useTools(path, leaf, result.calls);
+    }
+  }
+
+  /** A step begins to wait for its job, or for a slot. @param isStopped whether it is to be stopped: then its job is too */
+  #waitFor({ path, step }: CallingLeaf, on: StepWaits, isStopped: boolean): void {
+    const run = this.#run;
+    const kind = this.#services.stepKinds.get(step.type);
+    if (isStopped) {
+      if ('job' in on) run.alongside((tx) => tx.enqueue('step.cancel_job', on.job));
+      run.cancelled(path, step);
+    } else if ('job' in on) {
+      run.beginWaiting(path, step, { type: 'job', subjectId: on.job, hold: (tx) => kind.hold(tx, on.job) });
+    } else {
+      run.beginWaiting(path, step, { type: 'slot', until: new Date(Date.now() + on.slotAfterMs) });
     }
   }
 

@@ -1,13 +1,24 @@
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import type { StepKinds } from '../../platform/step-kind.ts';
 import type { Files } from '../../storage/index.ts';
 import type { FlowProgress } from '../core/flow-progress.ts';
 import { automationLimits } from '../core/limits.ts';
 import { readPath } from '../core/step-path.ts';
+import { endOfOutcome } from '../perform-step.ts';
 import { lendSlot } from '../starts/lent-slots.ts';
+import type { StepEnd } from '../step-end.ts';
 import { endOfChild } from './child-runs.ts';
 import type { FlowExecution } from './flow-execution.ts';
-import { closeWaits, describeWaits, endOfWaiting, readWaits, resolveDueWaits, type WaitRow } from './open-waits.ts';
+import {
+  closeWaits,
+  describeWaits,
+  endOfWaiting,
+  isDue,
+  readWaits,
+  resolveDueWaits,
+  type WaitRow,
+} from './open-waits.ts';
 
 const countWaiting = statement<{ runs: number }>(
   'waiting_total.count',
@@ -17,16 +28,23 @@ const countWaiting = statement<{ runs: number }>(
 /** How often a drive that has other work looks for what ended. */
 const lookEveryMs = 1_000;
 
+interface FlowWaitServices {
+  files: Files;
+  stepKinds: Pick<StepKinds, 'get'>;
+}
+
 /** What a flow waits for, while it is executed. */
 export class FlowWaits {
-  readonly #files: Files;
+  readonly #services: FlowWaitServices;
   readonly #scope: Scope;
   readonly #run: FlowExecution;
   #lookedAt = Number.NEGATIVE_INFINITY;
   readonly #didWait: boolean;
+  /** By path: until when the step waited for a slot that is executed anew. */
+  readonly #triedAgain = new Map<string, number>();
 
-  constructor(files: Files, scope: Scope, run: FlowExecution) {
-    this.#files = files;
+  constructor(services: FlowWaitServices, scope: Scope, run: FlowExecution) {
+    this.#services = services;
     this.#scope = scope;
     this.#run = run;
     this.#didWait = run.work.recorded.some(({ status }) => status === 'waiting');
@@ -42,15 +60,29 @@ export class FlowWaits {
     if (await resolveDueWaits(this.#scope, waits, (path) => run.stepAt(path))) {
       waits = await readWaits(this.#scope, run.runId);
     }
-    for (const wait of waits) if (wait.outcome) await this.#end(wait);
+    for (const wait of waits) {
+      if (wait.outcome) await this.#end(wait);
+      else if (wait.type === 'slot' && isDue(wait, Date.now())) this.#tryAgain(wait);
+    }
+  }
+
+  /** A step that waited for a slot is executed anew, once for each time that it waits. */
+  #tryAgain({ path, until }: WaitRow): void {
+    if (this.#triedAgain.get(path) === until!.getTime()) return;
+    this.#triedAgain.set(path, until!.getTime());
+    this.#run.walk.again(readPath(path));
   }
 
   async #end({ path, type, subjectId, outcome }: WaitRow): Promise<void> {
     const run = this.#run;
     if (!run.walk.open.has(path)) return;
-    const isChild = type === 'workflow' && subjectId !== null;
-    const end = isChild ? await endOfChild(this.#files, this.#scope, subjectId) : endOfWaiting(outcome!);
-    run.finish(readPath(path), run.stepAt(path), await run.keep(end));
+    const step = run.stepAt(path);
+    const { files, stepKinds } = this.#services;
+    let end: StepEnd;
+    if (type === 'workflow') end = await endOfChild(files, this.#scope, subjectId!);
+    else if (type === 'job') end = endOfOutcome(await stepKinds.get(step.type).outcome(this.#scope, subjectId!));
+    else end = endOfWaiting(outcome!);
+    run.finish(readPath(path), step, await run.keep(end));
   }
 
   /** A step that waits is stopped. */

@@ -58,6 +58,9 @@ function outcomeInTime(step: Step, until: Date): WaitOutcome {
 const outcomeOfEvent = ({ onTimeout, event }: EventStep): WaitOutcome =>
   onTimeout === 'continue' ? { output: null } : failed('event_timeout', `No event ${event} came in time.`);
 
+export const isDue = ({ state, until }: WaitRow, now: number): boolean =>
+  state === 'open' && until !== null && until.getTime() <= now;
+
 /**
  * Ends those of the waits whose time is over, as their steps say.
  * @returns whether there were any: what became of them is to be read again
@@ -68,7 +71,7 @@ export async function resolveDueWaits(
   stepAt: (path: string) => Step,
 ): Promise<boolean> {
   const now = Date.now();
-  const due = waits.filter(({ state, until }) => state === 'open' && until !== null && until.getTime() <= now);
+  const due = waits.filter((wait) => wait.type !== 'slot' && isDue(wait, now));
   for (const { id, path, until, subjectId } of due) {
     const step = stepAt(path);
     await scope.transaction(async (tx) => {

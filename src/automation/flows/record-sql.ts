@@ -55,6 +55,7 @@ export const recordFlow = statement<RecordedRow>(
             model = coalesce(excluded.model, run_step.model), models = excluded.models,
             counts = coalesce(excluded.counts, run_step.counts),
             attempts = run_step.attempts + case when excluded.status = 'running' then 1 else 0 end,
+            rounds = run_step.rounds + case when excluded.status = 'waiting' and run_step.status = 'running' then 1 else 0 end,
             tokens_used = case when run_step.tokens_used is null then excluded.tokens_used
                                else run_step.tokens_used + coalesce(excluded.tokens_used, 0) end,
             finished_at = excluded.finished_at,
@@ -74,8 +75,8 @@ export const recordFlow = statement<RecordedRow>(
      select *, output_bytes > ${inRow.each} and sum(output_bytes) over () > ${inRow.all} as apart from outputs),
    result as (select path, output, apart from kept where path = $11::text),
    used as (
-     update run_wait set outcome = null
-      where run_id in (select id from mine) and outcome is not null
+     update run_wait set state = 'resolved', outcome = null, resolved_at = coalesce(resolved_at, clock_timestamp())
+      where run_id in (select id from mine) and (outcome is not null or type = 'slot')
         and path in (select path from given where finished_at is not null)),
    moved as (
      update run set status = $6::text, started_at = coalesce(started_at, clock_timestamp()),

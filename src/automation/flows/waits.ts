@@ -21,6 +21,8 @@ export interface NewWait {
   lookBack?: number | undefined;
   /** The run or the job that it waits for. */
   subjectId?: string | undefined;
+  /** Keeps its job from ending before the commit. @returns whether it has ended */
+  hold?: ((tx: Transaction) => Promise<boolean>) | undefined;
 }
 
 const insertWait = statement<{ id: string }>(
@@ -30,7 +32,10 @@ const insertWait = statement<{ id: string }>(
    select uuidv7(), r.id, $4::text, $1::uuid, $2::text, $5::text, $6::text, clock_timestamp(), $7::timestamptz, $8::text, $9::text,
           'open', $10::uuid, $11::int
      from run r where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun})
-   on conflict (run_id, path) do update set path = w.path
+   on conflict (run_id, path) do update
+     set type = case when w.type = 'slot' then excluded.type else w.type end,
+         until = case when w.type = 'slot' then excluded.until else w.until end,
+         subject_id = case when w.type = 'slot' then excluded.subject_id else w.subject_id end
    returning id`,
 );
 
@@ -54,14 +59,18 @@ export async function lockEventNames(tx: Transaction, waits: readonly Pick<NewWa
 }
 
 /**
- * A step begins to wait. The wait that it opened before stays as it is, resolved or not.
+ * A step begins to wait. The wait that it opened before stays as it is, resolved or not; what waited for a slot may wait for
+ * something else.
  * @returns the id of the wait; undefined when the run is over or gone
  */
 export async function openWait(tx: Transaction, wait: NewWait): Promise<string | undefined> {
-  const { runId, path, type, stepId, until, event, match, subjectId, lookBack } = wait;
+  const { runId, path, type, stepId, until, event, match, subjectId, lookBack, hold } = wait;
+  // Before the wait itself, in the order in which the end of a job locks them.
+  const hasEnded = await hold?.(tx);
   const row = await tx.one(insertWait, runId, path, type, stepId, until, event, match, subjectId, lookBack);
   // A run that ended before the commit resolved nothing: it is looked at after its own commit, or keeps it waiting.
   if (row && type === 'workflow') await tx.rows(resolveEnded, row.id, subjectId);
+  if (row && hasEnded) await resolveWait(tx, { waitId: row.id }, { output: null });
   // Events that come meanwhile may be decided before the commit: they are looked for after it.
   if (row && event !== undefined) await tx.enqueue('event.look_back', row.id);
   return row?.id;

@@ -50,14 +50,27 @@ function answerOf(action: Action, given: unknown): ProviderAnswer {
 }
 
 /** Answers depend only on the request. Nothing is sent anywhere. */
-async function askSandbox(action: Action, asked: Asked, signal: AbortSignal): Promise<ProviderAnswer> {
-  const { payload, attempts, integration } = asked;
-  const { slowSeconds, failure } = readSandboxWords(payload, attempts);
-  if (slowSeconds > 0) await sleep(slowSeconds * 1_000, undefined, { signal });
-  if (failure) return { kind: 'failed', failure };
-  const request = `${integration}/${asked.action} ${sortedJson(payload)}`;
-  const seed = createHash('sha256').update(request).digest('hex');
+function sandboxAnswer(action: Action, { integration, action: name, payload }: Asked): ProviderAnswer {
+  const seed = createHash('sha256')
+    .update(`${integration}/${name} ${sortedJson(payload)}`)
+    .digest('hex');
   return answerOf(action, action.sandbox(action.payload.parse(payload), seed));
+}
+
+async function askSandbox(action: Action, asked: Asked, signal: AbortSignal): Promise<ProviderAnswer> {
+  const { slowSeconds, failure } = readSandboxWords(asked.payload, asked.attempts);
+  if (slowSeconds > 0) await sleep(slowSeconds * 1_000, undefined, { signal });
+  return failure ? { kind: 'failed', failure } : sandboxAnswer(action, asked);
+}
+
+/** The attempt at which what may pass has passed. */
+const lastAttempt = 5;
+
+/** What the sandbox answers to an action of which nothing is stored, and that waits for nothing. */
+export function simulateAction(action: Action, asked: Omit<Asked, 'id' | 'accountId' | 'attempts'>): ProviderAnswer {
+  const { failure } = readSandboxWords(asked.payload, lastAttempt);
+  if (failure) return { kind: 'failed', failure };
+  return sandboxAnswer(action, { ...asked, id: '', accountId: '', attempts: lastAttempt });
 }
 
 /** The meaning of an error from a provider call; undefined for an error of our own. */
