@@ -31,7 +31,7 @@ const preload = new URL('./meter-preload.ts', import.meta.url);
 export class Meter {
   readonly #path: string;
   #socket: Socket | undefined;
-  readonly #waiting: ((answer: MeterAnswer) => void)[] = [];
+  readonly #waiting: PromiseWithResolvers<MeterAnswer>[] = [];
 
   constructor(folder: string) {
     this.#path = join(folder, `meter-${randomBytes(6).toString('hex')}.sock`);
@@ -46,14 +46,24 @@ export class Meter {
   async connect(): Promise<void> {
     const socket = connect(this.#path);
     await once(socket, 'connect');
-    createInterface({ input: socket }).on('line', (line) => this.#waiting.shift()!(JSON.parse(line)));
+    createInterface({ input: socket }).on('line', (line) => this.#waiting.shift()!.resolve(JSON.parse(line)));
+    // It closes after an error too. Without this a test would wait for a process that has ended.
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      for (const { reject } of this.#waiting.splice(0)) reject(new Error('The measured process has ended.'));
+    });
     this.#socket = socket.unref();
   }
 
   ask(question: MeterQuestion): Promise<MeterAnswer> {
     if (!this.#socket) throw new Error('The meter is not connected.');
-    this.#socket.write(`${question}\n`);
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    const asked = Promise.withResolvers<MeterAnswer>();
+    if (this.#socket.destroyed) asked.reject(new Error('The measured process has ended.'));
+    else {
+      this.#waiting.push(asked);
+      this.#socket.write(`${question}\n`);
+    }
+    return asked.promise;
   }
 
   close(): void {

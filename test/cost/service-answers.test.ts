@@ -247,6 +247,19 @@ test('answers where tokens are given', async () => {
   });
 });
 
+test('answers to refreshes of tokens', async () => {
+  const scene = sceneOf(live);
+  const { host } = await scene.offer();
+  const { authUrl } = (await scene.request('POST', 'calendars/connect', { service: 'google', hostId: host })).body.data;
+  await visit(await oauth.google.consent(authUrl, { account: 'ada@example.com' }), product.process.api);
+  const { calendars } = await scene.get('calendars');
+  const { id } = calendars.find((one: { hostId: string }) => one.hostId === host);
+  await suffer('tokens', () => {
+    oauth.google.grants.endAccessTokens();
+    return asker(product.liveKey)('POST', `/api/v1/scheduling/calendars/${id}/sync`);
+  });
+});
+
 test('answers of servers of images', async () => {
   const imageUrl = `${fronts.get('images')!.origin}/a.png`;
   await suffer('images', () => asker(product.testKey)('POST', '/api/studio/upscale', { imageUrl }));

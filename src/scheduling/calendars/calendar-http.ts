@@ -42,7 +42,6 @@ export interface CalendarRequest {
 
 /** A page of 1,000 events is about a MiB. */
 const maxAnswerBytes = 8 * 1024 * 1024;
-const maxWaitMs = 24 * 3_600_000;
 
 /** An answer that is no success, before it is known what it means for the request. */
 export class CalendarRefusal extends Error {
@@ -175,8 +174,7 @@ export class CalendarHttp {
     if (truncated) throw this.malformed('it is too large');
     const json = readJson(body, maxAnswerBytes);
     if (status < 200 || status >= 300) {
-      const wait = readRetryAfter(headers['retry-after'], Date.now());
-      const retryAfterMs = wait === undefined ? undefined : Math.min(wait, maxWaitMs);
+      const retryAfterMs = readRetryAfter(headers['retry-after'], Date.now());
       throw new CalendarRefusal(status, this.#options.codesOf(json), retryAfterMs);
     }
     const result = schema.safeParse(json);
