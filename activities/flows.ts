@@ -1,4 +1,3 @@
-import { Context } from '@temporalio/activity';
 import type { FlowProgress } from '../src/automation/core/flow-progress.ts';
 import type { FlowServices } from '../src/automation/flows/call-leaf.ts';
 import { executeFlow, failFlow } from '../src/automation/flows/execute-flow.ts';
@@ -8,6 +7,7 @@ import { driveMsOf, type RunPolicy } from '../src/temporal/contracts/automation.
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import { inLocalTime } from './local-time.ts';
 import { failingUnexpected } from './unexpected-error.ts';
 import { scopeOf } from './work-scope.ts';
 
@@ -42,15 +42,15 @@ export const createFlowActivities = ({ database, draining, ...services }: FlowAc
     /** Executes what answers at once, and begins waits. */
     walkFlow({ policy, ...ref }: FlowArgs): Promise<FlowProgress> {
       const until = performance.now() + maxWalkMs;
-      return failing({ policy, ...ref }, () =>
+      const work = (signal: AbortSignal) =>
         executeFlow(services, scopeOf(database, ref), ref, {
           policy,
-          signal: Context.current().cancellationSignal,
+          signal,
           mayCall: false,
           mayGoOn: () => performance.now() < until,
           onCall() {},
-        }),
-      );
+        });
+      return failing({ policy, ...ref }, () => inLocalTime(() => withHeartbeats(heartbeatMs, work)));
     },
 
     /** Executes steps that call out, as many beside each other as may be, and what answers at once between them. */

@@ -8,6 +8,7 @@ import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { failingRun } from './failing-run.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import { inLocalTime } from './local-time.ts';
 import { retryableFailure } from './retryable-failure.ts';
 import { scopeOf } from './work-scope.ts';
 
@@ -39,7 +40,8 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
   /** Executes the steps that answer at once. A run that fails unexpectedly each time is ended as failed. */
   async walkSteps(ref: RunRef & WorkContext): Promise<RunProgress> {
     const scope = scopeOf(database, ref);
-    return failingRun(services, scope, ref, () => walkSteps(services, scope, ref));
+    const work = () => withHeartbeats(heartbeatMs, () => walkSteps(services, scope, ref));
+    return failingRun(services, scope, ref, () => inLocalTime(work));
   },
 
   /**
