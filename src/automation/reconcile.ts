@@ -1,7 +1,8 @@
 import type { Database } from '../platform/database.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import { type Declaration, type RowWith, typed } from '../platform/sql-types.ts';
+import type { Environment } from '../platform/tenant.ts';
 import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
 import { automationWorkflows, runWorkflowId } from '../temporal/contracts/automation.ts';
 import { queues } from '../temporal/contracts/queues.ts';
@@ -21,36 +22,44 @@ export interface ReconcilePolicy {
 
 export const defaultReconcilePolicy: ReconcilePolicy = { everyMs: 300_000, batch: 100 };
 
-interface OpenRun extends Tenant {
-  id: string;
-  correlationId: string;
-}
+const openRunRow = {
+  id: 'uuid',
+  organizationId: 'uuid',
+  environment: typed<Environment>('text'),
+  correlationId: 'text',
+} as const satisfies Declaration;
+type OpenRun = RowWith<typeof openRunRow>;
 
 const openRunColumns = `id, organization_id as "organizationId", environment, correlation_id as "correlationId"`;
 
 // The runs that were checked longest ago come first, so that long runs do not block others. Runs whose start is still in
 // the outbox are left to it.
-const leaseOpenRuns = statement<OpenRun>(
-  'reconcile.lease',
-  `update run set checked_at = clock_timestamp()
+const leaseOpenRuns = systemStatement({
+  name: 'reconcile.lease',
+  parameters: { everyMs: 'float8', limit: 'int' },
+  row: openRunRow,
+  text: `update run set checked_at = clock_timestamp()
     where id in (
       select id from run r
        where status in (${openRun}) and queued_for is null
-         and coalesce(checked_at, created_at) <= clock_timestamp() - make_interval(secs => $1::float8 / 1000)
+         and coalesce(checked_at, created_at) <= clock_timestamp() - make_interval(secs => :everyMs / 1000)
          and not exists (select from outbox where kind = 'run.start' and subject_id = r.id)
-       order by coalesce(checked_at, created_at) limit $2 for update skip locked)
+       order by coalesce(checked_at, created_at) limit :limit for update skip locked)
    returning ${openRunColumns}`,
-);
+});
 
-const hasOpenRuns = statement<{ found: boolean }>(
-  'reconcile.any_open',
-  `select exists (select from run where status in (${openRun})) as found`,
-);
+const hasOpenRuns = systemStatement({
+  name: 'reconcile.any_open',
+  row: { found: 'boolean' },
+  text: `select exists (select from run where status in (${openRun})) as found`,
+});
 
-const findOpenRuns = statement<OpenRun>(
-  'reconcile.find',
-  `select ${openRunColumns} from run where id = any($1::uuid[]) and status in (${openRun})`,
-);
+const findOpenRuns = systemStatement({
+  name: 'reconcile.find',
+  parameters: { ids: 'uuid[]' },
+  row: openRunRow,
+  text: `select ${openRunColumns} from run where id = any(:ids) and status in (${openRun})`,
+});
 
 interface End {
   status: 'failed' | 'cancelled';
@@ -68,27 +77,29 @@ const ends: Record<Exclude<WorkflowState, 'open'>, End> = {
 };
 
 // One statement ends the run and its running step. A second call changes nothing.
-const endRun = statement<{ id: string }>(
-  'reconcile.end',
-  `with cut as (
+const endRun = statement({
+  name: 'reconcile.end',
+  parameters: { runId: 'uuid', status: 'text', code: 'text?', message: 'text?' },
+  row: { id: 'uuid' },
+  text: `with cut as (
      select r.id, (select step_id from run_step s where s.run_id = r.id and s.status in (${openStep}) order by position limit 1)
                     as step_id
-       from run r where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun}) for update),
+       from run r where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId and r.status in (${openRun}) for update),
    moved as (
-     update run set status = $4::text, waiting_since = null, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
+     update run set status = :status, waiting_since = null, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
             duration_ms = round(extract(epoch from clock_timestamp() - started_at) * 1000),
-            error_code = $5::text, error = case when $5::text is not null then
-              json_strip_nulls(json_build_object('stepId', cut.step_id, 'message', $6::text, 'code', $5::text)) end
+            error_code = :code, error = case when :code is not null then
+              json_strip_nulls(json_build_object('stepId', cut.step_id, 'message', :message, 'code', :code)) end
        from cut where run.id = cut.id and run.status in (${openRun})
      returning ${changedRun('false')}, run.error),
    steps as (
-     update run_step set status = $4::text, error = moved.error, finished_at = clock_timestamp(),
+     update run_step set status = :status, error = moved.error, finished_at = clock_timestamp(),
             duration_ms = round(extract(epoch from clock_timestamp() - run_step.started_at) * 1000)
        from moved where run_step.run_id = moved.id and run_step.status in (${openStep})),
    ${closeWaitsSql('moved')},
    ${publishRunEventsSql('moved')}
    select id, ${wakeDeliveries} from moved`,
-);
+});
 
 export interface EndedRun {
   runId: string;
@@ -103,7 +114,7 @@ async function endClosedRuns(database: Database, temporal: TemporalClient, runs:
     const state = await runWorkflowState(temporal, runId);
     if (state === 'open') continue;
     const { status, code = null, message = null } = ends[state];
-    if (await new Scope(database, tenant, correlationId).one(endRun, runId, status, code, message))
+    if (await new Scope(database, tenant, correlationId).one(endRun, { runId, status, code, message }))
       ended.push({ runId, state, status });
   }
   return ended;
@@ -119,7 +130,7 @@ export async function reconcileRuns(
   temporal: TemporalClient,
   { everyMs, batch }: ReconcilePolicy = defaultReconcilePolicy,
 ): Promise<EndedRun[]> {
-  const runs = await sqlOn(database.pool).rows(leaseOpenRuns, [everyMs, batch]);
+  const runs = await sqlOn(database.pool).rows(leaseOpenRuns, { everyMs, limit: batch });
   return endClosedRuns(database, temporal, runs);
 }
 

@@ -37,17 +37,19 @@ export function jobCreation<Of extends JobTypes>(
   { contract, table, isOpen, limit }: JobDeclaration<Of>,
   failPoint: JobFailPoint,
 ) {
-  const countOpen = statement<{ open: number }>(
-    `${contract.name}.count_open`,
-    `select count(*)::int as open from (
-       select from ${table} where organization_id = $1 and environment = $2 and ${isOpen} limit $3) as counted`,
-  );
+  const countOpen = statement({
+    name: `${contract.name}.count_open`,
+    parameters: { upTo: 'int' },
+    row: { open: 'int' },
+    text: `select count(*)::int as open from (
+       select from ${table} where organization_id = :organizationId and environment = :environment and ${isOpen} limit :upTo) as counted`,
+  });
 
   // The account of the reserved credits is locked until the commit: two transactions do not count at the same time.
   async function enforceLimit(tx: Transaction, plan: PlanName | undefined): Promise<void> {
     if (!limit || !plan) return;
     const max = limit.of(plan);
-    const { open } = (await tx.one(countOpen, max + 1))!;
+    const { open } = (await tx.one(countOpen, { upTo: max + 1 }))!;
     if (open > max) throw concurrencyLimitReached(max, limit.window);
   }
 

@@ -1,4 +1,5 @@
 import type { Transaction } from '../platform/scope.ts';
+import type { SqlType, Typed } from '../platform/sql-types.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import type { JobContract, JobRef } from '../temporal/contracts/jobs.ts';
 import type { Priority } from '../temporal/contracts/priorities.ts';
@@ -50,7 +51,7 @@ export interface JobDeclaration<Of extends JobTypes> {
   deadline: {
     /** Column from which the time counts; by default that of its creation. */
     from?: 'created_at' | 'due_at';
-    /** Milliseconds. Several where kinds of the job differ: `sql` then chooses among $2, $3, ... */
+    /** Milliseconds. Several where kinds of the job differ: `sql` then chooses among `(:ages)[1]`, `(:ages)[2]`, ... */
     ms(policy: Of['policy']): number[];
     sql?: string;
     /** Time after the deadline for a workflow to record the end itself; by default a minute. */
@@ -67,6 +68,8 @@ export interface JobDeclaration<Of extends JobTypes> {
   start: {
     /** SQL of the columns of `row`. */
     columns?: string;
+    /** Their types. */
+    row?: { readonly [Column in keyof Of['row']]: SqlType | Typed<unknown> };
     /** Condition in SQL; by default that it has not ended. */
     isPending?: string;
     options(row: Of['row'], hint: Of['hint'] | undefined): StartOptions;

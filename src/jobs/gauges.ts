@@ -1,7 +1,7 @@
 import { memoize } from '../platform/memoize.ts';
 import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
 import type { Probe } from '../platform/probe.ts';
-import { statement } from '../platform/sql.ts';
+import { systemStatement } from '../platform/sql.ts';
 import type { JobDeclaration, JobTypes } from './declaration.ts';
 
 interface OpenWork {
@@ -16,14 +16,15 @@ const literals = (texts: readonly string[]) => texts.map((text) => `'${text}'`).
 export function jobGauges<Of extends JobTypes>({ table, isOpen, gauges }: JobDeclaration<Of>) {
   if (!gauges) return { gauges: () => [] };
   const { name, title, kinds } = gauges;
-  const count = statement<OpenWork>(
-    `gauges.open_${name}`,
-    `select wanted.kind, coalesce(found.count, 0) as count, coalesce(found.seconds, 0) as "oldestSeconds"
+  const count = systemStatement({
+    name: `gauges.open_${name}`,
+    row: { kind: 'text', count: 'int', oldestSeconds: 'float8' },
+    text: `select wanted.kind, coalesce(found.count, 0) as count, coalesce(found.seconds, 0) as "oldestSeconds"
        from unnest(array[${literals(kinds)}]) as wanted (kind)
        left join (select kind, count(*)::int as count,
                          extract(epoch from clock_timestamp() - min(created_at))::float8 as seconds
                     from ${table} where ${isOpen} group by kind) found using (kind)`,
-  );
+  });
   return {
     gauges({ observer }: { observer: Probe }): GaugeOptions[] {
       const read = memoize(5_000, () => observer.rows(count, gaugeTimeoutMs));

@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/index.ts';
@@ -13,13 +14,15 @@ export function jobStart<Of extends JobTypes>(
 ) {
   const { name, queue, workflow } = contract;
   const { columns, isPending = isOpen, options } = start;
-  const findPending = statement<Of['row'] & { plan: PlanName }>(
-    `${name}.pending_start`,
-    `select job.*, o.plan
+  const findPending = statement({
+    name: `${name}.pending_start`,
+    parameters: { id: 'uuid' },
+    row: { ...start.row, organization_id: 'uuid', plan: typed<PlanName>('text') },
+    text: `select job.*, o.plan
        from (select organization_id${columns === undefined ? '' : `, ${columns}`} from ${table}
-              where organization_id = $1 and environment = $2 and id = $3 and ${isPending}) job
+              where organization_id = :organizationId and environment = :environment and id = :id and ${isPending}) job
        join organization o on o.id = job.organization_id`,
-  );
+  });
   return {
     /** Starts the workflow of a job, unless it is over. Harmless when repeated. @param hint given right after the commit */
     async start(
@@ -28,10 +31,10 @@ export function jobStart<Of extends JobTypes>(
       id: string,
       hint?: Of['hint'],
     ): Promise<void> {
-      const pending = await scope.one(findPending, id);
+      const pending = await scope.one(findPending, { id });
       if (!pending) return;
       const { tenant, correlationId } = scope;
-      const { args, ...shown } = options(pending, hint);
+      const { args, ...shown } = options(pending as Of['row'], hint);
       await services.temporal.start({
         type: workflow,
         workflowId: jobWorkflowId(contract, id),

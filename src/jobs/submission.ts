@@ -11,20 +11,24 @@ export function jobSubmission({
   table,
   isOpen,
 }: Pick<JobDeclaration<JobTypes>, 'contract' | 'table' | 'isOpen'>) {
-  const mark = statement<{ id: string }>(
-    `${name}.mark_submitted`,
-    `update ${table} set submitted_at = clock_timestamp()
-      where organization_id = $1 and environment = $2 and id = $3 and submitted_at is null and ${isOpen}
+  const mark = statement({
+    name: `${name}.mark_submitted`,
+    parameters: { id: 'uuid' },
+    row: { id: 'uuid' },
+    text: `update ${table} set submitted_at = clock_timestamp()
+      where organization_id = :organizationId and environment = :environment and id = :id and submitted_at is null and ${isOpen}
      returning id`,
-  );
-  const unmark = statement<{ id: string }>(
-    `${name}.unmark_submitted`,
-    `update ${table} set submitted_at = null where organization_id = $1 and environment = $2 and id = $3 returning id`,
-  );
+  });
+  const unmark = statement({
+    name: `${name}.unmark_submitted`,
+    parameters: { id: 'uuid' },
+    row: { id: 'uuid' },
+    text: `update ${table} set submitted_at = null where organization_id = :organizationId and environment = :environment and id = :id returning id`,
+  });
   return {
     /** To be called before the request. @returns false when it was sent before, or the job has ended */
-    markSubmitted: async (scope: Scope, id: string): Promise<boolean> => (await scope.one(mark, id)) !== undefined,
+    markSubmitted: async (scope: Scope, id: string): Promise<boolean> => (await scope.one(mark, { id })) !== undefined,
     /** To be called when the provider has certainly done nothing: another attempt may follow. */
-    unmarkSubmitted: async (scope: Scope, id: string): Promise<void> => void (await scope.one(unmark, id)),
+    unmarkSubmitted: async (scope: Scope, id: string): Promise<void> => void (await scope.one(unmark, { id })),
   };
 }

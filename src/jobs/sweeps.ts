@@ -3,8 +3,9 @@ import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Sweep } from '../platform/part.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { type Declaration, type RowWith, typed } from '../platform/sql-types.ts';
+import type { Environment } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { watchEachStopped } from '../temporal/stopped-workflows.ts';
 import { jobWorkflowId } from './core/names.ts';
@@ -17,12 +18,15 @@ interface StopServices {
 }
 
 /** A row whose workflow has not recorded its end yet. */
-interface OpenRow extends Tenant {
-  id: string;
-  correlationId: string;
-}
+const openRow = {
+  id: 'uuid',
+  organizationId: 'uuid',
+  environment: typed<Environment>('text'),
+  correlationId: 'text',
+} as const satisfies Declaration;
+type OpenRow = RowWith<typeof openRow>;
 
-const openRow = `id, organization_id as "organizationId", environment, correlation_id as "correlationId"`;
+const openColumns = `id, organization_id as "organizationId", environment, correlation_id as "correlationId"`;
 
 /** Time for a workflow to record the end itself. */
 const usualGraceMs = 60_000;
@@ -39,38 +43,45 @@ export function jobSweeps<Of extends JobTypes>(
   { stop }: Pick<ReturnType<typeof jobEnd<Of>>, 'stop'>,
 ) {
   const { name, noun, queue, workflow } = contract;
-  const { from = 'created_at', ms, sql = '$2::float8', graceMs = usualGraceMs } = deadline;
-  const hasOpen = statement<{ found: boolean }>(
-    `${name}.any_open`,
-    `select exists (select from ${table} where ${isOpen}) as found`,
-  );
-  const findOpen = statement<OpenRow>(
-    `${name}.find_open`,
-    `select ${openRow} from ${table} where id = any($1::uuid[]) and ${isOpen}`,
-  );
-  const overdue = statement<OpenRow>(
-    `${name}.overdue`,
-    `select ${openRow} from ${table}
+  const { from = 'created_at', ms, sql = '(:ages)[1]', graceMs = usualGraceMs } = deadline;
+  const hasOpen = systemStatement({
+    name: `${name}.any_open`,
+    row: { found: 'boolean' },
+    text: `select exists (select from ${table} where ${isOpen}) as found`,
+  });
+  const findOpen = systemStatement({
+    name: `${name}.find_open`,
+    parameters: { ids: 'uuid[]' },
+    row: openRow,
+    text: `select ${openColumns} from ${table} where id = any(:ids) and ${isOpen}`,
+  });
+  const overdue = systemStatement({
+    name: `${name}.overdue`,
+    parameters: { limit: 'int', ages: 'float8[]' },
+    row: openRow,
+    text: `select ${openColumns} from ${table}
       where ${isOpen} and ${from} < statement_timestamp() - make_interval(secs => ${sql} / 1000)
-      order by ${from} limit $1`,
-  );
+      order by ${from} limit :limit`,
+  });
   const outdated = forgets && {
     keptFrom: forgets.from ?? 'created_at',
     also: forgets.also === undefined ? '' : `, ${forgets.also}`,
   };
   const forget =
     outdated &&
-    statement<{ count: number }>(
-      `${name}.forget`,
-      `with old as (
+    systemStatement({
+      name: `${name}.forget`,
+      parameters: { keptHours: 'int', limit: 'int' },
+      row: { count: 'int' },
+      text: `with old as (
          delete from ${table} where ctid = any(array(
            select ctid from ${table}
-            where created_at <= statement_timestamp() - make_interval(hours => $1) and not ${isOpen}
-              and ${outdated.keptFrom} <= clock_timestamp() - make_interval(hours => $1)
-            order by created_at limit $2))
+            where created_at <= statement_timestamp() - make_interval(hours => :keptHours) and not ${isOpen}
+              and ${outdated.keptFrom} <= clock_timestamp() - make_interval(hours => :keptHours)
+            order by created_at limit :limit))
          returning id)${outdated.also}
        select count(*)::int as count from old`,
-    );
+    });
 
   const stopRow = (
     services: Of['services'] & StopServices,
@@ -85,7 +96,7 @@ export function jobSweeps<Of extends JobTypes>(
   async function stopOverdue(services: Of['services'] & StopServices, limit: number): Promise<number> {
     const { database, log } = services;
     const ages = ms(policy(services)).map((one) => one + graceMs);
-    const rows = await sqlOn(database.pool).rows(overdue, [limit, ...ages]);
+    const rows = await sqlOn(database.pool).rows(overdue, { limit, ages });
     for (const row of rows) {
       await stopRow(services, row, 'timeout');
       log.warn(row, `${noun} failed: it is overdue`);
@@ -95,7 +106,7 @@ export function jobSweeps<Of extends JobTypes>(
 
   /** Removes jobs of the day before that have ended. @returns how many; as many as `limit`: there may be more */
   const forgetOld = async (database: Database, limit: number): Promise<number> =>
-    forget ? (await sqlOn(database.pool).one(forget, [keptHours, limit]))!.count : 0;
+    forget ? (await sqlOn(database.pool).one(forget, { keptHours, limit }))!.count : 0;
 
   return {
     stopOverdue,

@@ -1,5 +1,5 @@
 import type { Database } from '../platform/database.ts';
-import { type Sql, sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import { type Sql, sqlOn, systemStatement } from '../platform/sql.ts';
 import { failPoint } from './fail-points.ts';
 
 /** Rows that one statement removes. */
@@ -115,26 +115,34 @@ type Removal = (sql: Sql, owners: readonly string[]) => Promise<number>;
 /** Removes a batch of rows, with all that belongs to them. */
 function removalOf({ name, by = 'organization_id', children = [] }: Table): Removal {
   if (children.length === 0) {
-    const remove = statement<{ count: number }>(
-      `purge.rows_of_${name}_by_${by}`,
-      `with gone as (
-         delete from ${name} where ctid = any(array(select ctid from ${name} where ${by} = any($1::uuid[]) limit ${batchSize}))
+    const remove = systemStatement({
+      name: `purge.rows_of_${name}_by_${by}`,
+      parameters: { owners: 'uuid[]' },
+      row: { count: 'int' },
+      text: `with gone as (
+         delete from ${name} where ctid = any(array(select ctid from ${name} where ${by} = any(:owners) limit ${batchSize}))
          returning 1)
        select count(*)::int as count from gone`,
-    );
-    return async (sql, owners) => (await sql.one(remove, [owners]))!.count;
+    });
+    return async (sql, owners) => (await sql.one(remove, { owners }))!.count;
   }
-  const find = statement<{ id: string }>(
-    `purge.${name}_ids`,
-    `select id from ${name} where ${by} = any($1::uuid[]) limit ${batchSize}`,
-  );
-  const remove = statement(`purge.${name}`, `delete from ${name} where id = any($1::uuid[])`);
+  const find = systemStatement({
+    name: `purge.${name}_ids`,
+    parameters: { owners: 'uuid[]' },
+    row: { id: 'uuid' },
+    text: `select id from ${name} where ${by} = any(:owners) limit ${batchSize}`,
+  });
+  const remove = systemStatement({
+    name: `purge.${name}`,
+    parameters: { ids: 'uuid[]' },
+    text: `delete from ${name} where id = any(:ids)`,
+  });
   const removals = children.map(removalOf);
   return async (sql, owners) => {
-    const ids = (await sql.rows(find, [owners])).map(({ id }) => id);
+    const ids = (await sql.rows(find, { owners })).map(({ id }) => id);
     if (ids.length === 0) return 0;
     for (const removal of removals) while ((await removal(sql, ids)) > 0);
-    await sql.rows(remove, [ids]);
+    await sql.rows(remove, { ids });
     return ids.length;
   };
 }

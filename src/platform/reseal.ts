@@ -1,8 +1,9 @@
 import { SealError, type SealedPlace, type Sealer } from './crypto.ts';
 import type { Database } from './database.ts';
 import { Scope } from './scope.ts';
-import { sqlOn, statement } from './sql.ts';
-import type { Tenant } from './tenant.ts';
+import { sqlOn, statement, systemStatement } from './sql.ts';
+import { typed } from './sql-types.ts';
+import type { Environment, Tenant } from './tenant.ts';
 
 /**
  * A table of tenants with sealed columns, each sealed for its own row by the uuid `id`. What is kept for a day at most need
@@ -13,8 +14,6 @@ export interface SealedTable {
   /** Null where nothing is sealed. */
   columns: readonly string[];
 }
-
-type Row = Tenant & { id: string } & Record<string, string | null>;
 
 /** A value that cannot be opened: it was sealed with a key that the ring does not have, or it was changed. */
 export interface UnreadableValue extends Tenant {
@@ -36,18 +35,23 @@ export interface Resealed {
 const batch = 200;
 
 function statementsFor({ table, columns }: SealedTable) {
-  const find = statement<Row>(
-    `reseal.${table}`,
-    `select id, organization_id as "organizationId", environment, ${columns.join(', ')} from ${table}
-      where id > $1 order by id limit $2`,
-  );
+  const sealedTexts = Object.fromEntries(columns.map((column) => [column, 'text?' as const]));
+  const find = systemStatement({
+    name: `reseal.${table}`,
+    parameters: { after: 'uuid', limit: 'int' },
+    row: { id: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text'), ...sealedTexts },
+    text: `select id, organization_id as "organizationId", environment, ${columns.join(', ')} from ${table}
+      where id > :after order by id limit :limit`,
+  });
   // A column that was changed meanwhile was sealed with the current key.
   const replace = (column: string) =>
-    statement<{ id: string }>(
-      `reseal.${table}.${column}`,
-      `update ${table} set ${column} = $5
-        where organization_id = $1 and environment = $2 and id = $3 and ${column} = $4 returning id`,
-    );
+    statement({
+      name: `reseal.${table}.${column}`,
+      parameters: { id: 'uuid', earlier: 'text', text: 'text' },
+      row: { id: 'uuid' },
+      text: `update ${table} set ${column} = :text
+        where organization_id = :organizationId and environment = :environment and id = :id and ${column} = :earlier returning id`,
+    });
   return { find, replacements: columns.map((column) => ({ column, replace: replace(column) })) };
 }
 
@@ -72,17 +76,17 @@ async function resealTable(
   let resealed = 0;
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
-    const rows = await sqlOn(database.pool).rows(find, [after, batch]);
+    const rows = await sqlOn(database.pool).rows(find, { after, limit: batch });
     for (const { id, organizationId, environment, ...texts } of rows) {
       const tenant = { organizationId, environment };
       const scope = new Scope(database, tenant, 'reseal', 'operator');
       for (const { column, replace } of replacements) {
-        const text = texts[column] ?? null;
+        const text = (texts as Record<string, string | null>)[column] ?? null;
         if (text === null) continue;
         const anew = sealAnew(sealer, text, { table, column, rowId: id, tenant });
         if (anew === undefined) continue;
         if ('reason' in anew) unreadable.push({ table, column, id, organizationId, environment, reason: anew.reason });
-        else if (await scope.one(replace, id, text, anew.text)) resealed++;
+        else if (await scope.one(replace, { id, earlier: text, text: anew.text })) resealed++;
       }
     }
     if (rows.length < batch) return resealed;

@@ -1,6 +1,7 @@
 import { AppError } from '../platform/errors.ts';
 import type { Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { lockForTransaction } from '../platform/tenant-locks.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { schedulingLimits } from './core/plan-limits.ts';
@@ -21,11 +22,12 @@ const words: Record<Counted, string> = {
 };
 
 const count = (of: Counted) =>
-  statement<{ plan: PlanName; count: number }>(
-    `plan_room.${words[of].replace(' ', '_')}`,
-    `select o.plan, (select count(*)::int from ${tables[of]} organization_id = $1 and environment = $2) as count
-       from organization o where o.id = $1`,
-  );
+  statement({
+    name: `plan_room.${words[of].replace(' ', '_')}`,
+    row: { plan: typed<PlanName>('text'), count: 'int' },
+    text: `select o.plan, (select count(*)::int from ${tables[of]} organization_id = :organizationId and environment = :environment) as count
+       from organization o where o.id = :organizationId`,
+  });
 const counts = {
   hosts: count('hosts'),
   eventTypes: count('eventTypes'),

@@ -2,7 +2,7 @@ import { inBatches } from '../platform/batches.ts';
 import type { Database } from '../platform/database.ts';
 import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
 import { typed } from '../platform/sql-types.ts';
-import type { Environment, Tenant } from '../platform/tenant.ts';
+import type { Environment } from '../platform/tenant.ts';
 import { changeByTenant } from '../platform/tenant-batches.ts';
 import { tenancyLimits } from '../tenancy/core/limits.ts';
 import { openEffect } from './core/effect-status.ts';
@@ -70,29 +70,29 @@ const unused = {
      and not exists (select from blackout_period where host_id = ${row}.id)`,
 };
 
-interface Deleted extends Tenant {
-  id: string;
-}
-
 /** An hour after it was deleted, no request that read it before works with it. */
 const sweepOf = (table: keyof typeof unused) => {
-  const find = statement<Deleted>(
-    `${table}.find_deleted`,
-    `select d.id, d.organization_id as "organizationId", d.environment from ${table} d
-      where d.deleted_at < now() - interval '1 hour' and ${unused[table]('d')} order by d.deleted_at limit $1`,
-  );
-  const remove = statement<{ count: number }>(
-    `${table}.remove_deleted`,
-    `with gone as (
+  const find = systemStatement({
+    name: `${table}.find_deleted`,
+    parameters: { limit: 'int' },
+    row: { id: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text') },
+    text: `select d.id, d.organization_id as "organizationId", d.environment from ${table} d
+      where d.deleted_at < now() - interval '1 hour' and ${unused[table]('d')} order by d.deleted_at limit :limit`,
+  });
+  const remove = statement({
+    name: `${table}.remove_deleted`,
+    parameters: { ids: 'uuid[]' },
+    row: { count: 'int' },
+    text: `with gone as (
        delete from ${table} d
-        where d.organization_id = $1 and d.environment = $2 and d.id = any($3) and ${unused[table]('d')} returning 1)
+        where d.organization_id = :organizationId and d.environment = :environment and d.id = any(:ids) and ${unused[table]('d')} returning 1)
      select count(*)::int as count from gone`,
-  );
+  });
   return async (database: Database, limit: number) => {
-    const deleted = await sqlOn(database.pool).rows(find, [limit]);
+    const deleted = await sqlOn(database.pool).rows(find, { limit });
     return changeByTenant(database, deleted, async (tx, rows) => {
       const ids = rows.map(({ id }) => id);
-      return (await tx.one(remove, ids))!.count;
+      return (await tx.one(remove, { ids }))!.count;
     });
   };
 };

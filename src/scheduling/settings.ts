@@ -16,13 +16,14 @@ const find = statement({
 });
 
 const upsert = (column: 'business_hours' | 'limits') =>
-  statement(
-    `scheduling_settings.put_${column}`,
-    `insert into scheduling_settings (organization_id, environment, ${column}, updated_at)
-     values ($1::uuid, $2::text, $3::json, clock_timestamp())
+  statement({
+    name: `scheduling_settings.put_${column}`,
+    parameters: { value: 'json' },
+    text: `insert into scheduling_settings (organization_id, environment, ${column}, updated_at)
+     values (:organizationId, :environment, :value, clock_timestamp())
      on conflict (organization_id, environment) do update
         set ${column} = excluded.${column}, updated_at = excluded.updated_at`,
-  );
+  });
 const putBusinessHoursStatement = upsert('business_hours');
 const putLimitsStatement = upsert('limits');
 
@@ -54,7 +55,7 @@ export async function findHostLimits(scope: Scope, id: string): Promise<{ hostId
 }
 
 async function put(tx: Transaction, of: typeof putLimitsStatement, action: string, value: object): Promise<void> {
-  await tx.rows(of, JSON.stringify(value));
+  await tx.rows(of, { value: JSON.stringify(value) });
   await tx.audit({ action, subjectId: tx.tenant.organizationId });
 }
 

@@ -41,6 +41,27 @@ export interface GenerationDetail {
 export const ageMs = `extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs"`;
 
 /** Columns of a `GenerationDetail`. */
+export const generationRow = {
+  id: 'uuid',
+  status: typed<GenerationStatus>('text'),
+  request: typed<GenerationRequest>('jsonb'),
+  seed: 'float8',
+  image: typed<Pick<GenerationImage, 'width' | 'height'> | null>('jsonb?'),
+  file: 'text?',
+  width: 'int?',
+  height: 'int?',
+  seconds: 'float8?',
+  hasTransparency: 'boolean?',
+  credits: 'int?',
+  error: typed<GenerationError | null>('jsonb?'),
+  progress: 'smallint?',
+  expectedMs: 'int?',
+  ageMs: 'float8',
+  askedMsAgo: 'float8?',
+  awaitsImage: 'boolean',
+  createdAt: 'timestamptz',
+  finishedAt: 'timestamptz?',
+} as const;
 export const generationColumns = `id, status, request, seed::float8 as seed, image, file, width, height, seconds,
   has_transparency as "hasTransparency", credits, error, progress, expected_ms as "expectedMs", ${ageMs},
   extract(epoch from clock_timestamp() - asked_at)::float8 * 1000 as "askedMsAgo",
@@ -50,27 +71,7 @@ export const generationColumns = `id, status, request, seed::float8 as seed, ima
 const find = statement({
   name: 'generation.find',
   parameters: { id: 'uuid' },
-  row: {
-    id: 'uuid',
-    status: typed<GenerationStatus>('text'),
-    request: typed<GenerationRequest>('jsonb'),
-    seed: 'float8',
-    image: typed<Pick<GenerationImage, 'width' | 'height'> | null>('jsonb?'),
-    file: 'text?',
-    width: 'int?',
-    height: 'int?',
-    seconds: 'float8?',
-    hasTransparency: 'boolean?',
-    credits: 'int?',
-    error: typed<GenerationError | null>('jsonb?'),
-    progress: 'smallint?',
-    expectedMs: 'int?',
-    ageMs: 'float8',
-    askedMsAgo: 'float8?',
-    awaitsImage: 'boolean',
-    createdAt: 'timestamptz',
-    finishedAt: 'timestamptz?',
-  },
+  row: generationRow,
   text: `select ${generationColumns} from generation where organization_id = :organizationId
     and environment = :environment and id = :id`,
 });

@@ -8,7 +8,7 @@ import { typed } from '../platform/sql-types.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { generationStates } from './core/status.ts';
-import { type GenerationDetail, generationColumns } from './generations.ts';
+import { type GenerationDetail, generationColumns, generationRow } from './generations.ts';
 
 /** What the history shows, and the columns of its counts. */
 const columns = { image: 'images', video: 'videos', music: 'music' } as const;
@@ -74,44 +74,41 @@ export function countGenerationBlocks(database: Database): Promise<number> {
   }, 100);
 }
 
-interface Marks {
-  total: number;
-  /** Where the page begins: so many items after this number, in descending order. Null when it is empty. */
-  upTo: number | null;
-  skip: number | null;
-}
-
 /** @param kind null for everything that the history shows */
 function statementsOf(kind: HistoryType | null) {
   const shown = kind ? `kind = '${kind}'` : `kind in (${historyTypes.map((type) => `'${type}'`).join(', ')})`;
   const counted = kind ? columns[kind] : Object.values(columns).join(' + ');
   const name = kind ?? 'all';
   // Blocks without a row are counted one by one: usually the last one or two.
-  const marks = statement<Marks>(
-    `generation.marks_${name}`,
-    `with counted as (
+  const marks = statement({
+    name: `generation.marks_${name}`,
+    parameters: { offset: 'bigint' },
+    row: { total: 'int', upTo: 'int?', skip: 'int?' },
+    text: `with counted as (
        select n as block,
               case when b.block is null then
                      (select count(*)::int from generation g
-                       where g.organization_id = $1 and g.environment = $2 and g.status = 'completed'
+                       where g.organization_id = :organizationId and g.environment = :environment and g.status = 'completed'
                          and ${shown} and ${inBlock('g', 'n')})
                    else ${counted} end as count
          from generate_series(
-                (select (min(number) - 1) / ${size} from generation where organization_id = $1 and environment = $2), coalesce(
-                (select (total - 1) / ${size} from generation_total where organization_id = $1 and environment = $2), -1)) as n
-         left join generation_block b on b.organization_id = $1 and b.environment = $2 and b.block = n),
+                (select (min(number) - 1) / ${size} from generation where organization_id = :organizationId and environment = :environment), coalesce(
+                (select (total - 1) / ${size} from generation_total where organization_id = :organizationId and environment = :environment), -1)) as n
+         left join generation_block b on b.organization_id = :organizationId and b.environment = :environment and b.block = n),
      summed as (select block, count, sum(count) over (order by block desc) as so_far from counted),
-     first as (select * from summed where so_far > $3::bigint order by block desc limit 1)
+     first as (select * from summed where so_far > :offset order by block desc limit 1)
      select coalesce((select sum(count) from counted), 0)::int as total, (block + 1) * ${size} as "upTo",
-            ($3 - (so_far - count))::int as skip
+            (:offset - (so_far - count))::int as skip
        from (select 1) as one left join first on true`,
-  );
-  const page = statement<GenerationDetail>(
-    `generation.history_${name}`,
-    `select ${generationColumns} from generation
-      where organization_id = $1 and environment = $2 and status = 'completed' and ${shown} and number <= $3
-      order by number desc limit $4 offset $5`,
-  );
+  });
+  const page = statement({
+    name: `generation.history_${name}`,
+    parameters: { upTo: 'int', limit: 'int', skip: 'int' },
+    row: generationRow,
+    text: `select ${generationColumns} from generation
+      where organization_id = :organizationId and environment = :environment and status = 'completed' and ${shown} and number <= :upTo
+      order by number desc limit :limit offset :skip`,
+  });
   return { marks, page };
 }
 
@@ -129,7 +126,7 @@ export async function listHistory(
   { type, limit, offset }: PageRequest & { type?: HistoryType | undefined },
 ): Promise<Page<GenerationDetail>> {
   const { marks, page } = statements[type ?? 'all'];
-  const { total, upTo, skip } = (await scope.one(marks, offset))!;
-  const items = upTo === null ? [] : await scope.rows(page, upTo, limit, skip);
+  const { total, upTo, skip } = (await scope.one(marks, { offset }))!;
+  const items = upTo === null ? [] : await scope.rows(page, { upTo, limit, skip: skip! });
   return { items, total, limit, offset };
 }

@@ -57,7 +57,7 @@ export const generationJob = defineJob<{
   waiters: ({ generationWaiters }) => generationWaiters,
   deadline: {
     ms: ({ deadlineMs: { video, others } }) => [video, others],
-    sql: `case when kind = 'video' then $2::float8 else $3::float8 end`,
+    sql: `case when kind = 'video' then (:ages)[1] else (:ages)[2] end`,
     graceMs: 120_000,
   },
   errors: {
@@ -87,6 +87,7 @@ export const generationJob = defineJob<{
   },
   start: {
     columns: 'id, kind',
+    row: { id: 'uuid', kind: 'text' },
     options: ({ kind, id }, hint) => ({
       // Nobody waits for a video at the other end of a request.
       priority: kind === 'video' ? priorities.retry : priorities.prompt,

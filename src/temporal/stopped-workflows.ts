@@ -15,9 +15,9 @@ export interface WatchedWorkflows<Row extends QueryResultRow, Result> {
   /** The id of the workflow of a row. It ends with the row's. */
   workflowId(rowId: string): string;
   /** Whether any row is open. */
-  hasOpen: Statement<{ found: boolean }>;
-  /** Those rows that are open. One parameter: their ids. */
-  findOpen: Statement<Row>;
+  hasOpen: Statement<{ found: boolean }, Record<never, never>>;
+  /** Those of the rows that are open. */
+  findOpen: Statement<Row, { readonly ids: readonly string[] }>;
   /**
    * Ends rows that are open although their workflow stopped. A workflow that an operator reset is listed as terminated, and
    * its successor has the same id: the state of each is to be asked for first.
@@ -55,7 +55,7 @@ export function watchStopped<Row extends QueryResultRow, Result>(
     const now = Date.now();
     const [open] = await sql.rows(watched.hasOpen);
     const ids = open?.found ? await stoppedIds(temporal, watched, since) : [];
-    const rows = ids.length === 0 ? [] : await sql.rows(watched.findOpen, [ids]);
+    const rows = ids.length === 0 ? [] : await sql.rows(watched.findOpen, { ids });
     const result = await watched.end(rows);
     lookedAt = now;
     return result;

@@ -1,10 +1,8 @@
 import type { Sealer } from '../platform/crypto.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
-import type { DeliveryStatus } from './core/delivery-status.ts';
 import { deliveryIds, webhookIds } from './core/ids.ts';
-import { type DeliveryEntry, entryColumns, entryOf, loadSubscription } from './delivery-entry.ts';
+import { type DeliveryEntry, deliveryRow, entryColumns, entryOf, loadSubscription } from './delivery-entry.ts';
 import { deliveryNotFound, webhookNotFound } from './errors.ts';
 import { type EventCatalog, integrationPayloadOf, payloadOf } from './payload.ts';
 import { eventIdOf } from './publish-event.ts';
@@ -47,21 +45,7 @@ const findOne = statement({
   name: 'delivery.by_id',
   parameters: { subscriptionId: 'uuid', id: 'uuid' },
   row: {
-    id: 'uuid',
-    eventId: 'uuid',
-    eventType: 'text',
-    status: typed<DeliveryStatus>('text'),
-    statusCode: 'int?',
-    responseBody: 'text?',
-    responseBodyTruncated: 'boolean',
-    durationMs: 'int?',
-    attempts: 'int',
-    nextAttemptAt: 'timestamptz?',
-    errorClass: 'text?',
-    ignoresBreaker: 'boolean',
-    isLeased: 'boolean',
-    correlationId: 'text',
-    createdAt: 'timestamptz',
+    ...deliveryRow,
     facts: 'json',
     eventCreatedAt: 'timestamptz',
     /** The subscription's integration. */

@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { type DeliveryDelay, delayReason } from './core/admission.ts';
 import { type DeliveryStatus, isOpen, isReplayable } from './core/delivery-status.ts';
 import { webhookIds } from './core/ids.ts';
@@ -41,6 +42,23 @@ export function entryOf({ ignoresBreaker, isLeased, ...row }: DeliveryRow, load:
 }
 
 /** The columns of a `DeliveryRow`, of a delivery `d` and its event `e`. */
+export const deliveryRow = {
+  id: 'uuid',
+  eventId: 'uuid',
+  eventType: 'text',
+  status: typed<DeliveryStatus>('text'),
+  statusCode: 'int?',
+  responseBody: 'text?',
+  responseBodyTruncated: 'boolean',
+  durationMs: 'int?',
+  attempts: 'int',
+  nextAttemptAt: 'timestamptz?',
+  errorClass: 'text?',
+  ignoresBreaker: 'boolean',
+  isLeased: 'boolean',
+  correlationId: 'text',
+  createdAt: 'timestamptz',
+} as const;
 export const entryColumns = `d.id, e.id as "eventId", e.type as "eventType", d.status, d.status_code as "statusCode",
   d.response_body as "responseBody", d.response_body_truncated as "responseBodyTruncated",
   d.duration_ms as "durationMs", d.attempts, d.next_attempt_at as "nextAttemptAt", d.error_class as "errorClass",

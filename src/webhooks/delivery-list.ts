@@ -2,7 +2,14 @@ import type { Page, PageRequest } from '../platform/page.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { type DeliveryStatus, deliveryStates, deliveryStatuses } from './core/delivery-status.ts';
-import { type DeliveryEntry, type DeliveryRow, entryColumns, entryOf, loadSubscription } from './delivery-entry.ts';
+import {
+  type DeliveryEntry,
+  type DeliveryRow,
+  deliveryRow,
+  entryColumns,
+  entryOf,
+  loadSubscription,
+} from './delivery-entry.ts';
 import { eventOf } from './publish-event.ts';
 
 export interface DeliveryFilter {
@@ -10,16 +17,10 @@ export interface DeliveryFilter {
   eventType?: string | undefined;
 }
 
-/** Where a page begins: so many deliveries of the filter after this position, newest first. */
-interface Marks {
-  total: number;
-  /** A timestamp as PostgreSQL writes it, to the microsecond; null when the page is empty. */
-  upToAt: string | null;
-  upToId: string | null;
-  skip: number | null;
-}
-
-const own = 'd.organization_id = $1 and d.environment = $2 and d.subscription_id = $3';
+const ownOf = (prefix: string) =>
+  `${prefix}organization_id = :organizationId and ${prefix}environment = :environment
+    and ${prefix}subscription_id = :subscriptionId`;
+const own = ownOf('d.');
 const newestFirst = (of: string) => `order by ${of}.created_at desc, ${of}.id desc`;
 const noId = '00000000-0000-0000-0000-000000000000';
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -33,7 +34,9 @@ const everyType = `with recursive type as (
            from type where type.name is not null)
        select name from type where name is not null`;
 
-/** How a list finds its deliveries. $4 and $5 are what the filter asks for. */
+const parametersOfFilter = { status: 'text', eventType: 'text' } as const;
+
+/** How a list finds its deliveries. */
 interface Kind {
   name: string;
   /** The event types and states of the filter, each of which is a range of an index; undefined for no filter. */
@@ -43,42 +46,42 @@ interface Kind {
   /** Conditions on `event_type`, and on the state of a change. */
   isType: string;
   isStatus: (column: string) => string;
-  /** How many parameters precede those of the page. */
-  parameters: 3 | 4 | 5;
+  /** What the filter asks for. */
+  filters: readonly (keyof typeof parametersOfFilter)[];
 }
 
 const sum = deliveryStatuses.join(' + ');
 const oneStatus = (parameter: string) =>
-  `case ${parameter}::text ${deliveryStatuses.map((status) => `when '${status}' then ${status}`).join(' ')} end`;
+  `case ${parameter} ${deliveryStatuses.map((status) => `when '${status}' then ${status}`).join(' ')} end`;
 const any = 'true';
 const exists = (column: string) => `${column} is not null`;
-const is = (parameter: string) => (column: string) => `${column} is not distinct from ${parameter}::text`;
+const is = (parameter: string) => (column: string) => `${column} is not distinct from ${parameter}`;
 
 const kinds = {
-  all: { name: '', keys: undefined, count: sum, isType: any, isStatus: exists, parameters: 3 },
+  all: { name: '', keys: undefined, count: sum, isType: any, isStatus: exists, filters: [] },
   status: {
     name: '_of_status',
-    keys: { types: `(${everyType})`, statuses: '(select $4::text as name)' },
-    count: oneStatus('$4'),
+    keys: { types: `(${everyType})`, statuses: '(select :status as name)' },
+    count: oneStatus(':status'),
     isType: any,
-    isStatus: is('$4'),
-    parameters: 4,
+    isStatus: is(':status'),
+    filters: ['status'],
   },
   type: {
     name: '_of_type',
-    keys: { types: '(select $4::text as name)', statuses: `(select unnest(${everyStatus}) as name)` },
+    keys: { types: '(select :eventType as name)', statuses: `(select unnest(${everyStatus}) as name)` },
     count: sum,
-    isType: 'event_type = $4',
+    isType: 'event_type = :eventType',
     isStatus: exists,
-    parameters: 4,
+    filters: ['eventType'],
   },
   both: {
     name: '_of_type_and_status',
-    keys: { types: '(select $5::text as name)', statuses: '(select $4::text as name)' },
-    count: oneStatus('$4'),
-    isType: 'event_type = $5',
-    isStatus: is('$4'),
-    parameters: 5,
+    keys: { types: '(select :eventType as name)', statuses: '(select :status as name)' },
+    count: oneStatus(':status'),
+    isType: 'event_type = :eventType',
+    isStatus: is(':status'),
+    filters: ['status', 'eventType'],
   },
 } satisfies Record<string, Kind>;
 
@@ -93,25 +96,32 @@ const positions = ({ keys }: Kind, condition: string, end = '') =>
 const between = (begin: string, end: string) =>
   `(d.created_at, d.id) > (${begin}) and (d.created_at, d.id) <= (${end})`;
 
+/** The parameters of a list with its filter. TypeScript is shown those of all filters: others than these are not bound. */
+const parametersOf = ({ filters }: Kind) => {
+  const given = Object.fromEntries(filters.map((name) => [name, parametersOfFilter[name]]));
+  return { subscriptionId: 'uuid', ...(given as typeof parametersOfFilter) } as const;
+};
+
 // One row for each block and type, and for each noted change. What no block has, usually the latest thousand or two, and
 // blocks that are not counted yet are counted one by one.
 function marksOf(kind: Kind) {
-  const offset = `$${kind.parameters + 1}`;
   const counted = (begin: string, end: string) => `(select count(*)::int ${positions(kind, between(begin, end))})`;
-  return statement<Marks>(
-    `delivery.marks${kind.name}`,
-    `with block as (
+  return statement({
+    name: `delivery.marks${kind.name}`,
+    parameters: { ...parametersOf(kind), offset: 'bigint' },
+    row: { total: 'int', upToAt: 'text?', upToId: 'uuid?', skip: 'int?' },
+    text: `with block as (
        select ends_at, ends_id, is_counted, coalesce(lag(ends_at) over positions, '-infinity') as begins_at,
               coalesce(lag(ends_id) over positions, '${noId}') as begins_id
-         from delivery_block where organization_id = $1 and environment = $2 and subscription_id = $3
+         from delivery_block where ${ownOf('')}
        window positions as (order by ends_at, ends_id)),
      total as (
        select ends_at, ends_id, sum(${kind.count})::int as count from delivery_block_count
-        where organization_id = $1 and environment = $2 and subscription_id = $3 and ${kind.isType} group by 1, 2),
+        where ${ownOf('')} and ${kind.isType} group by 1, 2),
      change as (
        select ends_at, ends_id, sum((${kind.isStatus('becomes')})::int - (${kind.isStatus('was')})::int)::int as count
          from delivery_change
-        where organization_id = $1 and environment = $2 and subscription_id = $3 and ${kind.isType} group by 1, 2),
+        where ${ownOf('')} and ${kind.isType} group by 1, 2),
      range as (
        select ends_at, ends_id,
               case when is_counted then coalesce(total.count, 0) + coalesce(change.count, 0)
@@ -123,24 +133,25 @@ function marksOf(kind: Kind) {
                union all select ends_at, ends_id from block order by ends_at desc, ends_id desc limit 1) latest),
      summed as (
        select ends_at, ends_id, count, sum(count) over (order by ends_at desc, ends_id desc) as so_far from range),
-     first as (select * from summed where so_far > ${offset}::bigint order by ends_at desc, ends_id desc limit 1)
+     first as (select * from summed where so_far > :offset order by ends_at desc, ends_id desc limit 1)
      select (select sum(count)::int from range) as total, ends_at::text as "upToAt", ends_id as "upToId",
-            (${offset} - (so_far - count))::int as skip
+            (:offset - (so_far - count))::int as skip
        from (select) as one left join first on true`,
-  );
+  });
 }
 
 function pageOf(kind: Kind) {
-  const [at, id, limit, skip] = [1, 2, 3, 4].map((nth) => `$${kind.parameters + nth}`);
-  const condition = `(d.created_at, d.id) <= (${at}::timestamptz, ${id}::uuid)`;
-  const newest = `${newestFirst('d')} limit ${limit}::int + ${skip}::int`;
-  return statement<DeliveryRow>(
-    `delivery.page${kind.name}`,
-    `select ${entryColumns}
-       from (select d.id ${positions(kind, condition, newest)} ${newestFirst('d')} limit ${limit}::int offset ${skip}::int) chosen
+  const condition = '(d.created_at, d.id) <= (:upToAt, :upToId)';
+  const newest = `${newestFirst('d')} limit :limit + :skip`;
+  return statement({
+    name: `delivery.page${kind.name}`,
+    parameters: { ...parametersOf(kind), upToAt: 'timestamptz', upToId: 'uuid', limit: 'int', skip: 'int' },
+    row: deliveryRow,
+    text: `select ${entryColumns}
+       from (select d.id ${positions(kind, condition, newest)} ${newestFirst('d')} limit :limit offset :skip) chosen
        join delivery d on d.id = chosen.id and ${own} ${eventOf('d', 'id, type, correlation_id')} e
       ${newestFirst('d')}`,
-  );
+  });
 }
 
 const statements = Object.fromEntries(
@@ -151,10 +162,12 @@ type Found = Pick<Page<DeliveryRow>, 'items' | 'total'>;
 
 async function find(scope: Scope, subscriptionId: string, filter: DeliveryFilter, page: PageRequest): Promise<Found> {
   const { status, eventType } = filter;
-  const of = [subscriptionId, ...[status, eventType].filter((value) => value !== undefined)];
+  const of = { subscriptionId, status: status!, eventType: eventType! };
   const statement = statements[status ? (eventType ? 'both' : 'status') : eventType ? 'type' : 'all'];
-  const { total, upToAt, upToId, skip } = (await scope.one(statement.marks, ...of, page.offset))!;
-  const items = upToAt ? await scope.rows(statement.page, ...of, upToAt, upToId, page.limit, skip) : [];
+  const { total, upToAt, upToId, skip } = (await scope.one(statement.marks, { ...of, offset: page.offset }))!;
+  const items = upToAt
+    ? await scope.rows(statement.page, { ...of, upToAt, upToId: upToId!, limit: page.limit, skip: skip! })
+    : [];
   return { items, total };
 }
 

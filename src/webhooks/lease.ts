@@ -2,7 +2,8 @@ import type { Database } from '../platform/database.ts';
 import type { Egress } from '../platform/egress.ts';
 import type { Scope } from '../platform/scope.ts';
 import { type Sql, statement, systemStatement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
 import { systemTransaction } from '../platform/unit-of-work.ts';
 import { openDelivery } from './core/delivery-status.ts';
 import { divide, totalOf, wishesOf } from './core/host-shares.ts';
@@ -91,18 +92,20 @@ const admitMany = systemStatement({
 });
 
 const leaseStatement = (name: string, condition: string, order: string) =>
-  statement<Leased>(
-    name,
-    `update delivery set leased_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000)
+  systemStatement({
+    name: name,
+    parameters: { subscriptionIds: 'uuid[]', attempts: 'int[]', leaseMs: 'float8' },
+    row: { deliveryId: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text') },
+    text: `update delivery set leased_until = clock_timestamp() + make_interval(secs => :leaseMs / 1000)
     where id in (
-      select d.id from unnest($1::uuid[], $2::int[]) as g (subscription_id, attempts)
+      select d.id from unnest(:subscriptionIds, :attempts) as g (subscription_id, attempts)
        left join retry_release c on c.subscription_id = g.subscription_id
        cross join lateral (
          select id from delivery
           where subscription_id = g.subscription_id and ${condition} and ${isFree}
           order by ${order} limit g.attempts for update skip locked) d)
    returning id as "deliveryId", organization_id as "organizationId", environment`,
-  );
+  });
 const leases = [
   ['exempt', leaseStatement('delivery.lease_exempt', `${isExempt} and ${isDue}`, 'created_at')],
   ['first', leaseStatement('delivery.lease_first', isFirst, 'created_at')],
@@ -180,7 +183,13 @@ async function leaseOn(sql: Sql, capacity: Capacity, services: LeaseServices): P
     const given = grants.filter((grant) => grant[kind] > 0);
     if (given.length === 0) continue;
     const ids = given.map(({ subscription }) => subscription.id);
-    leased.push(...(await sql.rows(lease, [ids, given.map((grant) => grant[kind]), services.deliveryPolicy.leaseMs])));
+    leased.push(
+      ...(await sql.rows(lease, {
+        subscriptionIds: ids,
+        attempts: given.map((grant) => grant[kind]),
+        leaseMs: services.deliveryPolicy.leaseMs,
+      })),
+    );
   }
   const changed = grants.flatMap(({ subscription: { id, load }, admitted }) => {
     const to = changeOf(load, admitted);

@@ -92,6 +92,7 @@ export const actionJob = defineJob<{
   },
   start: {
     columns: 'integration, action, due_at as "dueAt", delayed, priority',
+    row: { integration: 'text', action: 'text', dueAt: 'timestamptz', delayed: 'boolean', priority: 'text' },
     // Also of one that failed before its workflow began: the workflow fails too, so that operators find it.
     isPending: `status in (${actionStates.sql('scheduled', 'processing', 'failed', 'unknown')})`,
     options: ({ integration, action, dueAt, delayed, priority }, hint) => ({
