@@ -63,8 +63,19 @@ const maxShownSteps = 200;
 
 const isApart = `(coalesce(s.output_bytes, 0) > ${shownBytes} or s.bytes_up_to > ${detailBytes} or coalesce(r.outputs_apart ? s.step_id, false))`;
 
+/** SQL: the members of a `StepResult` but its calls of tools, of a row s of `run_step` with `bytes_up_to`, of the run r. */
+export const stepMembers = `'stepId', s.step_id, 'path', case when s.path <> s.step_id then s.path end, 'counts', s.counts,
+               'name', s.name, 'status', s.status,
+               'output', case when not ${isApart} then s.output end,
+               'outputApart', case when ${isApart} then s.output_bytes end, 'error', s.error,
+               'attempts', greatest(s.attempts - s.rounds, least(s.attempts, 1)), 'provider', s.provider, 'model', s.model,
+               'models', s.models,
+               'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', s.warnings,
+               'warningsTotal', coalesce(s.warnings_total, 0), 'startedAt', s.started_at,
+               'finishedAt', s.finished_at`;
+
 // Arguments and results up to a total. What is shown of a run is bounded, however many calls its steps made.
-const shownCalls = `
+export const shownCalls = `
   select position, json_agg(json_build_object('name', name, 'args', case when is_shown then args::json end,
                      'result', case when is_shown then result end) order by round, call) as calls
     from (select *, sum(coalesce(octet_length(args), 0) + coalesce(octet_length(result), 0))
@@ -89,15 +100,7 @@ const findDetail = statement<DetailRow>(
            and not exists (select from run_step s where s.run_id = r.id
                               and case when s.path is null then s.position = d.at - 1 else s.path = d.step ->> 'id' end)) end as unreached,
      coalesce(
-     (select json_agg(json_build_object('stepId', s.step_id, 'path', case when s.path <> s.step_id then s.path end, 'counts', s.counts,
-               'name', s.name, 'status', s.status,
-               'output', case when not ${isApart} then s.output end,
-               'outputApart', case when ${isApart} then s.output_bytes end, 'error', s.error,
-               'attempts', greatest(s.attempts - s.rounds, least(s.attempts, 1)), 'provider', s.provider, 'model', s.model,
-               'models', s.models,
-               'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', s.warnings,
-               'warningsTotal', coalesce(s.warnings_total, 0), 'startedAt', s.started_at,
-               'finishedAt', s.finished_at, 'toolCalls', c.calls) order by s.position)
+     (select json_agg(json_build_object(${stepMembers}, 'toolCalls', c.calls) order by s.position)
         from (select *, sum(coalesce(output_bytes, 0)) over (order by coalesce(output_bytes, 0), position) as bytes_up_to,
                      row_number() over (order by coalesce(path <> step_id, false), position) as place
                 from run_step where run_id = r.id) s left join (${shownCalls}) c on c.position = s.position
@@ -106,14 +109,17 @@ const findDetail = statement<DetailRow>(
 );
 
 /** In JSON, times are strings. */
-const withDates = (step: StepResult): StepResult => ({
+export const withDates = (step: StepResult): StepResult => ({
   ...step,
   startedAt: new Date(step.startedAt),
   finishedAt: step.finishedAt && new Date(step.finishedAt),
 });
 
 /** The result of a step that an ended run never reached. */
-const skipped = (step: Pick<StepResult, 'stepId' | 'name'>, { createdAt, finishedAt }: RunRow): StepResult => ({
+export const skipped = (
+  step: Pick<StepResult, 'stepId' | 'name'>,
+  { createdAt, finishedAt }: Pick<RunRow, 'createdAt' | 'finishedAt'>,
+): StepResult => ({
   ...step,
   path: null,
   counts: null,

@@ -136,6 +136,7 @@ async function recordRuns(caller: Caller, ids: { id: string }): Promise<void> {
   await ask({ endpoint: execute, what: 'with wrong inputs', ids, body: { inputs: { who: 5 }, async: false } });
   await ask({ endpoint: 'GET /runs/{id}', ids: run });
   await ask({ endpoint: 'GET /runs/{id}/input', ids: run });
+  await ask({ endpoint: 'GET /runs/{id}/steps', ids: run });
   await ask({ endpoint: 'GET /runs/{id}/events', ids: run });
   await ask({ endpoint: 'GET /runs/{id}/events', what: 'from the third', ids: run, headers: { 'last-event-id': '2' } });
   await ask({ endpoint: 'GET /runs/{id}/events', what: 'from nowhere', ids: run, headers: { 'last-event-id': 'x' } });

@@ -7,7 +7,7 @@ import type { SeenEvent } from '../../../src/automation/follow-run.ts';
 import type { RunOptions } from '../../../src/automation/insert-run.ts';
 import type { RunSummary, ValuesApart } from '../../../src/automation/run-columns.ts';
 import type { RunPage } from '../../../src/automation/run-search/search-runs.ts';
-import type { RunDetail } from '../../../src/automation/runs.ts';
+import type { RunDetail, StepResult } from '../../../src/automation/runs.ts';
 import type { CreatedRun } from '../../../src/automation/start-run-workflow.ts';
 import type { WaitingFor } from '../../../src/automation/waiting-for.ts';
 import type { Page } from '../../../src/platform/page.ts';
@@ -19,6 +19,7 @@ import type {
   RunListAnswer,
   RunSearchAnswer,
   SkippedAnswer,
+  StepListAnswer,
   TriggeredAnswer,
 } from '../../schemas/automation/run.ts';
 import { readRunOptions } from '../../schemas/automation/run-options.ts';
@@ -56,6 +57,8 @@ export interface AutomationDialect {
   /** Runs of all workflows. */
   runSearch(page: RunPage): RunSearchAnswer;
   runDetail(run: RunDetail): RunDetailAnswer;
+  /** Steps of a run, by the id of the run. */
+  stepList(runId: string, page: Page<StepResult>): StepListAnswer;
   /** The answer when the caller waited until the run ended. */
   executed(run: ExecutedRun): ExecutedAnswer;
   /** The data of an event in a run's stream. */

@@ -101,6 +101,11 @@ export const variantA: AutomationDialect = {
     return fitAnswer(detail, [detail]);
   },
 
+  stepList: (runId, page) => {
+    const steps = page.items.map(step(runId));
+    return fitAnswer({ steps, pagination: paginationOf(page) }, steps);
+  },
+
   executed: (run) => {
     const output = shownOutput(run, run.id);
     return {

@@ -116,6 +116,11 @@ export const variantB: AutomationDialect = {
     return fitAnswer(detail, [detail]);
   },
 
+  stepList: (runId, page) => {
+    const stepResults = page.items.map(stepResult(runIds.format(runId)));
+    return fitAnswer({ stepResults, ...flat(page) }, stepResults);
+  },
+
   executed: (run) => {
     const executed = {
       runId: runIds.format(run.id),

@@ -6,7 +6,7 @@ import { pageQuery } from '../pagination.ts';
 
 const parts = (text: string) => text.split(',').filter((part) => part !== '');
 
-const several = <Item>(read: (part: string) => Item | undefined, expectation: string) =>
+export const several = <Item>(read: (part: string) => Item | undefined, expectation: string) =>
   z
     .string()
     .transform(parts)
@@ -56,6 +56,12 @@ export const runSearchQuery = z.object({
     'Expected types of triggers, separated by commas.',
   ).openapi({ type: 'string', description: `What started the runs: ${triggerTypes.join(', ')}; separated by commas.` }),
   parentRunId: id('Runs that a step of this run started.'),
+  version: z
+    .string()
+    .regex(/^[1-9]\d{0,8}$/, 'Expected the number of a version.')
+    .transform(Number)
+    .optional()
+    .openapi({ type: 'integer', minimum: 1, description: 'Runs of this version of their workflow.' }),
   batchId: id('Runs of this batch.'),
   errorCode: z
     .enum(runErrorCodes)

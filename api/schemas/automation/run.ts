@@ -199,6 +199,12 @@ export const runListSchema = z.union([
   inDialect('RunListB', 'total', { runs: z.array(summaryB), ...flatPage }),
 ]);
 
+export const stepListSchema = z.union([
+  inDialect('RunStepListA', 'pagination', { steps: z.array(stepA), pagination: paginationSchema }),
+  inDialect('RunStepListB', 'total', { stepResults: z.array(stepB), ...flatPage }),
+]);
+export type StepListAnswer = z.input<typeof stepListSchema>;
+
 const totalIsExact = z
   .literal(false)
   .optional()

@@ -9,6 +9,7 @@ export const filterParameters = {
   triggers: 'text[]?',
   parentRunId: 'uuid?',
   batchId: 'uuid?',
+  version: 'int?',
   errorCode: 'text?',
   correlationId: 'text?',
   isTest: 'boolean',
@@ -75,6 +76,7 @@ export const residual = `
    and (:triggers is null or r.trigger_type = any(:triggers))
    and (:parentRunId is null or r.parent_run_id = :parentRunId)
    and (:batchId is null or r.batch_id = :batchId)
+   and (:version is null or (select d.version from definition d where d.id = r.definition_id) = :version)
    and (:errorCode is null or r.error_code = :errorCode)
    and (:correlationId is null or r.correlation_id = :correlationId)
    and (:tags is null or r.tags @> to_jsonb(:tags))

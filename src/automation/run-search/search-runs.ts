@@ -21,6 +21,8 @@ export interface RunFilter {
   triggers?: readonly TriggerType[] | undefined;
   parentRunId?: string | undefined;
   batchId?: string | undefined;
+  /** Of the run's workflow. */
+  version?: number | undefined;
   errorCode?: string | undefined;
   correlationId?: string | undefined;
   isTest?: boolean | undefined;
@@ -194,6 +196,7 @@ export async function searchRuns(
     triggers: filter.triggers ?? null,
     parentRunId: filter.parentRunId ?? null,
     batchId: filter.batchId ?? null,
+    version: filter.version ?? null,
     errorCode: filter.errorCode ?? null,
     correlationId: filter.correlationId ?? null,
     isTest: filter.isTest ?? false,

@@ -7,6 +7,7 @@ import { eventRoutes } from './events.ts';
 import { runControlRoutes } from './run-control.ts';
 import { runEventRoutes } from './run-events.ts';
 import { runSearchRoutes } from './run-search.ts';
+import { runStepRoutes } from './run-steps.ts';
 import { runRoutes } from './runs.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { secretRoutes } from './secrets.ts';
@@ -50,6 +51,7 @@ export const automation: ApiFeature = {
     batchRoutes(services),
     runControlRoutes(services),
     runEventRoutes(services),
+    runStepRoutes(services),
     triggerRoutes(services),
     approvalRoutes(services),
     eventRoutes(services),

@@ -32,6 +32,7 @@ const filterOf = (query: Query): RunFilter => ({
   triggers: query.triggeredBy,
   parentRunId: idOf(runIds, query.parentRunId),
   batchId: idOf(batchIds, query.batchId),
+  version: query.version,
   errorCode: query.errorCode,
   correlationId: query.correlationId,
 });
