@@ -21,7 +21,7 @@ export interface RunFilter {
   triggers?: readonly TriggerType[] | undefined;
   parentRunId?: string | undefined;
   batchId?: string | undefined;
-  /** Of the run's workflow. */
+  /** The version of its workflow that a run executes. */
   version?: number | undefined;
   errorCode?: string | undefined;
   correlationId?: string | undefined;
