@@ -13,6 +13,16 @@ export async function deleteHousekeeping(taskQueuePrefix: string): Promise<void>
   }
 }
 
+/** Runs every sweep of a product, due or not, after those that are under way. */
+export async function triggerHousekeeping(taskQueuePrefix: string): Promise<void> {
+  const connection = await Connection.connect({ address: runningServers().temporalAddress });
+  try {
+    await new Client({ connection }).schedule.getHandle(`${taskQueuePrefix}housekeeping`).trigger('BUFFER_ONE');
+  } finally {
+    await connection.close();
+  }
+}
+
 /** A Schedule as Temporal describes it. */
 export async function temporalSchedule(id: string) {
   const connection = await Connection.connect({ address: runningServers().temporalAddress });
