@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
 import { secrets } from '../operator.ts';
-import { openProduct, type Product } from '../product.ts';
+import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { runningServers } from '../servers.ts';
 import { creditsOf } from '../studio/files.ts';
@@ -12,12 +13,13 @@ import { until } from '../until.ts';
 
 let product: Product;
 let running: ProductProcess;
-let api: ApiClient;
 let connection: Connection;
 beforeAll(async () => {
   product = await openProduct({ env: secrets });
   running = await product.start(['api', 'runs', 'generation', 'housekeeping']);
-  api = apiClient(running.api, (await product.createTenant({ plan: 'pro' })).testKey);
+  await asOwner(
+    `create function broken() returns trigger language plpgsql as $$ begin raise exception '${said}'; end $$`,
+  );
   connection = await Connection.connect({ address: runningServers().temporalAddress });
 });
 afterAll(async () => {
@@ -33,11 +35,11 @@ async function asOwner(sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end());
 }
 
-/** From now on rows cannot be written like this, for a reason that nobody expects. */
-const breakTable = (table: string, event: string, condition: string) =>
+/** From now on such rows of a tenant cannot be written, for a reason that nobody expects. */
+const breakTable = ({ organizationId }: Tenant, table: string, event: string, condition: string) =>
   asOwner(`
-    create or replace function broken() returns trigger language plpgsql as $$ begin raise exception '${said}'; end $$;
-    create trigger broken before ${event} on ${table} for each row when (${condition}) execute function broken()`);
+    create trigger broken before ${event} on ${table} for each row
+      when (new.organization_id = '${organizationIds.parse(organizationId)}' and ${condition}) execute function broken()`);
 const mend = (table: string) => asOwner(`drop trigger broken on ${table}`);
 
 /** How the workflow of this id ended, with the message of each cause. */
@@ -57,24 +59,25 @@ async function endInTemporal(part: string): Promise<string[]> {
   return [];
 }
 
-test.each<[string, string, string, () => Promise<{ status: number; body: unknown }>]>([
+// Together, each with a tenant of its own: five attempts wait for 15 seconds between them.
+test.concurrent.each<[string, string, string, (api: ApiClient) => Promise<{ status: number; body: unknown }>]>([
   [
     'message',
     'messageId',
     'conversation_entry',
-    () =>
+    (api) =>
       api.post('/api/chat', {
         messages: [{ role: 'user', content: 'sandbox:tool=memory_read_graph' }],
         mcpServers: ['memory'],
       }),
   ],
-  ['generation', 'generationId', 'generation', () => api.post('/api/studio/generate', { prompt: 'A lighthouse' })],
-  ['voice call', 'callId', 'file', () => api.post('/api/voice/tts', { text: 'Hello' })],
+  ['generation', 'generationId', 'generation', (api) => api.post('/api/studio/generate', { prompt: 'A lighthouse' })],
+  ['voice call', 'callId', 'file', (api) => api.post('/api/voice/tts', { text: 'Hello' })],
   [
     'run',
     'runId',
     'run_step_call',
-    async () => {
+    async (api) => {
       const step = { id: 'say', type: 'prompt', prompt: 'sandbox:tool=memory_read_graph', tools: ['memory'] };
       const { id } = await makeWorkflow(api, { steps: [step] });
       const { body } = await api.post(`/v1/workflows/${id}/execute`, { async: true }, { 'x-api-variant': 'A' });
@@ -85,11 +88,13 @@ test.each<[string, string, string, () => Promise<{ status: number; body: unknown
 ])(
   'an unexpected error fails a %s after five attempts, and says why where operators look',
   async (kind, name, table, ask) => {
+    const tenant = await product.createTenant({ plan: 'pro' });
+    const api = apiClient(running.api, tenant.testKey);
     const before = await creditsOf(api);
-    if (table === 'generation') await breakTable(table, 'update', `new.status = 'completed'`);
-    else await breakTable(table, 'insert', 'true');
+    if (table === 'generation') await breakTable(tenant, table, 'update', `new.status = 'completed'`);
+    else await breakTable(tenant, table, 'insert', 'true');
     try {
-      const { status, body } = await ask();
+      const { status, body } = await ask(api);
       expect([status, body]).toEqual([500, expect.anything()]);
       // What broke is nobody's business but the operator's.
       expect(JSON.stringify(body)).not.toContain(said);
