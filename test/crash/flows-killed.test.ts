@@ -6,6 +6,7 @@ import { inB, makeWorkflow } from '../automation/make-workflow.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
+import { soonNoticed } from './oracle.ts';
 import { successorOf } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
@@ -19,7 +20,7 @@ const roles: RoleName[] = ['api', 'runs', 'generation'];
 const api = () => apiClient(process.api, tenant.testKey);
 
 beforeAll(async () => {
-  product = await openProduct();
+  product = await openProduct({ entryPoint: soonNoticed });
   process = await product.start(roles);
   tenant = await product.createTenant({ plan: 'pro' });
 });
