@@ -9,6 +9,7 @@ import { sqlOn, statement, systemStatement } from '../../platform/sql.ts';
 import { typed } from '../../platform/sql-types.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import { countMail } from '../../tenancy/index.ts';
+import { maxWarnings, type Warning } from '../core/template.ts';
 import { failPoint } from '../fail-points.ts';
 import { linkColumns } from './begin-approval.ts';
 
@@ -67,6 +68,21 @@ const findMail = statement({
        and l.sealed_token is not null`,
 });
 
+const noteUnmailed = statement({
+  name: 'approval_link.note_unmailed',
+  parameters: { approvalId: 'uuid', warning: 'text', max: 'int' },
+  text: `
+    update run_step s
+       set warnings = case when jsonb_array_length(s.warnings) < :max then s.warnings || :warning::jsonb else s.warnings end,
+           warnings_total = coalesce(s.warnings_total, jsonb_array_length(s.warnings)) + 1
+      from approval a
+     where a.organization_id = :organizationId and a.environment = :environment and a.id = :approvalId
+       and a.status = 'pending' and s.run_id = a.run_id and s.path = a.path`,
+});
+
+/** The organization has sent as many mails today as its plan includes. */
+class MailLimitReached extends Error {}
+
 const noteMail = statement({
   name: 'approval_link.note_mail',
   parameters: { id: 'uuid', isReminder: 'boolean' },
@@ -79,7 +95,10 @@ const noteMail = statement({
 
 const oneLine = (text: string) => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 
-/** Sends an approver the link, or reminds of it, once: a mail that may have been sent before has the same id. */
+/**
+ * Sends an approver the link, or reminds of it, once: a mail that may have been sent before has the same id. A mail above the
+ * limit of the plan is not sent: the approval stays open, and its step has a warning.
+ */
 export async function sendApprovalMail(
   { sealer, log, approvalMail }: ApprovalMailServices,
   scope: Scope,
@@ -105,9 +124,15 @@ export async function sendApprovalMail(
   };
   try {
     await approvalMail.mailers[scope.tenant.environment].send(mail, async () => {
-      await countMail(scope, { isRefusable: false });
+      if (!(await countMail(scope, { isRefusable: true }))) throw new MailLimitReached();
     });
   } catch (error) {
+    if (error instanceof MailLimitReached) {
+      const { approvalId, address: name } = found;
+      const warning: Warning = { code: 'mail_limit', name };
+      await scope.rows(noteUnmailed, { approvalId, warning: JSON.stringify(warning), max: maxWarnings });
+      return;
+    }
     if (!(error instanceof MailFailure) || (!error.isUncertain && !error.isPermanent)) throw error;
     // It may have arrived, or never will: the approval can be answered otherwise.
     log.warn({ ...scope.tenant, approvalId: found.approvalId, reason: error.message }, 'a mail of an approval failed');

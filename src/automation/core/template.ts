@@ -17,7 +17,7 @@ export interface TemplateValues {
 
 /** Something that did not work as requested but did not fail the step. `name` is that of the variable or the setting. */
 export interface Warning {
-  code: 'unknown_variable' | 'setting_ignored' | 'answer_truncated';
+  code: 'unknown_variable' | 'setting_ignored' | 'answer_truncated' | 'mail_limit';
   name: string;
 }
 

@@ -50,8 +50,11 @@ export const recordFlow = statement<RecordedRow>(
      select mine.id, $1::uuid, $2::text, ${givenColumns} from mine cross join given g
      on conflict (run_id, position) do update
         set status = excluded.status, output = excluded.output, output_bytes = excluded.output_bytes,
-            output_file = excluded.output_file, error = excluded.error, warnings = excluded.warnings,
-            warnings_total = excluded.warnings_total, provider = coalesce(excluded.provider, run_step.provider),
+            output_file = excluded.output_file, error = excluded.error,
+            warnings = case run_step.status when 'waiting' then run_step.warnings || excluded.warnings else excluded.warnings end,
+            warnings_total = case when run_step.status = 'waiting' and run_step.warnings_total is not null
+              then run_step.warnings_total + coalesce(excluded.warnings_total, 0) else excluded.warnings_total end,
+            provider = coalesce(excluded.provider, run_step.provider),
             model = coalesce(excluded.model, run_step.model), models = excluded.models,
             counts = coalesce(excluded.counts, run_step.counts),
             attempts = run_step.attempts + case when excluded.status = 'running' then 1 else 0 end,

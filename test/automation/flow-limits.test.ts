@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { type SmtpServer, startSmtpServer } from '../operations/smtp-server.ts';
+import { type StartedProduct, startProduct } from '../product.ts';
+import { until } from '../until.ts';
+import { makeFlow } from './make-flow.ts';
+import { endOf, inB } from './make-workflow.ts';
+
+const inA = { 'x-api-variant': 'A' };
+/** What the plans of these tests include. */
+const limits = {
+  free: { waitingRuns: 2 },
+  pro: { openApprovals: 2, mailsPerDay: 2 },
+  team: { queuedRuns: 3 },
+};
+
+let product: StartedProduct;
+let smtp: SmtpServer;
+beforeAll(async () => {
+  smtp = await startSmtpServer();
+  product = await startProduct({ SMTP_URL: smtp.url, PLAN_LIMITS: JSON.stringify(limits) });
+});
+afterAll(async () => {
+  await product.close();
+  await smtp.close();
+});
+
+const clientOf = async (plan: keyof typeof limits, key: 'testKey' | 'liveKey' = 'testKey') =>
+  apiClient(product.process.api, (await product.createTenant({ plan }))[key]);
+
+async function start(api: ApiClient, ...steps: Record<string, unknown>[]): Promise<string> {
+  const id = await makeFlow(product, api, steps);
+  return (await api.post(`/api/v1/workflows/${id}/execute`, { input: 1, async: true }, inA)).body.data.runId;
+}
+const rowsOf = async (sql: string, ...values: unknown[]) => (await product.database.pool.query(sql, values)).rows;
+const untilWaiting = (runId: string) =>
+  until('the run waits', async () => {
+    const rows = await rowsOf('select from run where id = $1 and waiting_since is not null', runId);
+    return rows.length > 0;
+  });
+
+const nap = { id: 'nap', type: 'wait', for: 3_600 };
+const ask = (id: string, more = {}) => ({ id, type: 'approval', message: 'Go on?', ...more });
+const tooMany = (limit: number, plan: string) => ({ code: 'too_many_waiting', details: { limit, plan } });
+
+describe('a plan includes so many', () => {
+  test('waiting runs: the steps of one more fail, and one that is resumed makes room', async () => {
+    const api = await clientOf('free');
+    const runs = [await start(api, nap), await start(api, nap)];
+    for (const runId of runs) await untilWaiting(runId);
+    expect((await endOf(api, await start(api, nap))).error).toMatchObject({ stepId: 'nap', ...tooMany(2, 'free') });
+    // A short wait is one too; a run that does not wait is none.
+    const compute = { id: 'one', type: 'transform', expression: '1' };
+    expect((await endOf(api, await start(api, compute))).status).toBe('completed');
+    await api.post(`/api/v1/runs/${runs[0]}/cancel`, {});
+    await untilWaiting(await start(api, nap));
+  });
+
+  test('open approvals: the step of one more fails, and an answer makes room', async () => {
+    const api = await clientOf('pro');
+    for (const runId of [await start(api, ask('one')), await start(api, ask('two'))]) await untilWaiting(runId);
+    expect((await endOf(api, await start(api, ask('three')))).error).toMatchObject(tooMany(2, 'pro'));
+    const [first] = (await api.get('/api/v1/approvals?status=pending')).body.data.approvals;
+    await api.post(`/api/v1/approvals/${first.id}/respond`, { action: 'approve' });
+    await untilWaiting(await start(api, ask('four')));
+  });
+
+  test('runs that wait to begin: of a batch all or none', async () => {
+    const api = await clientOf('team');
+    const id = await makeFlow(product, api, [nap]);
+    const later = (count: number) => Array.from({ length: count }, () => ({ delay: 3_600 }));
+    const batch = (count: number) => api.post(`/api/v1/workflows/${id}/batch`, { items: later(count) }, inA);
+    const refused = { status: 403, body: { error: { code: 'forbidden', details: { limit: 3, plan: 'team' } } } };
+    expect((await batch(2)).status).toBe(202);
+    expect(await batch(2)).toMatchObject(refused);
+    const execute = () => api.post(`/api/v1/workflows/${id}/execute`, { delay: 3_600, async: true }, inA);
+    expect((await execute()).status).toBe(200);
+    expect(await execute()).toMatchObject(refused);
+    expect((await api.get(`/api/v1/workflows/${id}/runs`)).body.data.pagination.total).toBe(3);
+    const parent = { id: 'child', type: 'workflow', workflowId: id };
+    await api.post(`/api/v1/workflows/${id}/pause`);
+    expect((await endOf(api, await start(api, parent))).error).toMatchObject({
+      code: 'child_failed',
+      details: { runId: null, code: 'forbidden' },
+    });
+  });
+
+  test('mails a day: an approval stays open without, and its step says so', async () => {
+    const api = await clientOf('pro', 'liveKey');
+    const approvers = ['one', 'two', 'three', 'four'].map((name) => `${name}@example.com`);
+    const runId = await start(api, ask('ask', { approvers }));
+    const stepOf = async () => (await api.get(`/api/v1/runs/${runId}`, inB)).body.data.stepResults[0];
+    await until('two are not mailed', async () => {
+      const [step] = await rowsOf('select warnings_total as warnings from run_step where run_id = $1', runId);
+      return step?.warnings === 2;
+    });
+    const { warnings } = await stepOf();
+    const unmailed = warnings.map(({ name }: { name: string }) => name);
+    expect(new Set(warnings.map(({ code }: { code: string }) => code))).toEqual(new Set(['mail_limit']));
+    expect([...smtp.mails.map(({ to }) => to), ...unmailed].sort()).toEqual([...approvers].sort());
+    const [approval] = (await api.get('/api/v1/approvals?status=pending')).body.data.approvals;
+    expect((await api.post(`/api/v1/approvals/${approval.id}/respond`, { action: 'approve' })).status).toBe(200);
+    expect((await endOf(api, runId)).status).toBe('completed');
+    expect((await stepOf()).warnings).toEqual(warnings);
+  });
+});
