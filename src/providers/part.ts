@@ -32,7 +32,7 @@ export interface ProviderServices {
   renderings: BoundedWork;
 }
 
-/** One for the lengthy work of an organization, one for its pictures, and one for everybody else. */
+/** One for the lengthy work of an organization (videos, upscales, speech), one for its pictures, and one for all others. */
 const renderingProcesses = 3;
 
 /** The model providers, live and sandbox. */

@@ -141,6 +141,23 @@ describe('bounded work', () => {
     await Promise.all([...videos, ...upscales]);
   });
 
+  test.each([2, 4])('lengthy tasks of all organizations together leave one of %i processes', async (processes) => {
+    const few = new BoundedWork({ log: openLog('error', 'test'), tasks: [task], processes });
+    const lengthy = { ...task, limitMs: 20_000, isLengthy: true };
+    let ended = 0;
+    const names = ['one', 'two', 'three', 'four', 'five'];
+    const speeches = names.map((name) =>
+      few.run(lengthy, tenantKeyOf(name), { behaviour: 'never' }, { waitMs: 60_000 }).catch(() => ended++),
+    );
+    // Those who have a lengthy task under way, those whose task waits, and one that has none.
+    for (const name of [...names, 'six']) {
+      expect(await few.run(task, tenantKeyOf(name), { behaviour: 'answer', value: 1 }, { waitMs: 30_000 })).toBe(1);
+    }
+    expect(ended).toBe(0);
+    few.close();
+    await Promise.all(speeches);
+  });
+
   test('the queue of an organization has an end, and waiting too', async () => {
     const busy = run('spin', 'crowd').catch((error) => error);
     const waiting = Array.from({ length: 600 }, () =>

@@ -184,14 +184,18 @@ export class BoundedWork {
   }
 
   /**
-   * Whether an organization may have another process: one is left for the others, and where there are more than two, another
-   * for its own tasks that are not lengthy.
+   * Whether an organization may have another process. Lengthy tasks of all organizations together leave one process, so that
+   * a short task waits for short tasks alone. An organization leaves one process to the others, and its lengthy tasks leave
+   * another to its short ones.
    */
   #isAllowed(key: TenantKey, { isLengthy }: Waiting): boolean {
-    const running = this.#running.get(key) ?? [];
-    if (running.length >= this.#processes - 1) return false;
-    const lengthy = running.filter((one) => one.isLengthy).length;
-    return !isLengthy || lengthy < Math.max(1, this.#processes - 2);
+    const mine = this.#running.get(key) ?? [];
+    const lengthy = mine.filter((one) => one.isLengthy).length;
+    // With two processes it takes the second one while its lengthy task runs: others wait until a short task has ended.
+    if (!isLengthy) return mine.length - lengthy < Math.max(1, this.#processes - 1 - lengthy);
+    if (mine.length >= this.#processes - 1 || lengthy >= Math.max(1, this.#processes - 2)) return false;
+    const all = [...this.#running.values()].flat().filter((one) => one.isLengthy).length;
+    return all < this.#processes - 1;
   }
 
   /** Hands what waits to processes that are idle; starts another when all are busy and it may have one more. */

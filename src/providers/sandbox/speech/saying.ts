@@ -6,4 +6,5 @@ export const sayText: BoundedTask<Saying, { seconds: number }> = {
   module: new URL('./say.ts', import.meta.url).href,
   limitMs: 120_000,
   memoryMb: 1_000,
+  isLengthy: true,
 };
