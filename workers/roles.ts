@@ -23,6 +23,7 @@ export const roles = {
     activities: [
       async () => (await import('../activities/runs.ts')).createRunActivities,
       async () => (await import('../activities/flows.ts')).createFlowActivities,
+      async () => (await import('../activities/bulk-actions.ts')).createBulkActionActivities,
       async () => (await import('../activities/purge.ts')).createPurgeActivities,
       async () => (await import('../activities/schedules.ts')).createScheduleActivities,
       async () => (await import('../activities/redrive.ts')).createRedriveActivities,

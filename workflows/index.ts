@@ -7,6 +7,7 @@ export { housekeeping } from './housekeeping.ts';
 export { makeGeneration } from './make-generation.ts';
 export { parkDeadLetter } from './park-dead-letter.ts';
 export { performAction } from './perform-action.ts';
+export { performBulkAction } from './perform-bulk-action.ts';
 export { performVoiceCall } from './perform-voice-call.ts';
 export { purgeAutomation } from './purge-automation.ts';
 export { redriveDeadLetters } from './redrive-dead-letters.ts';

@@ -1,6 +1,7 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { deleteAutomation } from './automations.ts';
+import { abortOpenBulkActions } from './bulk-actions/bulk-actions.ts';
 
 const findOpen = statement<{ id: string; isDeleted: boolean }>(
   'automation.of_tenant',
@@ -8,8 +9,9 @@ const findOpen = statement<{ id: string; isDeleted: boolean }>(
     where organization_id = $1 and environment = $2 order by deleted_at nulls first limit 500`,
 );
 
-/** Deletes the workflows of a tenant. @returns whether some are still to be purged */
+/** Deletes the workflows of a tenant, and aborts its bulk actions. @returns whether some are still to be purged */
 export async function endAutomations(scope: Scope): Promise<boolean> {
+  await abortOpenBulkActions(scope);
   const open = await scope.rows(findOpen);
   for (const { id, isDeleted } of open) if (!isDeleted) await deleteAutomation(scope, id);
   return open.length > 0;

@@ -1,6 +1,6 @@
 import type { FindableRows } from '../platform/findable.ts';
-import { runWorkflowId, scheduleId } from '../temporal/contracts/automation.ts';
-import { runIds, workflowIds } from './core/ids.ts';
+import { bulkActionWorkflowId, runWorkflowId, scheduleId } from '../temporal/contracts/automation.ts';
+import { bulkActionIds, runIds, workflowIds } from './core/ids.ts';
 
 /** What operators find of automations and their runs. */
 export const findableAutomation: readonly FindableRows[] = [
@@ -28,5 +28,15 @@ export const findableAutomation: readonly FindableRows[] = [
                      from automation_schedule s where s.automation_id = r.id))`,
     correlation: null,
     workflowId: scheduleId,
+  },
+  {
+    kind: 'bulk action',
+    table: 'bulk_action',
+    ids: [bulkActionIds],
+    state: 'r.status',
+    reason: 'null::text',
+    facts: `jsonb_build_object('action', r.action, 'total', r.total, 'succeeded', r.succeeded, 'failed', r.failed,
+                               'skipped', r.skipped, 'createdAt', r.created_at, 'completedAt', r.completed_at)`,
+    workflowId: bulkActionWorkflowId,
   },
 ];

@@ -12,10 +12,14 @@ import { Approval, ApprovalLink } from './approvals/entities.ts';
 import { type ApprovalMail, openApprovalMail, remindApprovers, sendApprovalMail } from './approvals/mails.ts';
 import { endDueBatches, removeOldBatches } from './batches/batches.ts';
 import { automationTasks } from './bounded-tasks.ts';
+import { removeOldBulkActions } from './bulk-actions/bulk-actions.ts';
+import { startBulkAction, watchStoppedBulkActions } from './bulk-actions/bulk-workflows.ts';
+import { BulkAction } from './bulk-actions/entities.ts';
 import { cancelRunRow } from './cancel-run.ts';
 import { approvalStates } from './core/approvals.ts';
 import { automationStateTable } from './core/automation-state.ts';
 import { batchStates } from './core/batch-status.ts';
+import { bulkActionStates } from './core/bulk-actions.ts';
 import { approvalIds, batchIds, bulkActionIds, runIds, secretIds, workflowIds } from './core/ids.ts';
 import type { TerminalStatus } from './core/run-status.ts';
 import { runStates, stepStates } from './core/run-status.ts';
@@ -56,7 +60,7 @@ import { removeOldRuns } from './remove-runs.ts';
 import { restoreSchedules } from './restore-schedules.ts';
 import { automationRowBounds } from './row-bounds.ts';
 import { countRunBlocks } from './run-blocks.ts';
-import { cancelRunWorkflow, proceedRunWorkflow } from './run-workflows.ts';
+import { cancelBulkActionWorkflow, cancelRunWorkflow, proceedRunWorkflow } from './run-workflows.ts';
 import { syncSchedule } from './schedule-sync.ts';
 import { Secret } from './secrets/entities.ts';
 import { type RunStart, startPendingRun } from './start-run-workflow.ts';
@@ -86,6 +90,7 @@ export const automation: Part<
     'A workflow': automationStateTable,
     'A run': runStates,
     'A batch of runs': batchStates,
+    'A bulk action': bulkActionStates,
     'A step of a run': stepStates,
     'A wait of a run': waitStates,
     'An approval': approvalStates,
@@ -107,6 +112,7 @@ export const automation: Part<
     RunTag,
     QueuedTotal,
     RunBatch,
+    BulkAction,
     Approval,
     ApprovalLink,
     WorkflowEvent,
@@ -153,6 +159,8 @@ export const automation: Part<
     },
     'step.cancel_job': (scope, jobId) => services.stepKinds.cancelJob(scope, jobId),
     'run.cancel': (_, runId) => cancelRunWorkflow(services.temporal, runId),
+    'bulk_action.start': (scope, id) => startBulkAction(services, scope, id),
+    'bulk_action.stop': (_, id) => cancelBulkActionWorkflow(services.temporal, id),
     'approval.mail': (scope, linkId) => sendApprovalMail(services, scope, linkId, false),
     'approval.remind': (scope, linkId) => sendApprovalMail(services, scope, linkId, true),
     'event.look_back': (scope, waitId) => lookBack(services, scope, waitId),
@@ -181,6 +189,11 @@ export const automation: Part<
         run: async () => notifyLocal(await endStoppedRuns()),
       },
       {
+        name: 'abort bulk actions that were terminated in Temporal',
+        everyMs: 5_000,
+        run: watchStoppedBulkActions({ database, temporal, log }),
+      },
+      {
         name: 'begin delayed runs and end those that expired',
         everyMs: 500,
         run: () => workOffDueRuns({ database, waiters, countRunEnd }),
@@ -201,6 +214,11 @@ export const automation: Part<
       },
       { name: 'remove tool rounds of ended steps', everyMs: 60_000, run: () => forgetRounds(database) },
       { name: 'remove batches after their retention', everyMs: 3_600_000, run: () => removeOldBatches(database) },
+      {
+        name: 'remove bulk actions after their retention',
+        everyMs: 3_600_000,
+        run: () => removeOldBulkActions(database),
+      },
       { name: 'remove runs after their retention', everyMs: 3_600_000, run: () => removeOldRuns(database) },
       { name: 'remove unused workflow definitions', everyMs: 3_600_000, run: () => removeUnusedDefinitions(database) },
       { name: 'remind approvers', everyMs: 10_000, run: () => remindApprovers(database) },

@@ -1,6 +1,6 @@
 import { AppError, invalid } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import type { AutomationState } from './core/automation-state.ts';
@@ -101,6 +101,8 @@ export interface RetryRequest {
   /** The definition that the run had, unless given. */
   definition?: RetryDefinition | undefined;
   idempotency?: IdempotencyClaim | undefined;
+  /** Further work in the transaction that creates the run. */
+  also?: ((tx: Transaction) => Promise<void>) | undefined;
 }
 
 /**
@@ -113,7 +115,7 @@ export async function retryRun(
   services: CreateRunServices,
   scope: Scope,
   id: string,
-  { fromStep, definition = 'pinned', idempotency }: RetryRequest,
+  { fromStep, definition = 'pinned', idempotency, also }: RetryRequest,
 ): Promise<CreatedRun> {
   const retriedId = runIds.parse(id);
   const retried = retriedId && (await scope.one(findRetryable, retriedId, definition === 'current'));
@@ -153,6 +155,7 @@ export async function retryRun(
     if (!(await tx.one(holdRun, retriedId))) throw runNotFound(id);
     const kept = steps.slice(0, position).map((step) => step.id);
     if (kept.length > 0) await tx.rows(takeOver, retriedId, newRunId, kept);
+    await also?.(tx);
   });
   const created = finishInsert(services, automationId, inserted);
   if (created.runId === null) throw new AppError('conflict', 'The workflow has as many active runs as it allows.');

@@ -23,6 +23,9 @@ export const automationRowBounds: RowBounds = {
     removedWith: { table: 'automation', by: ['purge.automation'] },
     retention: { by: 'remove batches after their retention', after: 'the days of the plan from its end' },
   },
+  bulk_action: {
+    retention: { by: 'remove bulk actions after their retention', after: 'the days of the plan from its end' },
+  },
   queued_total: { max: { rows: 1, of: 'environment' } },
   run_step: withRun,
   run_step_round: withRun,

@@ -1,6 +1,8 @@
 import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
 import {
   automationWorkflows,
+  type BulkActionArgs,
+  bulkActionWorkflowId,
   type ExecuteFlowArgs,
   type ExecuteRunArgs,
   type PurgeAutomationArgs,
@@ -11,7 +13,7 @@ import {
 import { priorities } from '../temporal/contracts/priorities.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import type { Fairness } from '../temporal/contracts/work-context.ts';
-import { runIds, workflowIds } from './core/ids.ts';
+import { bulkActionIds, runIds, workflowIds } from './core/ids.ts';
 
 /** A run's workflow: its type and arguments. Those of flows wait, and outlive the version of the code that they began with. */
 export type RunWorkflow =
@@ -53,6 +55,29 @@ export const startPurgeAutomation = (
     fairness,
     once: true,
   });
+
+/** The same for a bulk action. @param what as operators read it */
+export const startBulkActionWorkflow = (
+  temporal: TemporalClient,
+  args: BulkActionArgs,
+  what: string,
+  fairness: Fairness,
+): Promise<void> =>
+  temporal.start({
+    type: automationWorkflows.performBulkAction,
+    workflowId: bulkActionWorkflowId(args.bulkActionId),
+    queue: queues.runs,
+    priority: priorities.background,
+    args,
+    resourceId: args.bulkActionId,
+    summary: `${bulkActionIds.format(args.bulkActionId)}: ${what}`,
+    fairness,
+    once: true,
+  });
+
+/** Asks the workflow of a bulk action to stop. Harmless when it is over or was never started. */
+export const cancelBulkActionWorkflow = (temporal: TemporalClient, id: string): Promise<void> =>
+  temporal.cancel(bulkActionWorkflowId(id));
 
 /** Asks a run's workflow to stop. Harmless when it is over or was never started. */
 export const cancelRunWorkflow = (temporal: TemporalClient, runId: string): Promise<void> =>

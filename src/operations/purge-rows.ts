@@ -74,6 +74,7 @@ export const tablesOfOrganizations: readonly Table[] = [
   { name: 'allowed_redirect' },
   { name: 'tool_configuration' },
   { name: 'secret' },
+  { name: 'bulk_action' },
   { name: 'calling_run' },
   { name: 'calling_total' },
   { name: 'waiting_total' },

@@ -2,7 +2,7 @@ import type { ThingsOf } from '../openapi/document.ts';
 import { until } from '../until.ts';
 import { makeFlow } from './make-flow.ts';
 
-/** A workflow with a schedule, a run of it, a batch of one more, and a run that asks for an approval. */
+/** A workflow with a schedule, a run of it, a batch of one more, a bulk action, and a run that asks for an approval. */
 export const automationThings: ThingsOf = async ({ client, database }) => {
   const steps = [{ id: 'say', type: 'prompt', prompt: '{{input}}' }];
   const workflow = (await client.post('/api/v1/workflows', { name: 'Mine', steps })).body.data.id;
@@ -15,6 +15,7 @@ export const automationThings: ThingsOf = async ({ client, database }) => {
   await until('the batch has ended', async () => {
     return (await client.get(`/api/v1/batches/${batch}`)).body.data.completedAt !== null;
   });
+  const bulkAction = (await client.post('/api/v1/bulk-actions', { action: 'cancel', runIds: [run] })).body.data.id;
   const asking = await makeFlow({ database }, client, [{ id: 'ask', type: 'approval', message: 'Go on?' }]);
   await client.post(`/api/v1/workflows/${asking}/execute`, { input: 'x', async: true });
   const approval = await until('the run asks', async () => {
@@ -23,6 +24,7 @@ export const automationThings: ThingsOf = async ({ client, database }) => {
   });
   return [
     { prefix: /\/v1\/batches\//, parameter: 'batchId', id: batch },
+    { prefix: /\/v1\/bulk-actions\//, parameter: 'bulkActionId', id: bulkAction },
     { prefix: /\/v1\/approvals\//, parameter: 'approvalId', id: approval },
     { prefix: /\/v1\/secrets\//, parameter: 'secretName', id: 'TOKEN' },
     { prefix: /\/v1\/workflows\//, parameter: 'id', id: workflow },

@@ -18,6 +18,7 @@ const nobodys = [
   { prefix: /./, parameter: 'secretName', id: 'NOTHING' },
   { prefix: /./, parameter: 'approvalId', id: uuid },
   { prefix: /./, parameter: 'batchId', id: uuid },
+  { prefix: /./, parameter: 'bulkActionId', id: uuid },
   { prefix: /./, parameter: 'serverId', id: 'nothing' },
   { prefix: /./, parameter: 'integrationId', id: 'nothing' },
   { prefix: /./, parameter: 'webhookId', id: uuid },

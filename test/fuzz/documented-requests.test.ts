@@ -74,6 +74,7 @@ const things = () => [
   { prefix: /./, parameter: 'serverId', id: 'docker' },
   { prefix: /./, parameter: 'version', id: '1' },
   { prefix: /./, parameter: 'batchId', id: workflowId },
+  { prefix: /./, parameter: 'bulkActionId', id: workflowId },
   { prefix: /./, parameter: 'secretName', id: 'FUZZED' },
   { prefix: /./, parameter: 'approvalId', id: workflowId },
   { prefix: /./, parameter: 'integrationId', id: 'slack' },

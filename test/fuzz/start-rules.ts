@@ -18,6 +18,26 @@ export const startRules: WordedRule[] = [
   },
   { at: ['BatchItem.version'], words: /A version that the workflow has/, follow: () => oneOf(1) },
   {
+    at: ['NewBulkAction'],
+    words: /Give either `runIds` or `filter`/,
+    // Two may be open at a time.
+    follow: () =>
+      oneOf(
+        { action: 'cancel', dryRun: true, runIds: ['run_0199bbbbcccc7dddeeeeffff00001111'] },
+        {
+          action: 'retry',
+          dryRun: true,
+          definition: 'current',
+          filter: {
+            from: '2026-11-20T00:00:00Z',
+            to: '2026-11-21T00:00:00+01:00',
+            status: ['failed', 'pending'],
+            tag: ['a'],
+          },
+        },
+      ),
+  },
+  {
     at: ['Concurrency.key'],
     words: /A valid CEL expression over input and variables/,
     follow: () => oneOf('input.customer', 'variables.region', '"all"'),

@@ -30,6 +30,7 @@ import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { recordActions } from './record-actions.ts';
 import { recordBookings } from './record-bookings.ts';
+import { recordBulkActions } from './record-bulk-actions.ts';
 import { recordCalendars } from './record-calendars.ts';
 import { recordDeliveries } from './record-deliveries.ts';
 import { recordEvents } from './record-events.ts';
@@ -86,6 +87,7 @@ async function record(): Promise<void> {
     );
 
   await recordFlows(api, rest.database, keep);
+  await recordBulkActions(api, workflow, keep);
 
   await keep('executeRun/three-instant-steps', runWorkflowId(await execute(await create('One', 'Two', 'Three'))));
   await keep('executeRun/no-steps', runWorkflowId(await execute(await create())));

@@ -2,6 +2,7 @@ import { invalid } from '../../platform/errors.ts';
 import type { Page } from '../../platform/page.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import type { RowWith } from '../../platform/sql-types.ts';
 import { runIds } from '../core/ids.ts';
 import type { RunStatus } from '../core/run-status.ts';
 import type { TriggerType } from '../core/starts.ts';
@@ -162,24 +163,8 @@ function rangeOf(filter: RunFilter): { name: RangeName; serves: readonly (keyof 
 
 const inEveryRange: readonly (keyof RunFilter)[] = ['from', 'to', 'isTest'];
 
-export interface RunPageRequest {
-  limit: number;
-  offset: number;
-  /** The `nextCursor` of the page before. */
-  after?: string | undefined;
-}
-
-/**
- * The runs of all workflows that match a filter, newest first, with values of at most 16 KiB. Each filter by itself costs
- * what a page costs; of several one is followed and the others are looked at, up to a limit: then a page may be short.
- * @throws AppError validation_error
- */
-export async function searchRuns(
-  scope: Scope,
-  filter: RunFilter,
-  { limit, offset, after }: RunPageRequest,
-): Promise<RunPage> {
-  const cursor = after === undefined ? undefined : readCursor(after);
+/** How the runs of a filter are read: the range that is followed, and the values of its statements. */
+async function planOf(scope: Scope, filter: RunFilter) {
   const { name, serves } = rangeOf(filter);
   const others = (Object.keys(filter) as (keyof RunFilter)[]).filter(
     (key) => filter[key] !== undefined && !serves.includes(key) && !inEveryRange.includes(key),
@@ -206,23 +191,52 @@ export async function searchRuns(
     fromNumber,
     beforeNumber: toNumber,
   };
-  const behind = cursor && {
-    beforeTime: cursor.createdAt,
-    beforeId: cursor.id,
-    beforeNumber: Math.min(toNumber, cursor.number),
-  };
-  const scan = isPlain ? offset + limit + 1 : maxScan + offset;
-  const countScan = maxTotal + 1;
-  const counting = (isPlain && isCovered(name) ? plainCounts : counts)[name];
-  const [rows, counted = uncounted] = await Promise.all([
-    scope.rows(pages[name], { ...values, ...behind, scan, limit: limit + 1, offset }),
-    scope.one(counting, { ...values, scan: countScan }),
-  ]);
+  return { name, isPlain, values, toNumber };
+}
+
+/** What comes behind a run of the list. */
+const behind = ({ createdAt, id, number }: Cursor, toNumber: number) => ({
+  beforeTime: createdAt,
+  beforeId: id,
+  beforeNumber: Math.min(toNumber, number),
+});
+
+/** The matches of a page, and behind what the next one begins; undefined at the end of the list. */
+function pageOf(rows: readonly RowWith<typeof keyColumns>[], limit: number, scan: number) {
   const matches = rows.filter(({ isMatch }) => isMatch);
   const shown = matches.slice(0, limit);
   const last = rows.find(({ isMatch }) => !isMatch);
   const wasReadToTheEnd = (last?.examined ?? 0) < scan;
-  const next = matches.length > limit ? shown.at(-1) : wasReadToTheEnd ? undefined : last;
+  return { shown, next: matches.length > limit ? shown.at(-1) : wasReadToTheEnd ? undefined : last };
+}
+
+export interface RunPageRequest {
+  limit: number;
+  offset: number;
+  /** The `nextCursor` of the page before. */
+  after?: string | undefined;
+}
+
+/**
+ * The runs of all workflows that match a filter, newest first, with values of at most 16 KiB. Each filter by itself costs
+ * what a page costs; of several one is followed and the others are looked at, up to a limit: then a page may be short.
+ * @throws AppError validation_error
+ */
+export async function searchRuns(
+  scope: Scope,
+  filter: RunFilter,
+  { limit, offset, after }: RunPageRequest,
+): Promise<RunPage> {
+  const cursor = after === undefined ? undefined : readCursor(after);
+  const { name, isPlain, values, toNumber } = await planOf(scope, filter);
+  const scan = isPlain ? offset + limit + 1 : maxScan + offset;
+  const countScan = maxTotal + 1;
+  const counting = (isPlain && isCovered(name) ? plainCounts : counts)[name];
+  const [rows, counted = uncounted] = await Promise.all([
+    scope.rows(pages[name], { ...values, ...(cursor && behind(cursor, toNumber)), scan, limit: limit + 1, offset }),
+    scope.one(counting, { ...values, scan: countScan }),
+  ]);
+  const { shown, next } = pageOf(rows, limit, scan);
   const found =
     shown.length === 0
       ? []
@@ -242,3 +256,33 @@ export async function searchRuns(
 
 /** Whether the entries of a range leave out test runs, so that they are counted without a look at the runs. */
 const isCovered = (name: RangeName): boolean => name !== 'batch' && name !== 'parent' && name !== 'correlation';
+
+/** Ids that are read together. */
+const idsPerPage = 1_000;
+/** Pages after which a search for ids ends. Where one filter is followed and others are looked at, a page may be short. */
+const maxIdPages = 20;
+
+/**
+ * The ids of the runs that match a filter, newest first.
+ * @returns at most `max`; `isComplete` is false where there are more, or where finding them takes too long
+ */
+export async function findRunIds(
+  scope: Scope,
+  filter: RunFilter,
+  max: number,
+): Promise<{ ids: string[]; isComplete: boolean }> {
+  const { name, isPlain, values, toNumber } = await planOf(scope, filter);
+  const scan = isPlain ? idsPerPage + 1 : maxScan;
+  const ids: string[] = [];
+  let from: Cursor | undefined;
+  for (let page = 0; page < maxIdPages; page++) {
+    const after = from && behind(from, toNumber);
+    const rows = await scope.rows(pages[name], { ...values, ...after, scan, limit: idsPerPage + 1, offset: 0 });
+    const { shown, next } = pageOf(rows, idsPerPage, scan);
+    ids.push(...shown.map(({ id }) => id));
+    if (ids.length > max) break;
+    if (!next) return { ids, isComplete: true };
+    from = next;
+  }
+  return { ids: ids.slice(0, max), isComplete: false };
+}

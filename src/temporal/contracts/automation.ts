@@ -6,6 +6,7 @@ export const automationWorkflows = {
   executeFlow: 'executeFlow',
   purgeAutomation: 'purgeAutomation',
   startScheduledRun: 'startScheduledRun',
+  performBulkAction: 'performBulkAction',
 } as const;
 
 export interface AutomationWorkflows {
@@ -13,6 +14,7 @@ export interface AutomationWorkflows {
   executeFlow(args: ExecuteFlowArgs): Promise<void>;
   purgeAutomation(args: PurgeAutomationArgs): Promise<void>;
   startScheduledRun(args: ScheduledRunArgs): Promise<ScheduledRunOutcome>;
+  performBulkAction(args: BulkActionArgs): Promise<BulkActionOutcome>;
 }
 
 /** One id per run: Temporal refuses a second start of the same run, whichever process makes it. */
@@ -22,6 +24,10 @@ export const runMessages = {
   /** It is the run's turn to call out, or something that it waits for has ended. Harmless at any other time. */
   proceed: 'proceed',
 } as const;
+/** The workflow of a bulk action; it ends with it. */
+export const bulkActionWorkflowId = (id: string) => `bulk-${id}`;
+/** Messages that operators send to it from Temporal's web UI. Their arguments are ignored. */
+export const bulkActionMessages = { pause: 'pause', resume: 'resume' } as const;
 export const purgeWorkflowId = (automationId: string) => `purge-${automationId}`;
 /** The id of a Temporal Schedule. The workflows that it starts have this id and the time they were due at. */
 export const scheduleId = (automationId: string) => `schedule-${automationId}`;
@@ -94,3 +100,14 @@ export interface ScheduledRunArgs extends Omit<WorkContext, 'correlationId'> {
  * - outdated: the schedule was changed or deleted in the meantime
  */
 export type ScheduledRunOutcome = { started: string } | { skipped: string } | { outdated: true };
+
+export interface BulkActionArgs extends WorkContext {
+  bulkActionId: string;
+}
+
+export interface BulkActionOutcome {
+  total: number;
+  succeeded: number;
+  failed: number;
+  skipped: number;
+}

@@ -3,6 +3,7 @@ import type { ApiFeature } from '../../../mount.ts';
 import { approvalEvents, runEvents } from '../../../schemas/automation/events.ts';
 import { approvalRoutes } from './approvals.ts';
 import { batchRoutes } from './batches.ts';
+import { bulkActionRoutes } from './bulk-actions.ts';
 import { eventRoutes } from './events.ts';
 import { runControlRoutes } from './run-control.ts';
 import { runEventRoutes } from './run-events.ts';
@@ -49,6 +50,7 @@ export const automation: ApiFeature = {
     runRoutes(services),
     runSearchRoutes(services),
     batchRoutes(services),
+    bulkActionRoutes(services),
     runControlRoutes(services),
     runEventRoutes(services),
     runStepRoutes(services),

@@ -23,7 +23,8 @@ const unknown = '00000000-0000-0000-0000-000000000000';
 const idOf = (ids: ResourceId, text: string | undefined) =>
   text === undefined ? undefined : (ids.parse(text) ?? unknown);
 
-const filterOf = (query: Query): RunFilter => ({
+/** A filter as its query or its body says it. Ids that no resource can have find nothing. */
+export const filterOf = (query: Omit<Query, 'limit' | 'offset' | 'after'>): RunFilter => ({
   workflowId: idOf(workflowIds, query.workflowId),
   statuses: query.status,
   tags: query.tag,

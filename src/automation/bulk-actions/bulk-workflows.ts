@@ -1,0 +1,70 @@
+import type { Database } from '../../platform/database.ts';
+import type { Log } from '../../platform/log.ts';
+import { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import type { TemporalClient } from '../../temporal/client.ts';
+import { automationWorkflows, bulkActionWorkflowId } from '../../temporal/contracts/automation.ts';
+import { queues } from '../../temporal/contracts/queues.ts';
+import { watchEachStopped } from '../../temporal/stopped-workflows.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
+import { fairnessOf } from '../../tenancy/index.ts';
+import { type BulkActionType, openBulkAction } from '../core/bulk-actions.ts';
+import { failPoint } from '../fail-points.ts';
+import { startBulkActionWorkflow } from '../run-workflows.ts';
+import { abortRow } from './bulk-actions.ts';
+
+const findPending = statement({
+  name: 'bulk_action.pending_start',
+  parameters: { id: 'uuid' },
+  row: { action: typed<BulkActionType>('text'), total: 'int', plan: typed<PlanName>('text') },
+  text: `select b.action, b.total, o.plan from bulk_action b join organization o on o.id = b.organization_id
+    where b.organization_id = :organizationId and b.environment = :environment and b.id = :id
+      and b.status in (${openBulkAction})`,
+});
+
+/** Starts the workflow of a bulk action that has not ended. Harmless when it is started already. */
+export async function startBulkAction(
+  { temporal }: { temporal: TemporalClient },
+  scope: Scope,
+  id: string,
+): Promise<void> {
+  const pending = await scope.one(findPending, { id });
+  if (!pending) return;
+  const { action, total, plan } = pending;
+  const args = { ...scope.tenant, correlationId: scope.correlationId, bulkActionId: id };
+  await startBulkActionWorkflow(temporal, args, `${action} ${total} runs`, fairnessOf(scope.tenant, plan));
+  failPoint('bulk.started');
+}
+
+interface OpenBulkAction extends Tenant {
+  id: string;
+  correlationId: string;
+}
+
+const hasOpen = statement<{ found: boolean }>(
+  'bulk_action.any_open',
+  'select exists (select from bulk_action where completed_at is null) as found',
+);
+
+const findOpen = statement<OpenBulkAction>(
+  'bulk_action.find_open',
+  `select id, organization_id as "organizationId", environment, correlation_id as "correlationId" from bulk_action
+    where id = any($1::uuid[]) and status in (${openBulkAction})`,
+);
+
+/** Aborts the bulk actions whose workflows an operator terminated. @returns a function that says how many */
+export const watchStoppedBulkActions = (services: {
+  database: Database;
+  temporal: TemporalClient;
+  log: Log;
+}): (() => Promise<number>) =>
+  watchEachStopped(services, {
+    queue: queues.runs,
+    type: automationWorkflows.performBulkAction,
+    workflowId: bulkActionWorkflowId,
+    hasOpen,
+    findOpen,
+    end: ({ id, correlationId, ...tenant }) => abortRow(new Scope(services.database, tenant, correlationId), id),
+  });

@@ -1,0 +1,226 @@
+import type { Database } from '../../platform/database.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Scope, Transaction } from '../../platform/scope.ts';
+import { type RowOf, statement, type TenantSql } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
+import { findRateLimits, type RateLimiter, subjectOf } from '../../tenancy/index.ts';
+import {
+  type BulkActionStatus,
+  type BulkActionType,
+  type BulkCounts,
+  type BulkError,
+  describeBulkAction,
+  maxBulkErrors,
+  openBulkAction,
+  unknownRun,
+} from '../core/bulk-actions.ts';
+import type { RunStatus } from '../core/run-status.ts';
+import type { CreateRunServices } from '../create-run.ts';
+import { failPoint } from '../fail-points.ts';
+import { type RetryDefinition, retryRun } from '../retry-run.ts';
+import { endRuns } from '../starts/end-runs.ts';
+
+export interface BulkActionServices extends CreateRunServices {
+  database: Database;
+  limiter: RateLimiter;
+}
+
+/** Runs that are read together, and that one transaction cancels. */
+const perPage = 100;
+
+const tenant = 'organization_id = :organizationId and environment = :environment';
+
+// Who has its row may record what became of runs. It begins with the first page.
+const hold = statement({
+  name: 'bulk_action.hold',
+  parameters: { id: 'uuid', limit: 'int' },
+  row: {
+    action: typed<BulkActionType>('text'),
+    definition: typed<RetryDefinition>('text'),
+    status: typed<BulkActionStatus>('text'),
+    done: 'int',
+    next: 'uuid[]',
+  },
+  text: `update bulk_action
+      set status = case when done < cardinality(run_ids) then 'running' else 'completed' end,
+          completed_at = case when done >= cardinality(run_ids) then clock_timestamp() end
+    where ${tenant} and id = :id and status in (${openBulkAction})
+   returning action, definition, status, done, run_ids[done + 1 : done + :limit] as next`,
+});
+
+const progress = statement({
+  name: 'bulk_action.progress',
+  parameters: { id: 'uuid' },
+  row: {
+    action: typed<BulkActionType>('text'),
+    status: typed<BulkActionStatus>('text'),
+    total: 'int',
+    succeeded: 'int',
+    failed: 'int',
+    skipped: 'int',
+  },
+  text: `select action, status, total, succeeded, failed, skipped from bulk_action where ${tenant} and id = :id`,
+});
+
+// Only from the run that is next, so that none is counted twice.
+const advance = statement({
+  name: 'bulk_action.advance',
+  parameters: {
+    id: 'uuid',
+    from: 'int',
+    succeeded: 'int',
+    failed: 'int',
+    skipped: 'int',
+    errors: 'jsonb',
+    maxErrors: 'int',
+  },
+  row: { id: 'uuid' },
+  text: `update bulk_action
+      set done = done + :succeeded + :failed + :skipped, succeeded = succeeded + :succeeded, failed = failed + :failed,
+          skipped = skipped + :skipped,
+          errors = case when jsonb_array_length(:errors) = 0 then errors else (
+            select json_agg(e.value order by e.at)
+              from (select value, at from jsonb_array_elements(errors::jsonb || :errors) with ordinality as a (value, at)
+                     limit :maxErrors) e) end
+    where ${tenant} and id = :id and status = 'running' and done = :from
+   returning id`,
+});
+
+const findStatuses = statement({
+  name: 'bulk_action.statuses',
+  parameters: { ids: 'uuid[]' },
+  row: { id: 'uuid', status: typed<RunStatus>('text') },
+  text: `select r.id, r.status from run r join automation a on a.id = r.automation_id and a.deleted_at is null
+    where r.organization_id = :organizationId and r.environment = :environment and r.id = any(:ids)`,
+});
+
+/** Another attempt has done these runs, or the bulk action was aborted. */
+class Superseded extends Error {}
+
+/** What became of runs. */
+interface Results {
+  succeeded?: number;
+  skipped?: number;
+  errors?: readonly BulkError[];
+}
+
+/** @throws Superseded */
+async function record(tx: TenantSql, id: string, from: number, results: Results): Promise<void> {
+  const { succeeded = 0, skipped = 0, errors = [] } = results;
+  const kept = JSON.stringify(errors.slice(0, maxBulkErrors));
+  const counted = { id, from, succeeded, skipped, failed: errors.length, errors: kept, maxErrors: maxBulkErrors };
+  if (!(await tx.one(advance, counted))) throw new Superseded();
+}
+
+const statusesOf = async (sql: TenantSql, ids: readonly string[]): Promise<Map<string, RunStatus>> =>
+  new Map((await sql.rows(findStatuses, { ids })).map(({ id, status }) => [id, status]));
+
+/** Cancels the next runs, in one transaction with their counts. */
+async function cancelNext(services: BulkActionServices, scope: Scope, id: string, { done, next }: Held): Promise<void> {
+  const ended = await scope.transaction(async (tx) => {
+    const known = await statusesOf(tx, next);
+    const cancelled = await endRuns(tx, [...known.keys()], { status: 'cancelled' });
+    const errors = next.filter((runId) => !known.has(runId)).map(unknownRun);
+    await record(tx, id, done, { succeeded: cancelled.length, skipped: known.size - cancelled.length, errors });
+    failPoint('bulk.cancelling');
+    return cancelled;
+  });
+  failPoint('bulk.cancelled');
+  for (const runId of ended) {
+    services.waiters.notifyLocal(runId);
+    services.countRunEnd('cancelled');
+  }
+}
+
+/** A retry counts as a run of the day. */
+async function takeOfDay({ database, limiter }: BulkActionServices, scope: Scope): Promise<void> {
+  const { perDay } = await findRateLimits(database, scope.tenant.organizationId);
+  if (await limiter.takeOfDay(subjectOf(scope.tenant), perDay)) return;
+  throw new AppError('rate_limit_exceeded', 'The day has no run left.');
+}
+
+/** Why a run cannot be retried; undefined when the same attempt may succeed later. */
+function problemOf(error: unknown, runId: string, isLast: boolean): BulkError | undefined {
+  const isOurs = !(error instanceof AppError) || ['internal_error', 'service_unavailable'].includes(error.kind);
+  if (isOurs) {
+    return isLast ? { runId, code: 'internal_error', message: 'Something went wrong on our side.' } : undefined;
+  }
+  return { runId, code: error.code, message: error.message };
+}
+
+/** Retries the next runs as long as it may go on, each in a transaction with its count. */
+async function retryNext(
+  services: BulkActionServices,
+  scope: Scope,
+  id: string,
+  { done, definition, next }: Held,
+  { mayGoOn, isLastAttempt }: BulkActionOptions,
+): Promise<void> {
+  const known = await statusesOf(scope, next);
+  for (const [index, runId] of next.entries()) {
+    const from = done + index;
+    const status = known.get(runId);
+    if (status === undefined) await record(scope, id, from, { errors: [unknownRun(runId)] });
+    else if (status === 'completed') await record(scope, id, from, { skipped: 1 });
+    else {
+      const also = async (tx: Transaction) => {
+        await record(tx, id, from, { succeeded: 1 });
+        failPoint('bulk.retrying');
+      };
+      try {
+        await takeOfDay(services, scope);
+        await retryRun(services, scope, runId, { definition, also });
+        failPoint('bulk.retried');
+      } catch (error) {
+        if (error instanceof Superseded) throw error;
+        const problem = problemOf(error, runId, isLastAttempt && index === 0);
+        if (!problem) throw error;
+        await record(scope, id, from, { errors: [problem] });
+      }
+    }
+    if (!mayGoOn()) return;
+  }
+}
+
+type Held = RowOf<typeof hold>;
+
+export interface BulkActionOptions {
+  mayGoOn(): boolean;
+  /** Whether an unexpected error is now a failure of the run that it concerns. */
+  isLastAttempt: boolean;
+}
+
+/** How far a bulk action is. `over`: nothing is left to do. */
+export interface BulkProgress extends BulkCounts {
+  over: boolean;
+  /** For operators. */
+  details: string;
+}
+
+/**
+ * Goes on with a bulk action, page by page. What is done is recorded with it, so that a crash repeats nothing.
+ * @returns undefined when there is none
+ */
+export async function performBulkAction(
+  services: BulkActionServices,
+  scope: Scope,
+  id: string,
+  options: BulkActionOptions,
+): Promise<BulkProgress | undefined> {
+  do {
+    const held = await scope.one(hold, { id, limit: perPage });
+    if (held?.status !== 'running') break;
+    try {
+      if (held.action === 'cancel') await cancelNext(services, scope, id, held);
+      else await retryNext(services, scope, id, held, options);
+    } catch (error) {
+      if (!(error instanceof Superseded)) throw error;
+    }
+  } while (options.mayGoOn());
+  const found = await scope.one(progress, { id });
+  if (!found) return undefined;
+  const { action, status, ...counts } = found;
+  const over = status === 'completed' || status === 'aborted';
+  const done = describeBulkAction(action, counts);
+  return { ...counts, over, details: status === 'aborted' ? `Aborted. ${done}` : done };
+}
