@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/database.ts';
 import type { Log } from '../../platform/log.ts';
 import { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import { statement, systemStatement } from '../../platform/sql.ts';
 import { typed } from '../../platform/sql-types.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
@@ -38,21 +38,24 @@ export async function startBulkAction(
   failPoint('bulk.started');
 }
 
-interface OpenBulkAction extends Tenant {
-  id: string;
-  correlationId: string;
-}
+const hasOpen = systemStatement({
+  name: 'bulk_action.any_open',
+  row: { found: 'boolean' },
+  text: 'select exists (select from bulk_action where completed_at is null) as found',
+});
 
-const hasOpen = statement<{ found: boolean }>(
-  'bulk_action.any_open',
-  'select exists (select from bulk_action where completed_at is null) as found',
-);
-
-const findOpen = statement<OpenBulkAction>(
-  'bulk_action.find_open',
-  `select id, organization_id as "organizationId", environment, correlation_id as "correlationId" from bulk_action
-    where id = any($1::uuid[]) and status in (${openBulkAction})`,
-);
+const findOpen = systemStatement({
+  name: 'bulk_action.find_open',
+  parameters: { ids: 'uuid[]' },
+  row: {
+    id: 'uuid',
+    organizationId: 'uuid',
+    environment: typed<Tenant['environment']>('text'),
+    correlationId: 'text',
+  },
+  text: `select id, organization_id as "organizationId", environment, correlation_id as "correlationId" from bulk_action
+    where id = any(:ids) and status in (${openBulkAction})`,
+});
 
 /** Aborts the bulk actions whose workflows an operator terminated. @returns a function that says how many */
 export const watchStoppedBulkActions = (services: {
