@@ -130,6 +130,12 @@ export async function insertManyRows(client: pg.Client, has: Rows): Promise<void
     state: `'active'`,
     total_runs: '0',
   });
+  await add('automation_schedule', organizations, {
+    automation_id: nth('n', organizations),
+    cron: `'*/5 * * * *'`,
+    timezone: `'UTC'`,
+    paused: 'n % 4 = 3',
+  });
   // What a fill before this one left.
   await client.query(
     `update automation set total_runs = ${perWorkflow} + case when id = '${firstId}' then ${ofFirst} else 0 end`,
