@@ -1,3 +1,5 @@
+import { type OperatorOutcome, respondInTemporal } from '../src/automation/approvals/respond-in-temporal.ts';
+import type { OperatorAnswer } from '../src/automation/core/approval-answer.ts';
 import type { FlowProgress } from '../src/automation/core/flow-progress.ts';
 import type { FlowServices } from '../src/automation/flows/call-leaf.ts';
 import { executeFlow, failFlow } from '../src/automation/flows/execute-flow.ts';
@@ -51,6 +53,14 @@ export const createFlowActivities = ({ database, draining, ...services }: FlowAc
           onCall() {},
         });
       return failing({ policy, ...ref }, () => inLocalTime(() => withHeartbeats(heartbeatMs, work)));
+    },
+
+    /** Answers an approval of the run for an operator. @returns why it was refused, or the answer */
+    respondToApproval(
+      { runId, ...context }: Pick<RunRef, 'runId'> & WorkContext,
+      answer: OperatorAnswer,
+    ): Promise<OperatorOutcome> {
+      return respondInTemporal(services, scopeOf(database, context), runId, answer);
     },
 
     /** Executes steps that call out, as many beside each other as may be, and what answers at once between them. */

@@ -1,9 +1,11 @@
 import {
   ApplicationFailure,
+  allHandlersFinished,
   CancellationScope,
   condition,
   continueAsNew,
   defineSignal,
+  defineUpdate,
   isCancellation,
   proxyActivities,
   proxyLocalActivities,
@@ -14,6 +16,8 @@ import {
 } from '@temporalio/workflow';
 import type { FlowActivities } from '../activities/flows.ts';
 import type { RunActivities } from '../activities/runs.ts';
+import { findAnswerProblem, type OpenApproval, type OperatorAnswer } from '../src/automation/core/approval-answer.ts';
+import type { ApprovalResponse } from '../src/automation/core/approvals.ts';
 import type { LeafTools } from '../src/automation/core/flow-progress.ts';
 import { driveMsOf, type ExecuteFlowArgs, runMessages } from '../src/temporal/contracts/automation.ts';
 import { withSentence } from '../src/temporal/contracts/failure-sentences.ts';
@@ -26,6 +30,9 @@ const local = proxyLocalActivities<FlowActivities>(instantWork);
 type FlowProgress = Awaited<ReturnType<FlowActivities['driveFlow']>>;
 
 const proceed = defineSignal(runMessages.proceed);
+const respond = defineUpdate<ApprovalResponse, [OperatorAnswer]>(runMessages.respond);
+
+const refused = (why: string) => ApplicationFailure.nonRetryable(why, failureTypes.approvalRefused);
 
 /** After this long a run that waits for a slot asks by itself whether it is its turn. */
 const patienceMs = 900_000;
@@ -59,6 +66,23 @@ export async function executeFlow(args: ExecuteFlowArgs): Promise<void> {
   const { runId, organizationId, environment, correlationId } = context;
   const ref = { runId, organizationId, environment, correlationId };
 
+  /** The approvals that the run waits for; undefined while further ones may begin. */
+  let approvals: OpenApproval[] | undefined;
+  const answer = async (given: OperatorAnswer) => {
+    const outcome = await orElse(local.respondToApproval(ref, given), () => called.respondToApproval(ref, given));
+    if ('refused' in outcome) throw refused(outcome.refused);
+    return outcome.response;
+  };
+  setHandler(respond, answer, {
+    description: 'Answer an approval: {"approvalId": "apr_…", "action": "approve", "values": {}, "comment": null}',
+    validator(given) {
+      const problem = findAnswerProblem(given, approvals);
+      if (problem !== undefined) throw refused(problem);
+    },
+  });
+  /** An update that was accepted has its answer before its workflow ends. */
+  const handlersEnd = () => CancellationScope.nonCancellable(() => condition(allHandlersFinished));
+
   /** Repeats an activity that finds no slot. */
   const inPlace = async (work: () => Promise<{ kind: 'done' | 'wait' }>) => {
     for (let seen = wakes; (await work()).kind === 'wait'; seen = wakes) await nextSlot(seen);
@@ -84,7 +108,10 @@ export async function executeFlow(args: ExecuteFlowArgs): Promise<void> {
         setCurrentDetails('');
         progress = { kind: 'drive' };
       }
-      if (workflowInfo().historyLength > maxHistory) await continueAsNew<typeof executeFlow>(args);
+      if (workflowInfo().historyLength > maxHistory) {
+        await handlersEnd();
+        await continueAsNew<typeof executeFlow>(args);
+      }
       if (progress.kind === 'walk') {
         progress = await orElse(local.walkFlow(args), () => called.walkFlow(args));
       } else {
@@ -95,12 +122,15 @@ export async function executeFlow(args: ExecuteFlowArgs): Promise<void> {
         await nextSlot(seen);
       } else if (progress.kind === 'waits') {
         const { dueInMs, details } = progress;
+        approvals = progress.approvals;
         await wokenSince(seen, dueInMs ?? lookAfterMs, details);
+        approvals = undefined;
         progress = { kind: 'walk' };
       } else if (progress.kind === 'drive' && progress.afterMs !== undefined) {
         await wokenSince(seen, progress.afterMs, 'Waits before the next attempt of a step.');
       }
     }
+    await handlersEnd();
     if (progress.kind === 'ended' && progress.status === 'failed') {
       const { stepId, code } = progress;
       setCurrentDetails(`Failed at the step \`${stepId}\`: ${withSentence(code)}`);
@@ -110,6 +140,7 @@ export async function executeFlow(args: ExecuteFlowArgs): Promise<void> {
   } catch (failure) {
     // Usually the run is recorded as cancelled already, but not when an operator cancelled this workflow in Temporal.
     if (isCancellation(failure)) await CancellationScope.nonCancellable(() => called.recordCancelled(args));
+    await handlersEnd();
     throw failure;
   }
 }

@@ -2,9 +2,11 @@ import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import type { StepKinds } from '../../platform/step-kind.ts';
 import type { Files } from '../../storage/index.ts';
+import { maxOpenApprovals, type OpenApproval } from '../core/approval-answer.ts';
 import type { FlowProgress } from '../core/flow-progress.ts';
 import { automationLimits } from '../core/limits.ts';
 import { readPath } from '../core/step-path.ts';
+import { type ApprovalStep, defaultApprovalActions } from '../core/step-types.ts';
 import { endOfOutcome } from '../perform-step.ts';
 import { lendSlot } from '../starts/lent-slots.ts';
 import type { StepEnd } from '../step-end.ts';
@@ -122,6 +124,17 @@ export class FlowWaits {
     if (isForRun && work.concurrencyGroup) await lendSlot(this.#scope, runId);
     const ends = waits.flatMap(({ until, state }) => (state === 'resolved' ? [0] : until ? [until.getTime()] : []));
     const dueInMs = ends.length > 0 ? Math.max(0, Math.min(...ends) - Date.now()) : null;
-    return { kind: 'waits', dueInMs, details: describeWaits(waits) };
+    return { kind: 'waits', dueInMs, details: describeWaits(waits), approvals: this.#openApprovals(waits) };
+  }
+
+  /** What the run's workflow knows of its open approvals, to refuse answers that cannot be meant. */
+  #openApprovals(waits: readonly WaitRow[]): OpenApproval[] | undefined {
+    const open = waits.filter(({ type, state }) => type === 'approval' && state === 'open');
+    if (open.length > maxOpenApprovals) return undefined;
+    return open.map(({ path, subjectId }) => {
+      const { actions = defaultApprovalActions, form } = this.#run.stepAt(path) as ApprovalStep;
+      const shown = actions.map(({ id, skipForm }) => ({ id, takesValues: form !== undefined && !skipForm }));
+      return { id: subjectId!, actions: shown };
+    });
   }
 }

@@ -23,6 +23,8 @@ export const runWorkflowId = (runId: string) => `run-${runId}`;
 export const runMessages = {
   /** It is the run's turn to call out, or something that it waits for has ended. Harmless at any other time. */
   proceed: 'proceed',
+  /** An operator answers an approval of a flow, as an update with an argument. */
+  respond: 'respond',
 } as const;
 /** The workflow of a bulk action; it ends with it. */
 export const bulkActionWorkflowId = (id: string) => `bulk-${id}`;

@@ -16,6 +16,8 @@ export const failureTypes = {
   voiceCallFailed: 'VoiceCallFailed',
   /** An action of an integration was not done, or nobody knows. Its workflow fails too, for the same reason. */
   actionFailed: 'ActionFailed',
+  /** An operator's answer to an approval was refused; the message says why. */
+  approvalRefused: 'ApprovalRefused',
   /** An operator typed arguments that make no sense; the message says why. */
   invalidArguments: 'InvalidArguments',
 } as const;
