@@ -6,8 +6,10 @@ import {
   type ToolProgress,
 } from '../src/automation/call-step-tool.ts';
 import type { RunServices } from '../src/automation/run-execution.ts';
+import { isTestRun } from '../src/automation/test-runs/is-test-run.ts';
 import type { StepCallRef, StepRef } from '../src/automation/tool-rounds.ts';
 import type { Database } from '../src/platform/database.ts';
+import { Scope } from '../src/platform/scope.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { ToolServerUnavailable } from '../src/tools/tool.ts';
@@ -27,6 +29,14 @@ async function withTools<Done>(work: (signal: AbortSignal) => Promise<Done>): Pr
   }
 }
 
+/** The tools of a test run are those of the sandbox. */
+async function toolScope(database: Database, scope: Scope, { runId }: StepRef): Promise<Scope> {
+  const { tenant, correlationId } = scope;
+  return (await isTestRun(scope, runId))
+    ? new Scope(database, { ...tenant, environment: 'test' }, correlationId)
+    : scope;
+}
+
 export interface StepToolActivityServices extends StepToolServices, RunServices {
   database: Database;
 }
@@ -44,7 +54,9 @@ export const createStepToolActivities = ({ database, ...services }: StepToolActi
     const { attempt } = Context.current().info;
     const scope = scopeOf(database, ref);
     return failingRun(services, scope, { ...ref, waiter: null }, () =>
-      withTools((signal) => offerStepTools(services, scope, ref, { attempt, maxAttempts, signal })),
+      withTools(async (signal) =>
+        offerStepTools(services, scope, await toolScope(database, scope, ref), ref, { attempt, maxAttempts, signal }),
+      ),
     );
   },
 
@@ -52,7 +64,7 @@ export const createStepToolActivities = ({ database, ...services }: StepToolActi
   async callStepTool(ref: StepCallRef & WorkContext): Promise<ToolProgress> {
     const scope = scopeOf(database, ref);
     return failingRun(services, scope, { ...ref, waiter: null }, () =>
-      withTools((signal) => callStepTool(services, scope, ref, signal)),
+      withTools(async (signal) => callStepTool(services, scope, await toolScope(database, scope, ref), ref, signal)),
     );
   },
 });

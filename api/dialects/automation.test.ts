@@ -66,6 +66,7 @@ const run: RunDetail = {
   triggerFacts: { batchId: id },
   tags: ['a'],
   metadata: { a: 1 },
+  isTest: false,
   parentRunId: id,
   batchId: id,
   priority: 1,

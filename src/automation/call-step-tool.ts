@@ -48,12 +48,14 @@ async function withSlot(
 
 /**
  * Asks the tool servers of a step which tools they have, once, and records what its model is offered.
+ * @param toolScope whose tools they are
  * @param maxAttempts unless the step sets its own number
  * @throws ToolServerUnavailable while it may be tried again; errors of the database; the reason of `signal`
  */
 export async function offerStepTools(
   { activeRuns, tools }: StepToolServices,
   scope: Scope,
+  toolScope: Scope,
   ref: StepRef,
   { attempt, maxAttempts, signal }: { attempt: number; maxAttempts: number; signal: AbortSignal },
 ): Promise<ToolProgress> {
@@ -62,7 +64,7 @@ export async function offerStepTools(
   const servers = [...new Set(named.servers)].filter(isToolServerId);
   return withSlot(activeRuns, scope, ref.runId, async () => {
     try {
-      await recordOffered(scope, ref, await tools.list(scope, servers, signal));
+      await recordOffered(scope, ref, await tools.list(toolScope, servers, signal));
     } catch (error) {
       const isLast = attempt >= (named.maxAttempts ?? maxAttempts);
       if (!(error instanceof ToolServerUnavailable) || !isLast) throw error;
@@ -80,6 +82,7 @@ export async function offerStepTools(
 export async function callStepTool(
   { activeRuns, tools }: StepToolServices,
   scope: Scope,
+  toolScope: Scope,
   ref: StepCallRef,
   signal: AbortSignal,
 ): Promise<ToolProgress> {
@@ -92,7 +95,7 @@ export async function callStepTool(
     failPoint('step.tool_begun');
     const { server, tool: name, idempotent } = tool;
     const call = { server, tool: name, args: asked.args, callId: asked.id, attempt };
-    const called = mayCall(attempt, idempotent) ? await tools.call(scope, call, signal) : lostCall(scope, call);
+    const called = mayCall(attempt, idempotent) ? await tools.call(toolScope, call, signal) : lostCall(scope, call);
     failPoint('step.tool_called');
     await recordResult(scope, ref, called);
     failPoint('step.tool_recorded');

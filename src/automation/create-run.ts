@@ -9,8 +9,10 @@ import type { ProviderRegistry } from '../providers/index.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { workflowIds } from './core/ids.ts';
 import { type InputDefinition, resolveInputs } from './core/inputs.ts';
+import type { Mocks } from './core/mocks.ts';
 import type { TerminalStatus } from './core/run-status.ts';
 import type { Concurrency } from './core/starts.ts';
+import { stepsIn } from './core/step-types.ts';
 import { candidatesOf, type ModelChoice, type Step } from './core/steps.ts';
 import { workflowInactive, workflowNotFound } from './errors.ts';
 import {
@@ -23,6 +25,7 @@ import {
 } from './insert-run.ts';
 import type { CreatedRun, SkippedRun, StartRunServices } from './start-run-workflow.ts';
 import { findGroup } from './starts/concurrency-group.ts';
+import { insertTestRun } from './test-runs/insert-test-run.ts';
 
 export interface RunRequest {
   /** The value of `{{input}}`. `whole` means all variables, with defaults. */
@@ -38,6 +41,8 @@ export interface RunRequest {
   trigger?: RunTrigger | undefined;
   /** The step that starts it. */
   parent?: ParentOfRun | undefined;
+  /** A test run, and what its steps end with instead of being executed. */
+  test?: { mocks: Mocks } | undefined;
 }
 
 export interface Startable {
@@ -129,6 +134,17 @@ export async function findStartableWorkflow(scope: Scope, id: string, version?: 
   return named;
 }
 
+/** @throws AppError validation_error for a mock of a step that the workflow does not have */
+function knownMocks(steps: readonly Step[], mocks: Mocks): Mocks {
+  const ids = new Set([...stepsIn(steps)].map(({ id }) => id));
+  const unknown = Object.keys(mocks).filter((id) => !ids.has(id));
+  if (unknown.length === 0) return mocks;
+  throw invalid(unknown.slice(0, 20).map((id) => ({ path: `mocks.${id}`, message: 'The workflow has no such step.' })));
+}
+
+/** Drafts may be tested; a run that a step starts needs an active workflow in a test, too. */
+const isTrial = ({ test, parent }: RunRequest): boolean => test !== undefined && !parent;
+
 /**
  * Creates a run: its row, the claim of its Idempotency-Key and the outbox entry that starts its workflow commit together.
  * @returns without a run when the workflow skips runs over its limit
@@ -147,13 +163,15 @@ export async function createRun(
   const earlier = claim && (await findClaim(scope, claim));
   if (earlier) return { runId: earlier.resourceId, automationId, replayed: true };
 
-  if (startable.state !== 'active') throw workflowInactive(id);
-  const values = prepareRun(services, scope.tenant.environment, startable, request);
-  const group = concurrency && {
-    id: await findGroup(services.boundedWork, scope.tenantKey, automationId, concurrency, values),
-    concurrency,
-  };
-  const { options, trigger, parent } = request;
+  if (startable.state !== 'active' && !isTrial(request)) throw workflowInactive(id);
+  const environment = request.test ? 'test' : scope.tenant.environment;
+  const values = prepareRun(services, environment, startable, request);
+  const group = concurrency &&
+    !request.test && {
+      id: await findGroup(services.boundedWork, scope.tenantKey, automationId, concurrency, values),
+      concurrency,
+    };
+  const { options, trigger, parent, test } = request;
   const run: NewRun = {
     automationId,
     definitionId,
@@ -163,11 +181,15 @@ export async function createRun(
     options,
     trigger,
     parent,
-    group: group ?? undefined,
+    group: group || undefined,
     maxDurationSeconds,
     isPaused,
   };
   const start = { plan, steps, position: 0, waiter: request.waiter };
+  if (test) {
+    const inserted = await insertTestRun(scope, claim, { ...run, mocks: knownMocks(steps, test.mocks) }, start);
+    return { ...inserted, automationId };
+  }
   return finishInsert(services, automationId, await insertNewRun(scope, claim, run, start, request.also));
 }
 

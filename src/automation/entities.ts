@@ -3,6 +3,7 @@ import { tenantFilter } from '../platform/database.ts';
 import type { AutomationState } from './core/automation-state.ts';
 import type { BatchStatus } from './core/batch-status.ts';
 import type { InputDefinition } from './core/inputs.ts';
+import type { Mocks } from './core/mocks.ts';
 import {
   type AskedModel,
   openRun,
@@ -156,6 +157,8 @@ export const Run = defineEntity({
     /** Its slot of the group; `lent` while it waits for a child, `returning` when it asks for it again. */
     slot: p.string().length(9).$type<'held' | 'lent' | 'returning'>().nullable(),
     isTest: p.boolean().default(false),
+    /** What steps of a test run end with instead of being executed, by step id. */
+    mocks: p.json<Mocks>().nullable(),
     /** The code in `error`. */
     errorCode: p.string().length(40).nullable(),
     maxDurationSeconds: p.integer().nullable(),
@@ -200,6 +203,7 @@ export const Run = defineEntity({
       properties: ['concurrencyGroup', 'slot', 'number'],
       where: `status in (${openRun}) and slot is not null`,
     },
+    { name: 'run_test_open_index', properties: ['createdAt'], where: "is_test and status in ('queued', 'running')" },
     { name: 'run_time_limit_index', properties: ['timesOutAt'], where: 'times_out_at is not null' },
   ],
 });
@@ -251,18 +255,6 @@ export const RunBatch = defineEntity({
       where: 'completed_at is null',
     },
   ],
-});
-
-/** How many runs of a tenant may not begin yet. Kept by triggers of the runs. */
-export const QueuedTotal = defineEntity({
-  name: 'QueuedTotal',
-  tableName: 'queued_total',
-  filters: { tenant: tenantFilter },
-  properties: {
-    organizationId: p.uuid().primary(),
-    environment: p.string().length(4).primary(),
-    runs: p.integer(),
-  },
 });
 
 /** How many of 1000 consecutive runs of a workflow ended in each way. Written once, when all of them have ended. */

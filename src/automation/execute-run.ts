@@ -75,7 +75,7 @@ export async function continueRun(
 /** Ends a run that cannot continue. Its current step fails with a message that does not reveal the cause. */
 export async function failRun(services: RunServices, scope: Scope, ref: RunRef): Promise<object> {
   const run = await RunExecution.load(services, scope, ref);
-  if (run && isFlow(run.work.steps)) return failFlow(services, scope, ref);
+  if (run && (isFlow(run.work.steps) || run.work.isTest)) return failFlow(services, scope, ref);
   const step = run?.step;
   if (!run || !step) return { kind: 'gone' };
   const facts = { position: run.position, step, startedAt: new Date() };

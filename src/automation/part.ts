@@ -32,7 +32,6 @@ import {
   CallingRun,
   CallingTotal,
   Definition,
-  QueuedTotal,
   Run,
   RunBatch,
   RunBlock,
@@ -65,6 +64,7 @@ import { syncSchedule } from './schedule-sync.ts';
 import { Secret } from './secrets/entities.ts';
 import { type RunStart, startPendingRun } from './start-run-workflow.ts';
 import { admitNext } from './starts/admission.ts';
+import { QueuedTotal } from './starts/entities.ts';
 import { releaseWorkflow, workOffDueRuns } from './starts/release.ts';
 import { removeUnusedDefinitions } from './unused-definitions.ts';
 

@@ -31,7 +31,7 @@ const removeStatement = statement<{ count: number }>(
                          where other.output_file = file.name and other.run_id not in (select id from batch))),
    numbers as (
      update automation a set removed_runs = removed_runs + c.count
-       from (select automation_id, count(*)::int as count from batch group by 1) c where a.id = c.automation_id),
+       from (select automation_id, count(*) filter (where number > 0)::int as count from batch group by 1) c where a.id = c.automation_id),
    blocks as (
      update run_block b
         set completed = b.completed - c.completed, failed = b.failed - c.failed, cancelled = b.cancelled - c.cancelled
@@ -39,7 +39,7 @@ const removeStatement = statement<{ count: number }>(
                     count(*) filter (where status = 'completed')::int as completed,
                     count(*) filter (where status = 'failed')::int as failed,
                     count(*) filter (where status = 'cancelled')::int as cancelled
-               from batch group by 1, 2) c
+               from batch where number > 0 group by 1, 2) c
       where b.automation_id = c.automation_id and b.block = c.block),
    gone as (delete from run where id in (select id from batch) returning id)
    select count(*)::int as count from gone`,

@@ -19,6 +19,7 @@ interface Retryable {
   automationId: string;
   state: AutomationState;
   status: RunStatus;
+  isTest: boolean;
   definitionId: string;
   input: unknown;
   variables: Record<string, unknown>;
@@ -37,7 +38,7 @@ interface Retryable {
 
 const findRetryable = statement<Retryable>(
   'run.retryable',
-  `select r.automation_id as "automationId", a.state, r.status, d.id as "definitionId", r.input, r.variables,
+  `select r.automation_id as "automationId", a.state, r.status, r.is_test as "isTest", d.id as "definitionId", r.input, r.variables,
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault", d.steps, d.inputs, o.plan,
           d.concurrency, d.max_duration_seconds as "maxDurationSeconds", a.is_paused as "isPaused", r.tags, r.metadata, r.priority,
           coalesce((select json_agg(json_build_object('stepId', s.step_id, 'status', s.status))
@@ -125,6 +126,8 @@ export async function retryRun(
   if (earlier) return { runId: earlier.resourceId, automationId, replayed: true };
 
   if (!isTerminal(retried.status)) throw new AppError('conflict', 'The run has not ended.', { runId: id });
+  if (retried.isTest)
+    throw new AppError('conflict', 'A test run is not retried: test its workflow again.', { runId: id });
   if (retried.state !== 'active') throw workflowInactive(automationId);
   const position = beginning(retried, fromStep);
   // The current definition may require inputs that the run was not given.

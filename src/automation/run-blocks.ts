@@ -30,7 +30,7 @@ const findDueBlocks = statement<DueBlock>(
   `select r.automation_id as "automationId", r.number / ${size} - 1 as block, r.organization_id as "organizationId",
           r.environment
      from run r join automation a on a.id = r.automation_id and a.deleted_at is null
-    where r.number % ${size} = 0
+    where r.number % ${size} = 0 and r.number > 0
       and not exists (select from run_block b where b.automation_id = r.automation_id and b.block = r.number / ${size} - 1)
       and not exists (select from run o where o.automation_id = r.automation_id and o.status in (${openRun})
                          and o.number > r.number - ${size} and o.number <= r.number)

@@ -47,6 +47,7 @@ export interface RunSummary extends ValuesApart {
   metadata: Record<string, unknown> | null;
   parentRunId: string | null;
   batchId: string | null;
+  isTest: boolean;
   priority: number;
   scheduledFor: Date | null;
   expiresAt: Date | null;
@@ -98,7 +99,7 @@ function runColumns(maxBytes: number, outputs: 'together' | 'each'): string {
   r.finished_steps as "finishedSteps", r.total_steps as "totalSteps", r.created_at as "createdAt",
   r.started_at as "startedAt", r.finished_at as "finishedAt", r.trigger_type as "triggerType", r.triggered_by as "triggerFacts",
   (select version from definition where id = r.definition_id) as version,
-  r.tags, r.metadata, r.parent_run_id as "parentRunId", r.batch_id as "batchId", r.priority,
+  r.tags, r.metadata, r.parent_run_id as "parentRunId", r.batch_id as "batchId", r.is_test as "isTest", r.priority,
   r.scheduled_for as "scheduledFor", r.expires_at as "expiresAt",
   case when r.status = 'queued' then coalesce(r.queued_for,
     (select 'plan' from calling_run c where c.run_id = r.id and c.leased_until is null)) end as "queuedFor",

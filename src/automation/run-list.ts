@@ -13,18 +13,18 @@ const findTotals = statement<{ totalRuns: number; removedRuns: number }>(
     where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
 );
 
-// Rows are compared and ordered as one index has them: no other gives this order. With `automation_id = $3` the planner would
+// Test runs have numbers below 1. Rows are compared and ordered as one index has them: no other gives this order. With `automation_id = $3` the planner would
 // read and sort all runs of a workflow where it believes that they are few, and with `status = $4` take the index of numbers
 // where it believes that the status is common, and read all runs where it is rare.
 const listByNumber = statement<RunRow>(
   'run.list',
-  `select ${listColumns} ${live} and (r.automation_id, r.number) <= ($3, $4) and r.automation_id >= $3
+  `select ${listColumns} ${live} and (r.automation_id, r.number) <= ($3, $4) and r.automation_id >= $3 and r.number > 0
     order by r.automation_id desc, r.number desc limit $5 offset $6`,
 );
 
 const listByStatus = statement<RunRow>(
   'run.list_by_status',
-  `select ${listColumns} ${live} and r.automation_id = $3 and (r.status, r.number) <= ($4, $5) and r.status >= $4
+  `select ${listColumns} ${live} and r.automation_id = $3 and (r.status, r.number) <= ($4, $5) and r.status >= $4 and r.number > 0
     order by r.status desc, r.number desc limit $6 offset $7`,
 );
 

@@ -34,6 +34,7 @@ export interface RunWork extends Stored {
   status: RunStatus;
   concurrencyGroup: string | null;
   maxDurationSeconds: number | null;
+  isTest: boolean;
   input: unknown;
   variables: Record<string, unknown>;
   steps: LinearStep[];
@@ -49,7 +50,7 @@ const withWorkBytes = 5;
 
 const findWork = statement<RunWork>(
   'run.work',
-  `select r.status, r.concurrency_group as "concurrencyGroup", r.max_duration_seconds as "maxDurationSeconds", r.input, r.variables, r.first_position as "firstPosition", d.steps,
+  `select r.status, r.concurrency_group as "concurrencyGroup", r.max_duration_seconds as "maxDurationSeconds", r.is_test as "isTest", r.input, r.variables, r.first_position as "firstPosition", d.steps,
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault",
           o.plan, ${storedBytesSql} as "storedBytes",
           coalesce((select json_agg(json_build_object('position', s.position, 'stepId', s.step_id, 'status', s.status,

@@ -54,6 +54,7 @@ export interface RunStart {
   steps: readonly Step[];
   /** The first position. */
   position: number;
+  isTest?: boolean;
   /** Notification channel of the process that waits for the end; null when nobody does. */
   waiter: string | null;
 }
@@ -76,9 +77,10 @@ async function startWorkflowOf(services: PendingRunServices, scope: Scope, run: 
   const { runId, automationId, plan, correlationId = scope.correlationId } = run;
   const waiter = run.waiter ?? services.waiters.channel;
   const args = { ...tenant, correlationId, runId, waiter, policy: services.runPolicy };
-  const workflow: RunWorkflow = isFlow(run.steps)
-    ? { type: automationWorkflows.executeFlow, args }
-    : { type: automationWorkflows.executeRun, args: { ...args, begin: beginOf(services, scope, run) } };
+  const workflow: RunWorkflow =
+    isFlow(run.steps) || run.isTest
+      ? { type: automationWorkflows.executeFlow, args }
+      : { type: automationWorkflows.executeRun, args: { ...args, begin: beginOf(services, scope, run) } };
   const isNew = await startRunWorkflow(services.temporal, workflow, automationId, fairnessOf(tenant, plan));
   failPoint('run.started');
   return isNew;
@@ -89,7 +91,7 @@ type PendingRun = RunStart & { correlationId?: string };
 
 const findPending = statement<Omit<RunStart, 'waiter'> & { correlationId: string }>(
   'run.pending_start',
-  `select r.id as "runId", r.automation_id as "automationId", r.correlation_id as "correlationId", r.first_position as position, d.steps, o.plan
+  `select r.id as "runId", r.automation_id as "automationId", r.correlation_id as "correlationId", r.first_position as position, d.steps, o.plan, r.is_test as "isTest"
      from run r
      join automation a on a.id = r.automation_id and a.deleted_at is null
      join definition d on d.id = r.definition_id

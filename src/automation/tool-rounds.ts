@@ -141,7 +141,7 @@ const insertRound = statement({
      select s.run_id, s.position, :round, :organizationId, :environment, :content ${running}
      on conflict do nothing
      returning run_id as id),
-   counted as (${countTokens(':tokens', 'recorded')}),
+   counted as (${countTokens(':tokens', '(select from recorded where not exists (select from run where id = :runId and is_test)) spent')}),
    moved as (
      update run_step set rounds = rounds + 1, tokens_used = coalesce(tokens_used, 0) + :tokens
       where run_id in (select id from recorded) and position = :position),

@@ -81,6 +81,7 @@ async function recordVersions({ ask }: Caller, ids: { id: string }): Promise<voi
   const stale = { expectedVersion: 1 };
   await ask({ endpoint: 'PATCH /workflows/{id}', what: 'of an earlier version', ids, body: stale });
   await ask({ endpoint: 'POST /workflows/validate', body: { name: 'x', steps: [{ id: 'a', type: 'dance' }] } });
+  await ask({ endpoint: 'POST /workflows/{id}/test', ids, body: { input: 'x', mocks: { absent: { output: 1 } } } });
   await ask({ endpoint: 'GET /workflows/{id}/export', ids });
   await ask({ endpoint: 'POST /workflows/import', body: { atelier: 1, name: 'Imported' } });
   await ask({ endpoint: 'POST /workflows/import', what: 'of another format', body: { atelier: 2 } });

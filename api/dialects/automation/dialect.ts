@@ -110,6 +110,7 @@ export function startedWith(
   metadata?: Record<string, unknown>;
   parentRunId?: string;
   batchId?: string;
+  isTest?: true;
   priority?: number;
   scheduledFor?: string;
   expiresAt?: string;
@@ -126,6 +127,7 @@ export function startedWith(
     ...(run.metadata && { metadata: run.metadata }),
     ...(run.parentRunId && { parentRunId: runId(run.parentRunId) }),
     ...(run.batchId && { batchId: batchIds.format(run.batchId) }),
+    ...(run.isTest && { isTest: true as const }),
     ...(run.priority !== defaultPriority && { priority: run.priority }),
     ...(run.scheduledFor && { scheduledFor: run.scheduledFor.toISOString() }),
     ...(run.expiresAt && { expiresAt: run.expiresAt.toISOString() }),

@@ -161,6 +161,7 @@ export const startedShape = {
   metadata: freeForm.optional(),
   parentRunId: z.string().optional(),
   batchId: z.string().optional(),
+  isTest: z.literal(true).optional().openapi({ description: 'A test run.' }),
   priority: z.int().optional(),
   scheduledFor: z.iso.datetime().optional().openapi({ description: 'When its delay ends, or ended.' }),
   expiresAt: z.iso.datetime().optional(),

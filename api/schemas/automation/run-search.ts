@@ -67,5 +67,9 @@ export const runSearchQuery = z.object({
     .enum(runErrorCodes)
     .optional()
     .openapi({ description: 'Runs that failed or were cancelled with this code.' }),
+  test: z
+    .literal('true')
+    .optional()
+    .openapi({ description: 'Test runs, and no others. Without it no test runs are listed.' }),
   correlationId: z.string().min(1).max(128).optional(),
 });

@@ -32,7 +32,7 @@ const childFailed = (runId: string | null, code: string, message: string): StepF
 /** What the step is executed for. */
 export interface ParentStep {
   runId: string;
-  work: Pick<FlowWork, 'depth' | 'rootRunId' | 'tags' | 'metadata'>;
+  work: Pick<FlowWork, 'depth' | 'rootRunId' | 'tags' | 'metadata' | 'mocks'>;
   path: StepPath;
 }
 
@@ -74,6 +74,7 @@ export async function beginChild(
       waiter: null,
       options: { tags: work.tags ?? undefined, metadata: work.metadata ?? undefined },
       trigger: { type: 'workflow', facts: { runId, stepId: step.id } },
+      test: work.mocks ? { mocks: {} } : undefined,
       parent: { runId, path: dotted, rootRunId: work.rootRunId ?? runId, depth: work.depth + 1 },
     });
     if (child.runId === null) {

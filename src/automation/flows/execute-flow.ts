@@ -2,6 +2,7 @@ import type { Scope } from '../../platform/scope.ts';
 import type { FlowProgress } from '../core/flow-progress.ts';
 import type { RunRef, RunServices } from '../run-execution.ts';
 import { takeSlotBack } from '../starts/lent-slots.ts';
+import { sandboxed } from '../test-runs/sandboxed.ts';
 import type { FlowServices } from './call-leaf.ts';
 import { type DriveOptions, FlowDrive } from './flow-drive.ts';
 import { FlowExecution } from './flow-execution.ts';
@@ -18,7 +19,8 @@ export async function executeFlow(
   const { slot, concurrencyGroup: group } = run.work;
   const hasLent = slot === 'lent' || slot === 'returning';
   if (hasLent && group && !(await takeSlotBack(scope, ref.runId, group))) return { kind: 'slot' };
-  return new FlowDrive(services, scope, run, options).execute();
+  const used = run.work.mocks ? sandboxed(services) : services;
+  return new FlowDrive(used, scope, run, options).execute();
 }
 
 /** Ends a flow that cannot continue, with a message that does not reveal the cause. */

@@ -4,13 +4,15 @@ import { callInstantly } from '../ask-instantly.ts';
 import type { ReadyLeaf, Todo } from '../core/flow-walk.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
 import { dottedPath } from '../core/step-path.ts';
-import type { FailStep } from '../core/step-types.ts';
-import { isCalling } from '../core/steps.ts';
+import { type FailStep, isOfFeature } from '../core/step-types.ts';
+import { isCalling, type Step } from '../core/steps.ts';
 import { renderTemplate, templateNames } from '../core/template.ts';
 import { evaluateStep, isExpressionFault } from '../evaluate-step.ts';
+import { simulateStep } from '../perform-step.ts';
 import type { StepContext } from '../step-context.ts';
 import type { StepEnd, StepFault } from '../step-end.ts';
 import { storable } from '../storable.ts';
+import { endInTest } from '../test-runs/mocked-step.ts';
 import { type Beginning, beginToWait } from './begin-waits.ts';
 import { type FlowServices, isLeaving, type LeavingStep } from './call-leaf.ts';
 import { beginChild } from './child-runs.ts';
@@ -93,8 +95,13 @@ export class InstantSteps {
       run.finish(path, step, fault);
       return;
     }
+    const ended = this.#endInTest(step);
+    if (ended) {
+      run.finish(path, step, await run.keep(ended));
+      return;
+    }
     const context = run.contextOf(leaf, this.#items.of);
-    if (isLeaving(step)) {
+    if (isLeaving(step) && !(run.work.mocks && isOfFeature(step))) {
       const end = isCalling(step) && (await callInstantly(this.#services, this.#scope, context, step));
       if (!end) {
         this.#others.calls({ ...leaf, step });
@@ -108,6 +115,12 @@ export class InstantSteps {
     if (end) run.finish(path, step, await run.keep(end));
   }
 
+  /** How a step of a test run ends that is not executed. */
+  #endInTest(step: Step): StepEnd | undefined {
+    const { mocks } = this.#run.work;
+    return mocks ? endInTest(step, Object.hasOwn(mocks, step.id) ? mocks[step.id] : undefined) : undefined;
+  }
+
   /** @returns undefined when the step begins to wait */
   async #endOf({ path, step }: ReadyLeaf, context: StepContext): Promise<StepEnd | undefined> {
     try {
@@ -115,6 +128,10 @@ export class InstantSteps {
         return await evaluateStep(this.#services.boundedWork, this.#scope.tenantKey, context, step);
       }
       if (step.type === 'fail') return await failOf(step, context);
+      // Only in a test run: in others such a step calls out.
+      if (isOfFeature(step)) {
+        return await simulateStep(this.#services.stepKinds.get(step.type), this.#scope, context, step);
+      }
       const beginning = await this.#beginToWait(path, step, context);
       if (!beginning) throw new Error(`Steps of the type ${step.type} are not executed.`);
       if ('end' in beginning) return beginning.end;
@@ -137,7 +154,9 @@ export class InstantSteps {
   async #open({ path, step, scopes }: Todo & { kind: 'open' }): Promise<void> {
     const run = this.#run;
     const fault = run.faultOf(path) ?? run.storageFault;
+    const ended = this.#endInTest(step);
     if (fault) run.finish(path, step, fault);
+    else if (ended) run.finish(path, step, await run.keep(ended));
     else if (step.type === 'parallel') run.openContainer(path, step, step.branches.length);
     else {
       const found = await this.#items.evaluate({ path, scopes }, step);

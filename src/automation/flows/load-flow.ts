@@ -2,6 +2,7 @@ import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import { type Stored, storedBytesSql } from '../../storage/index.ts';
 import type { FlowError } from '../core/flow-walk.ts';
+import type { Mocks } from '../core/mocks.ts';
 import { openRun, type RunStatus, type StepStatus } from '../core/run-status.ts';
 import type { ModelChoice, Step } from '../core/steps.ts';
 import type { KeptOutput } from '../large-outputs.ts';
@@ -45,6 +46,8 @@ export interface FlowWork extends Stored {
   slot: 'held' | 'lent' | 'returning' | null;
   concurrencyGroup: string | null;
   /** Those that ended in the order of their ends, then the others. */
+  /** What steps of a test run end with instead of being executed; null in other runs. */
+  mocks: Mocks | null;
   recorded: RecordedLeaf[];
 }
 
@@ -62,6 +65,7 @@ const findWork = statement<FlowWork>(
    select r.fence, r.status, r.automation_id as "automationId", r.input, r.variables, d.steps,
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault",
           r.waiting_since is not null as "isWaiting", r.retry_of as "retryOf", r.root_run_id as "rootRunId", r.depth, r.tags, r.metadata,
+          case when r.is_test then coalesce(r.mocks, '{}') end as mocks,
           r.slot, r.concurrency_group as "concurrencyGroup",
           o.plan, ${storedBytesSql} as "storedBytes",
           coalesce((select json_agg(json_build_object('position', s.position, 'path', s.path, 'status', s.status,

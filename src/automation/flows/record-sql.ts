@@ -89,9 +89,11 @@ export const recordFlow = statement<RecordedRow>(
               then coalesce(waited_ms, 0) + round(extract(epoch from clock_timestamp() - waiting_since) * 1000) else waited_ms end,
             waiting_since = case when $13::boolean then coalesce(waiting_since, clock_timestamp()) end,
             output = case when $6 <> 'running' then json_build_object(
-              'result', coalesce((select case when not apart then output end from result), 'null'),
+              'result', coalesce((select case when not apart then output end from result),
+                case when total_steps = 0 and coalesce(input_bytes, 0) <= ${inRow.all} then input end, 'null'),
               'steps', (select coalesce(json_object_agg(path, case when not apart then output end order by position), '{}') from kept)) end,
-            output_bytes = coalesce((select sum(output_bytes) from kept where not apart), 0),
+            output_bytes = case when total_steps = 0 then coalesce(input_bytes, 0)
+              else coalesce((select sum(output_bytes) from kept where not apart), 0) end,
             outputs_apart = (select jsonb_object_agg(path, output_bytes) from kept where apart),
             result_step = $11::text,
             error = $7::json, error_code = $7::json ->> 'code',
@@ -106,7 +108,7 @@ export const recordFlow = statement<RecordedRow>(
      update run_step set status = 'cancelled', finished_at = clock_timestamp()
       where run_id in (select id from over) and status in (${openStep}) and position not in (select position from given)),
    ${closeWaitsSql('over')},
-   counted as (${countTokens('tokens', 'moved')}),
+   counted as (${countTokens('tokens', '(select tokens from moved where not is_test) spent')}),
    started as (delete from outbox where kind = 'run.start' and subject_id in (select id from over)),
    ${releaseAtEndSql('moved')},
    ${publishRunEventsSql('moved')}

@@ -44,6 +44,7 @@ const maxScan = 10_000;
 const uncounted = { total: 0, examined: 0 };
 const nil = '00000000-0000-0000-0000-000000000000';
 const greatestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const leastNumber = -2_147_483_648;
 const greatestNumber = 2_147_483_647;
 
 const timeText = (column: string) => `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
@@ -137,7 +138,7 @@ interface Cursor {
 const writeCursor = ({ createdAt, id, number }: Cursor): string =>
   Buffer.from(`${createdAt} ${id} ${number}`).toString('base64url');
 
-const cursorPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ([0-9a-f-]{36}) (\d{1,9})$/;
+const cursorPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ([0-9a-f-]{36}) (-?\d{1,9})$/;
 
 /** @throws AppError validation_error */
 function readCursor(text: string): Cursor {
@@ -172,8 +173,11 @@ async function planOf(scope: Scope, filter: RunFilter) {
   const isPlain = others.length === 0 && !(name === 'workflow' && filter.isTest);
   const { workflowId, from, to } = filter;
   const numberAt = async (time: Date | undefined) =>
-    workflowId && time ? (await scope.one(findNumber, { workflowId, time }))?.number : undefined;
-  const [fromNumber = 0, toNumber = greatestNumber] = await Promise.all([numberAt(from), numberAt(to)]);
+    workflowId && time && !filter.isTest ? (await scope.one(findNumber, { workflowId, time }))?.number : undefined;
+  const [fromNumber = filter.isTest ? leastNumber : 0, toNumber = greatestNumber] = await Promise.all([
+    numberAt(from),
+    numberAt(to),
+  ]);
   const values = {
     workflowId: workflowId ?? null,
     statuses: filter.statuses ?? null,
@@ -194,11 +198,11 @@ async function planOf(scope: Scope, filter: RunFilter) {
   return { name, isPlain, values, toNumber };
 }
 
-/** What comes behind a run of the list. */
+/** What comes behind a run of the list. Test runs, with numbers below 1, are listed by time alone. */
 const behind = ({ createdAt, id, number }: Cursor, toNumber: number) => ({
   beforeTime: createdAt,
   beforeId: id,
-  beforeNumber: Math.min(toNumber, number),
+  beforeNumber: number < 1 ? toNumber : Math.min(toNumber, number),
 });
 
 /** The matches of a page, and behind what the next one begins; undefined at the end of the list. */

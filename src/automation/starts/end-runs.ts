@@ -1,6 +1,7 @@
 import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
 import { statement, type TenantSql } from '../../platform/sql.ts';
 import { wakeDeliveries } from '../../webhooks/index.ts';
+import { testSeconds } from '../core/mocks.ts';
 import { openRun, openStep, type RunErrorCode } from '../core/run-status.ts';
 import { closeWaitsSql } from '../flows/waits.ts';
 import { changedRun, publishRunEventsSql } from '../run-events-sql.ts';
@@ -61,6 +62,12 @@ export const timedOut: EndReason = {
   status: 'failed',
   code: 'timeout',
   message: 'The run executed for longer than its workflow allows.',
+};
+
+export const testTimedOut: EndReason = {
+  status: 'cancelled',
+  code: 'timeout',
+  message: `A test run takes at most ${testSeconds} seconds.`,
 };
 
 /** Ends those of the runs that are open. @returns their ids */

@@ -7,10 +7,11 @@ import { typed } from '../../platform/sql-types.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { changeByTenant } from '../../platform/tenant-batches.ts';
 import type { Waiters } from '../../platform/waiters.ts';
-import type { TerminalStatus } from '../core/run-status.ts';
+import { testSeconds } from '../core/mocks.ts';
+import { openRun, type TerminalStatus } from '../core/run-status.ts';
 import type { QueueReason } from '../core/starts.ts';
 import { failPoint } from '../fail-points.ts';
-import { type EndReason, endRuns, expired, timedOut } from './end-runs.ts';
+import { type EndReason, endRuns, expired, testTimedOut, timedOut } from './end-runs.ts';
 
 interface Released {
   id: string;
@@ -84,10 +85,10 @@ export async function releaseWorkflow(scope: Scope, automationId: string): Promi
 
 interface DueRun extends Tenant {
   id: string;
-  due: 'delay' | 'expiry' | 'time_limit';
+  due: 'delay' | 'expiry' | 'time_limit' | 'test';
 }
 
-// Each of the three is one range of a small index: at rest nothing is in it.
+// Each of the four is one range of a small index: at rest nothing is in it.
 const findDue = systemStatement({
   name: 'run.find_due',
   parameters: { limit: 'int' },
@@ -105,7 +106,11 @@ const findDue = systemStatement({
        where status = 'queued' and expires_at <= clock_timestamp() order by expires_at limit :limit)
     union all
      (select id, organization_id, environment, 'time_limit' from run
-       where times_out_at <= clock_timestamp() order by times_out_at limit :limit)`,
+       where times_out_at <= clock_timestamp() order by times_out_at limit :limit)
+    union all
+     (select id, organization_id, environment, 'test' from run
+       where is_test and status in (${openRun}) and created_at <= clock_timestamp() - interval '${testSeconds} seconds'
+       order by created_at limit :limit)`,
 });
 
 export interface DueRunServices {
@@ -114,7 +119,7 @@ export interface DueRunServices {
   countRunEnd(status: TerminalStatus): void;
 }
 
-const reasons: Record<'expiry' | 'time_limit', EndReason> = { expiry: expired, time_limit: timedOut };
+const reasons = { expiry: expired, time_limit: timedOut, test: testTimedOut } satisfies Record<string, EndReason>;
 
 /**
  * Lets delayed runs begin whose time has come, and ends those that expired or that have executed for as long as they may, of
@@ -131,7 +136,7 @@ export function workOffDueRuns({ database, waiters, countRunEnd }: DueRunService
       failPoint('run.released');
       return released.length;
     });
-    for (const due of ['expiry', 'time_limit'] as const) {
+    for (const due of ['expiry', 'time_limit', 'test'] as const) {
       changed += await changeByTenant(database, of(due), async (tx, runs) => {
         const ids = runs.map(({ id }) => id);
         const ended = await endRuns(tx, ids, reasons[due]);

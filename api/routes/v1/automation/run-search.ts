@@ -36,6 +36,7 @@ export const filterOf = (query: Omit<Query, 'limit' | 'offset' | 'after'>): RunF
   version: query.version,
   errorCode: query.errorCode,
   correlationId: query.correlationId,
+  isTest: query.test && true,
 });
 
 /** Runs of all workflows. */

@@ -33,10 +33,12 @@ import {
   runListExamples,
 } from '../../../schemas/automation/run-examples.ts';
 import { runLinks } from '../../../schemas/automation/run-links.ts';
+import { testRunExamples, testRunSchema } from '../../../schemas/automation/test-run.ts';
 import { exampleWorkflowIds } from '../../../schemas/automation/workflow-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
 import { executeRun } from './execute-run.ts';
+import { testWorkflow } from './test-run.ts';
 
 const tags = ['Runs'];
 
@@ -94,6 +96,24 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   const operation = operationsOf({ tag: 'Runs', key: readOne });
 
+  const test = operation({
+    method: 'post',
+    path: '/workflows/{id}/test',
+    operationId: 'testWorkflow',
+    summary: 'Test a workflow',
+    description:
+      'Executes the workflow in the sandbox, whatever the environment of the key is, and waits until the run has ended, at most 60 seconds. Nothing is sent, charged or counted, and no events are published. Steps of type wait, event and approval complete at once. The run has `isTest`, and is listed by `GET /runs?test=true` alone.',
+    key: requireKey(services, 'runs:execute'),
+    params: idInPath(exampleWorkflowIds),
+    body: jsonContent(testRunSchema, testRunExamples),
+    idempotent: true,
+    answers: {
+      200: answer('Returns the run, whether it completed or failed.', runDetailSchema, {
+        examples: runDetailExamples,
+        replayable: true,
+      }),
+    },
+  });
   const list = operation({
     method: 'get',
     path: '/workflows/{id}/runs',
@@ -144,6 +164,14 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     }
     if (result.kind === 'unfinished') return c.json(success(result.data), 202);
     return c.json(success(result.data), 200);
+  });
+  routes.openapi(test, async (c) => {
+    const { id } = c.req.valid('param');
+    const call = { caller: c.get('caller'), id, body: c.req.valid('json'), idempotency: readIdempotency(c) };
+    const dialect = automationDialect(c);
+    const { run, replayed } = await testWorkflow(services, c.get('scope'), dialect, call);
+    markReplayed(c, replayed);
+    return c.json(success(dialect.runDetail(run)), 200);
   });
   routes.openapi(list, async (c) => {
     const { limit, offset, status } = withPageDefaults(c, c.req.valid('query'));

@@ -51,6 +51,7 @@ const links = {
   Get: { operationId: 'getWorkflow', parameters: withThisId },
   Update: { operationId: 'updateWorkflow', parameters: withThisId },
   Execute: { operationId: 'executeWorkflow', parameters: withThisId },
+  Test: { operationId: 'testWorkflow', parameters: withThisId },
   Runs: { operationId: 'listWorkflowRuns', parameters: withThisId },
   Schedule: { operationId: 'putSchedule', parameters: withThisId },
   ReadSchedule: { operationId: 'getSchedule', parameters: withThisId },

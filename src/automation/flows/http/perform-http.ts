@@ -42,8 +42,6 @@ export interface HttpAttempt {
   key: string;
   /** From 1, interrupted ones included. */
   number: number;
-  /** Whether the run is a test run, whose requests stay in the sandbox. */
-  isTest?: boolean;
   signal: AbortSignal;
 }
 
@@ -154,7 +152,7 @@ async function send(
   scope: Scope,
   step: HttpFields,
   rendered: RenderedRequest,
-  { runId, position, number, isTest = false, signal }: HttpAttempt,
+  { runId, position, number, signal }: HttpAttempt,
 ): Promise<StepEnd> {
   const found = await headerSecrets(services, scope, step);
   if ('fault' in found) return found.fault;
@@ -167,7 +165,7 @@ async function send(
     secretHeaders: new Set(Object.keys(secrets)),
     body,
   };
-  const sender: HttpSender = services.httpSenders[isTest ? 'test' : scope.tenant.environment];
+  const sender: HttpSender = services.httpSenders[scope.tenant.environment];
   const hide = hideSecrets(Object.values(secrets));
   try {
     const answer = await sender.send(request, {

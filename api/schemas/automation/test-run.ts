@@ -1,0 +1,33 @@
+import { z } from '@hono/zod-openapi';
+import { stepIdPattern } from '../../../src/automation/core/steps.ts';
+import { executeSchema } from './run.ts';
+
+const mock = z
+  .union([
+    z.strictObject({ output: z.unknown() }),
+    z.strictObject({
+      error: z.object({ message: z.string().max(2_000), code: z.string().regex(/^[a-z0-9_]{1,40}$/) }),
+    }),
+  ])
+  .openapi('StepMock', { description: 'The step ends with this output, or fails with this error.' });
+
+export const testRunSchema = z
+  .object({
+    ...executeSchema.pick({ input: true, variables: true, inputs: true, version: true }).shape,
+    mocks: z
+      .record(z.string().regex(stepIdPattern), mock)
+      .refine((mocks) => Buffer.byteLength(JSON.stringify(mocks)) <= 262_144, 'Expected at most 256 KiB as JSON.')
+      .optional()
+      .openapi({
+        description:
+          'By step id: what steps end with instead of being executed. A mock of a step in a map is that of every item. At most 256 KiB as JSON.',
+      }),
+  })
+  .openapi('TestRun');
+export type TestRunBody = z.output<typeof testRunSchema>;
+
+const mocks = { summarize: { output: 'Sales grew.' } };
+export const testRunExamples = {
+  A: { input: 'the quarterly report', mocks },
+  B: { inputs: { text: 'the quarterly report' }, mocks },
+};

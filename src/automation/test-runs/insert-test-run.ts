@@ -1,0 +1,106 @@
+import { enqueueSql } from '../../platform/enqueue.ts';
+import type { IdempotencyClaim } from '../../platform/idempotency.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import { lockForTransaction } from '../../platform/tenant-locks.ts';
+import type { Mocks } from '../core/mocks.ts';
+import { defaultPriority } from '../core/starts.ts';
+import { workflowNotFound } from '../errors.ts';
+import { failPoint } from '../fail-points.ts';
+import { type NewRun, toJson } from '../insert-run.ts';
+import type { RunStart } from '../start-run-workflow.ts';
+
+// Test runs are numbered downwards from 0, so that the numbers of the others have no gaps.
+const insert = statement({
+  name: 'run.insert_test',
+  parameters: {
+    runId: 'uuid',
+    automationId: 'uuid',
+    definitionId: 'uuid',
+    input: 'json?',
+    variables: 'json?',
+    inputBytes: 'int?',
+    variablesBytes: 'int?',
+    totalSteps: 'int',
+    correlationId: 'text',
+    triggerType: 'text',
+    triggeredBy: 'json?',
+    tags: 'jsonb?',
+    metadata: 'json?',
+    parentRunId: 'uuid?',
+    parentPath: 'text?',
+    rootRunId: 'uuid?',
+    depth: 'smallint',
+    priority: 'smallint',
+    mocks: 'json?',
+  },
+  row: { id: 'uuid' },
+  text: `with numbered as (
+     select a.id, least((select min(number) from run where automation_id = a.id), 0) - 1 as number from automation a
+      where a.organization_id = :organizationId and a.environment = :environment and a.id = :automationId
+        and a.deleted_at is null),
+   inserted as (
+     insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
+                      input_bytes, variables_bytes, first_position, finished_steps, total_steps, correlation_id, created_at,
+                      tags, metadata, trigger_type, triggered_by, parent_run_id, parent_path, root_run_id, depth, priority,
+                      is_test, mocks)
+     select :runId, :organizationId, :environment, id, :definitionId, number, 'queued', :input, :variables, :inputBytes,
+            :variablesBytes, 0, 0, :totalSteps, :correlationId, clock_timestamp(), :tags, :metadata, :triggerType,
+            :triggeredBy, :parentRunId, :parentPath, :rootRunId, :depth, :priority, true, :mocks
+       from numbered
+     returning id),
+   enqueued as (${enqueueSql('run.start', { subject: 'id', correlation: ':correlationId', from: 'inserted' })})
+   select id from inserted`,
+  enqueues: { 'run.start': ({ id }) => ({ subjectId: id }) },
+});
+
+const bytesOf = (json: string | null) => (json === null ? null : Buffer.byteLength(json));
+
+/**
+ * Writes a test run, which begins at once: neither a pause nor a limit of its workflow holds it back, and it counts nowhere.
+ * @throws AppError workflow_not_found
+ */
+export async function insertTestRun(
+  scope: Scope,
+  claim: IdempotencyClaim | undefined,
+  run: NewRun & { mocks: Mocks },
+  start: Omit<RunStart, 'runId' | 'automationId'>,
+): Promise<{ runId: string; replayed: boolean }> {
+  const { automationId, definitionId, totalSteps, options = {}, trigger = { type: 'api' }, parent, mocks } = run;
+  const made = { id: newId() };
+  const [input, variables] = [toJson(run.input), toJson(run.variables)];
+  const { outcome, replayed } = await scope.transaction(
+    async (tx) => {
+      await lockForTransaction(tx, `test-run ${automationId}`);
+      tx.hint('run.start', made.id, { ...start, runId: made.id, automationId, isTest: true } satisfies RunStart);
+      const inserted = await tx.one(insert, {
+        runId: made.id,
+        automationId,
+        definitionId,
+        input,
+        variables,
+        inputBytes: bytesOf(input),
+        variablesBytes: bytesOf(variables),
+        totalSteps,
+        correlationId: scope.correlationId,
+        triggerType: trigger.type,
+        triggeredBy: toJson(trigger.facts) ?? null,
+        tags: options.tags?.length ? JSON.stringify(options.tags) : null,
+        metadata: toJson(options.metadata),
+        parentRunId: parent?.runId ?? null,
+        parentPath: parent?.path ?? null,
+        rootRunId: parent?.rootRunId ?? null,
+        depth: parent?.depth ?? 1,
+        priority: options.priority ?? defaultPriority,
+        mocks: JSON.stringify(mocks),
+      });
+      if (!inserted) throw workflowNotFound(run.namedAs);
+      failPoint('run.before-commit');
+      return made;
+    },
+    { claim, outcome: made },
+  );
+  if (!replayed) failPoint('run.committed');
+  return { runId: outcome.id, replayed };
+}

@@ -1,0 +1,14 @@
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+
+const findTest = statement({
+  name: 'run.is_test',
+  parameters: { runId: 'uuid' },
+  row: { isTest: 'boolean' },
+  text: `select is_test as "isTest" from run
+    where organization_id = :organizationId and environment = :environment and id = :runId`,
+});
+
+/** Whether a run is a test run; not when it is gone. */
+export const isTestRun = async (scope: Scope, runId: string): Promise<boolean> =>
+  (await scope.one(findTest, { runId }))?.isTest === true;

@@ -1,0 +1,19 @@
+import type { Scope } from '../../platform/scope.ts';
+import type { CancelRunServices } from '../cancel-run.ts';
+import { testSeconds } from '../core/mocks.ts';
+import { endRuns, testTimedOut } from '../starts/end-runs.ts';
+
+/** How long a test run may take. */
+export const testTimeoutMs = testSeconds * 1_000;
+
+/** Cancels a test run whose time is over. Those whose caller is gone are cancelled by a sweep. */
+export async function timeOutTestRun(
+  { waiters, countRunEnd }: CancelRunServices,
+  scope: Scope,
+  runId: string,
+): Promise<void> {
+  const ended = await scope.transaction((tx) => endRuns(tx, [runId], testTimedOut));
+  if (ended.length === 0) return;
+  waiters.notifyLocal(runId);
+  countRunEnd(testTimedOut.status);
+}
