@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
@@ -9,6 +10,8 @@ import type { ProductProcess } from '../product-process.ts';
 import { runningServers, temporaryFolder } from '../servers.ts';
 import { CostWalk } from './cost-walk.ts';
 import { Meter } from './meter.ts';
+
+const soonRetried = fileURLToPath(new URL('./soon-retried.ts', import.meta.url));
 
 const everything: RoleName[] = ['api', 'runs', 'generation', 'calendars', 'integrations', 'webhooks', 'housekeeping'];
 
@@ -24,7 +27,7 @@ export interface MeasuredProduct extends Product {
 }
 
 export async function startMeasured(env: Record<string, string> = {}): Promise<MeasuredProduct> {
-  const product = await openProduct({ env: secrets });
+  const product = await openProduct({ env: secrets, entryPoint: soonRetried });
   const meter = new Meter(temporaryFolder(runningServers().folder));
   const process = await product.start(everything, Object.assign({ NODE_OPTIONS: meter.option }, env));
   await meter.connect();

@@ -133,7 +133,7 @@ function serve(socket: Socket): void {
 }
 
 // Its threads and what it starts inherit the option, and have nothing to measure.
-if (isMainThread && socketPath && process.argv[1]?.endsWith('workers/main.ts')) {
+if (isMainThread && socketPath && process.argv[1]?.endsWith('test/cost/soon-retried.ts')) {
   createServer((socket) => serve(socket.unref()))
     .listen(socketPath)
     .unref();
