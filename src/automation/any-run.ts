@@ -1,17 +1,20 @@
 import type { Database } from '../platform/database.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
 import { runWorkflowId } from '../temporal/contracts/automation.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { runIds, workflowIds } from './core/ids.ts';
 import { runNotFound } from './errors.ts';
 import { getRun, type RunDetail, type StepResult } from './runs.ts';
 
-const findTenant = statement<Tenant & { correlationId: string }>(
-  'run.tenant',
-  `select organization_id as "organizationId", environment, correlation_id as "correlationId" from run where id = $1`,
-);
+const findTenant = systemStatement({
+  name: 'run.tenant',
+  parameters: { id: 'uuid' },
+  row: { organizationId: 'uuid', environment: typed<Environment>('text'), correlationId: 'text' },
+  text: `select organization_id as "organizationId", environment, correlation_id as "correlationId" from run where id = :id`,
+});
 
 /** A run of any tenant. @throws AppError run_not_found */
 async function findAnyRun(
@@ -19,7 +22,7 @@ async function findAnyRun(
   id: string,
 ): Promise<{ tenant: Tenant; correlationId: string; run: RunDetail }> {
   const uuid = runIds.parse(id);
-  const found = uuid && (await sqlOn(database.pool).one(findTenant, [uuid]));
+  const found = uuid && (await sqlOn(database.pool).one(findTenant, { id: uuid }));
   if (!found) throw runNotFound(id);
   const { correlationId, ...tenant } = found;
   return { tenant, correlationId, run: await getRun(new Scope(database, tenant, correlationId, 'operator'), uuid) };

@@ -5,6 +5,7 @@ import { newId } from '../platform/ids.ts';
 import type { Page } from '../platform/page.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { type CheckServices, checkAutomation } from './check-automation.ts';
 import { type AutomationState, automationStates } from './core/automation-state.ts';
 import { findChanges } from './core/definition-changes.ts';
@@ -142,45 +143,75 @@ export async function createAutomation(
   return { ...(await scope.transaction((tx) => insertAutomation(tx, input), { claim })), warnings };
 }
 
-const findDetail = statement<AutomationDetail>(
-  'automation.detail',
-  `select a.id, a.name, a.description, a.state, a.total_runs as "totalRuns", a.created_at as "createdAt",
+const summaryRow = {
+  id: 'uuid',
+  name: 'text',
+  description: 'text?',
+  state: typed<AutomationState>('text'),
+  totalRuns: 'int',
+  createdAt: 'timestamptz',
+  updatedAt: 'timestamptz',
+} as const;
+
+const findDetail = statement({
+  name: 'automation.detail',
+  parameters: { id: 'uuid' },
+  row: {
+    ...summaryRow,
+    aiProvider: typed<AutomationDetail['aiProvider']>('text'),
+    aiModel: 'text',
+    steps: typed<Step[]>('json'),
+    config: typed<AutomationDetail['config']>('json'),
+    inputs: typed<AutomationDetail['inputs']>('json'),
+    concurrency: typed<AutomationDetail['concurrency']>('json?'),
+    maxDurationSeconds: 'int?',
+    isPaused: 'boolean',
+    version: 'int',
+  },
+  text: `select a.id, a.name, a.description, a.state, a.total_runs as "totalRuns", a.created_at as "createdAt",
           a.updated_at as "updatedAt", d.ai_provider as "aiProvider", d.ai_model as "aiModel", d.steps, d.config, d.inputs,
           d.concurrency, d.max_duration_seconds as "maxDurationSeconds", a.is_paused as "isPaused",
           d.version
      from automation a join definition d on d.id = a.definition_id
-    where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.deleted_at is null`,
-  { sharesConnection: true },
-);
+    where a.organization_id = :organizationId and a.environment = :environment and a.id = :id and a.deleted_at is null`,
+  sharesConnection: true,
+});
 
 /** `id` in either form. @throws AppError workflow_not_found */
 export async function getAutomation(scope: Scope, id: string): Promise<AutomationDetail> {
   const uuid = workflowIds.parse(id);
-  const found = uuid && (await scope.one(findDetail, uuid));
+  const found = uuid && (await scope.one(findDetail, { id: uuid }));
   if (!found) throw workflowNotFound(id);
   return found;
 }
 
-const live = `from automation a where a.organization_id = $1 and a.environment = $2 and a.deleted_at is null
-  and a.state = any($3)`;
+const live = `from automation a where a.organization_id = :organizationId and a.environment = :environment and a.deleted_at is null
+  and a.state = any(:states)`;
 
 // Each state is read from the index in the order of the list, only as far as the page goes.
-const listPage = statement<AutomationSummary>(
-  'automation.list',
-  `select a.id, a.name, a.description, a.state, a.total_runs as "totalRuns", a.created_at as "createdAt",
+const listPage = statement({
+  name: 'automation.list',
+  parameters: { states: 'text[]', limit: 'bigint', offset: 'bigint' },
+  row: summaryRow,
+  text: `select a.id, a.name, a.description, a.state, a.total_runs as "totalRuns", a.created_at as "createdAt",
           a.updated_at as "updatedAt"
      from (select w.id, w.created_at
-             from unnest($3::text[]) as wanted (state)
+             from unnest(:states) as wanted (state)
             cross join lateral (
               select id, created_at from automation
-               where organization_id = $1 and environment = $2 and deleted_at is null and state = wanted.state
-               order by created_at desc, id desc limit $4::bigint + $5::bigint) w
-            order by w.created_at desc, w.id desc limit $4 offset $5) page
-     join automation a on a.id = page.id and a.organization_id = $1 and a.environment = $2
+               where organization_id = :organizationId and environment = :environment and deleted_at is null and state = wanted.state
+               order by created_at desc, id desc limit :limit + :offset) w
+            order by w.created_at desc, w.id desc limit :limit offset :offset) page
+     join automation a on a.id = page.id and a.organization_id = :organizationId and a.environment = :environment
     order by a.created_at desc, a.id desc`,
-);
+});
 
-const countAll = statement<{ count: number }>('automation.count', `select count(*)::int as count ${live}`);
+const countAll = statement({
+  name: 'automation.count',
+  parameters: { states: 'text[]' },
+  row: { count: 'int' },
+  text: `select count(*)::int as count ${live}`,
+});
 
 /** Newest first. `states` absent means all. */
 export async function listAutomations(
@@ -188,8 +219,8 @@ export async function listAutomations(
   { states = [...automationStates], limit, offset }: { states?: AutomationState[]; limit: number; offset: number },
 ): Promise<Page<AutomationSummary>> {
   const [items, counted] = await Promise.all([
-    scope.rows(listPage, states, limit, offset),
-    scope.one(countAll, states),
+    scope.rows(listPage, { states, limit, offset }),
+    scope.one(countAll, { states }),
   ]);
   return { items, total: counted!.count, limit, offset };
 }

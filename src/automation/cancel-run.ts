@@ -10,12 +10,14 @@ import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 import { getRun, type RunDetail } from './runs.ts';
 
 // This statement ends the run. Its workflow may still work, but can no longer record anything.
-const cancelStatement = statement<{ id: string; entryId: string }>(
-  'run.cancel',
-  `with moved as (
+const cancelStatement = statement({
+  name: 'run.cancel',
+  parameters: { runId: 'uuid', correlationId: 'text' },
+  row: { id: 'uuid', entryId: 'uuid' },
+  text: `with moved as (
      update run set status = 'cancelled', waiting_since = null, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
             duration_ms = round(extract(epoch from clock_timestamp() - coalesce(started_at, clock_timestamp())) * 1000)
-      where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun})
+      where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun})
       returning ${changedRun('false')}),
    stopped as (
      update run_step set status = 'cancelled', finished_at = clock_timestamp(),
@@ -24,16 +26,16 @@ const cancelStatement = statement<{ id: string; entryId: string }>(
    ${closeWaitsSql('moved')},
    unstarted as (delete from outbox where kind = 'run.start' and subject_id in (select id from moved)),
    enqueued as (
-     ${enqueueSql('run.cancel', { subject: 'id', correlation: '$4', from: 'moved' })}
+     ${enqueueSql('run.cancel', { subject: 'id', correlation: ':correlationId', from: 'moved' })}
      returning id, subject_id),
    ${publishRunEventsSql('moved')}
    select subject_id as id, id as "entryId", ${wakeDeliveries} from enqueued`,
-  { enqueues: { 'run.cancel': ({ id, entryId }) => ({ subjectId: id, entryId }) } },
-);
+  enqueues: { 'run.cancel': ({ id, entryId }) => ({ subjectId: id, entryId }) },
+});
 
 /** Records that a run is cancelled. @returns false when it had ended before or does not exist */
 export async function cancelRunRow(scope: Scope, runId: string): Promise<boolean> {
-  return (await scope.one(cancelStatement, runId, scope.correlationId)) !== undefined;
+  return (await scope.one(cancelStatement, { runId, correlationId: scope.correlationId })) !== undefined;
 }
 
 export interface CancelRunServices {

@@ -3,6 +3,7 @@ import { invalid } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { type RowWith, typed } from '../platform/sql-types.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
@@ -45,18 +46,19 @@ export interface RunRequest {
   test?: { mocks: Mocks } | undefined;
 }
 
-export interface Startable {
-  id: string;
-  state: string;
-  definitionId: string;
-  byDefault: ModelChoice;
-  steps: Step[];
-  inputs: InputDefinition[];
-  plan: PlanName;
-  concurrency: Concurrency | null;
-  maxDurationSeconds: number | null;
-  isPaused: boolean;
-}
+const startableRow = {
+  id: 'uuid',
+  state: 'text',
+  definitionId: 'uuid',
+  byDefault: typed<ModelChoice>('json'),
+  steps: typed<Step[]>('json'),
+  inputs: typed<InputDefinition[]>('json'),
+  plan: typed<PlanName>('text'),
+  concurrency: typed<Concurrency | null>('json?'),
+  maxDurationSeconds: 'int?',
+  isPaused: 'boolean',
+} as const;
+export type Startable = RowWith<typeof startableRow>;
 
 /** The services that decide whether a run may start. */
 export interface CreateRunServices extends StartRunServices {
@@ -73,17 +75,23 @@ const startableWith = (definition: string) => `
      from automation a
      join definition d on ${definition}
      join organization o on o.id = a.organization_id
-    where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.deleted_at is null`;
+    where a.organization_id = :organizationId and a.environment = :environment and a.id = :id and a.deleted_at is null`;
 
-const findStartable = statement<Startable>('run.startable', startableWith('d.id = a.definition_id'), {
+const findStartable = statement({
+  name: 'run.startable',
+  parameters: { id: 'uuid' },
+  row: startableRow,
+  text: startableWith('d.id = a.definition_id'),
   sharesConnection: true,
 });
 
-const findStartableVersion = statement<Startable>(
-  'run.startable_version',
-  startableWith('d.automation_id = a.id and d.version = $4'),
-  { sharesConnection: true },
-);
+const findStartableVersion = statement({
+  name: 'run.startable_version',
+  parameters: { id: 'uuid', version: 'int' },
+  row: startableRow,
+  text: startableWith('d.automation_id = a.id and d.version = :version'),
+  sharesConnection: true,
+});
 
 /** Each prompt step needs at least one configured model. @throws AppError provider_not_configured, with its first model's provider */
 export function checkProviders(
@@ -126,10 +134,10 @@ export function prepareRun(
  */
 export async function findStartableWorkflow(scope: Scope, id: string, version?: number): Promise<Startable> {
   const uuid = workflowIds.parse(id);
-  const startable = uuid && (await scope.one(findStartable, uuid));
+  const startable = uuid && (await scope.one(findStartable, { id: uuid }));
   if (!startable) throw workflowNotFound(id);
   if (version === undefined) return startable;
-  const named = await scope.one(findStartableVersion, uuid, version);
+  const named = await scope.one(findStartableVersion, { id: uuid, version });
   if (!named) throw invalid([{ path: 'version', message: 'The workflow has no such version.' }]);
   return named;
 }

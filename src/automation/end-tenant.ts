@@ -3,11 +3,12 @@ import { statement } from '../platform/sql.ts';
 import { deleteAutomation } from './automations.ts';
 import { abortOpenBulkActions } from './bulk-actions/bulk-actions.ts';
 
-const findOpen = statement<{ id: string; isDeleted: boolean }>(
-  'automation.of_tenant',
-  `select id, deleted_at is not null as "isDeleted" from automation
-    where organization_id = $1 and environment = $2 order by deleted_at nulls first limit 500`,
-);
+const findOpen = statement({
+  name: 'automation.of_tenant',
+  row: { id: 'uuid', isDeleted: 'boolean' },
+  text: `select id, deleted_at is not null as "isDeleted" from automation
+    where organization_id = :organizationId and environment = :environment order by deleted_at nulls first limit 500`,
+});
 
 /** Deletes the workflows of a tenant, and aborts its bulk actions. @returns whether some are still to be purged */
 export async function endAutomations(scope: Scope): Promise<boolean> {

@@ -28,20 +28,22 @@ const reasonsToSkip: readonly string[] = [
 
 const dayUsedUp = 'rate_limit_exceeded';
 
-const noteSkip = statement(
-  'schedule.note_skip',
-  `update automation_schedule set last_skipped_at = $4::timestamptz, last_skipped_reason = $5
-    where organization_id = $1 and environment = $2 and automation_id = $3
-      and coalesce(last_skipped_at <= $4::timestamptz, true)`,
-);
+const noteSkip = statement({
+  name: 'schedule.note_skip',
+  parameters: { automationId: 'uuid', dueAt: 'timestamptz', reason: 'text' },
+  text: `update automation_schedule set last_skipped_at = :dueAt, last_skipped_reason = :reason
+    where organization_id = :organizationId and environment = :environment and automation_id = :automationId
+      and coalesce(last_skipped_at <= :dueAt, true)`,
+});
 
-const noteRun = statement(
-  'schedule.note_run',
-  `update automation_schedule set last_run_at = greatest(last_run_at, r.created_at)
+const noteRun = statement({
+  name: 'schedule.note_run',
+  parameters: { automationId: 'uuid', runId: 'uuid' },
+  text: `update automation_schedule set last_run_at = greatest(last_run_at, r.created_at)
      from run r
-    where automation_schedule.organization_id = $1 and automation_schedule.environment = $2
-      and automation_schedule.automation_id = $3 and r.id = $4`,
-);
+    where automation_schedule.organization_id = :organizationId and automation_schedule.environment = :environment
+      and automation_schedule.automation_id = :automationId and r.id = :runId`,
+});
 
 /** Identifies one firing of one schedule, so that it creates at most one run. */
 const claimOf = (automationId: string, time: string): IdempotencyClaim => ({
@@ -76,7 +78,7 @@ export async function fireSchedule(
   { automationId, revision }: ScheduledRunArgs,
   dueAt: Date,
 ): Promise<ScheduledRunOutcome> {
-  const schedule = await scope.one(findSchedule, automationId);
+  const schedule = await scope.one(findSchedule, { automationId });
   const isCurrent = schedule?.revision === revision;
   if (!isCurrent) await syncSchedule(services.temporal, scope, automationId);
   // A paused schedule that is current was triggered by an operator.
@@ -86,7 +88,7 @@ export async function fireSchedule(
   const { input, variables, tags, metadata, expiresInMs, priority, version } = schedule;
   const idempotency = claimOf(automationId, dueAt.toISOString());
   const skip = async (reason: string): Promise<ScheduledRunOutcome> => {
-    await scope.rows(noteSkip, automationId, dueAt, reason);
+    await scope.rows(noteSkip, { automationId, dueAt, reason });
     const { correlationId, tenant } = scope;
     services.log.warn({ ...tenant, automationId, correlationId, reason }, 'a scheduled run was not started');
     return { skipped: reason };
@@ -108,7 +110,7 @@ export async function fireSchedule(
       trigger: { type: 'schedule', facts: { dueAt: dueAt.toISOString() } },
     });
     if (run.runId === null) return skip('concurrency');
-    await scope.rows(noteRun, automationId, run.runId);
+    await scope.rows(noteRun, { automationId, runId: run.runId });
     return { started: run.runId };
   } catch (error) {
     if (error instanceof QueueLimitReached) return skip('queue_limit');

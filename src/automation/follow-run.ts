@@ -10,12 +10,14 @@ import { getRun, type RunDetail, type StepResult } from './runs.ts';
 /** How often a followed run is polled while another process executes it. */
 const lookEveryMs = 500;
 
-const findMark = statement<{ mark: string }>(
-  'run.mark',
-  `select concat_ws(' ', r.status, r.finished_steps, r.current_step) as mark
+const findMark = statement({
+  name: 'run.mark',
+  parameters: { runId: 'uuid' },
+  row: { mark: 'text' },
+  text: `select concat_ws(' ', r.status, r.finished_steps, r.current_step) as mark
      from run r join automation a on a.id = r.automation_id and a.deleted_at is null
-    where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
-);
+    where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId`,
+});
 
 /** An event, and the run as it was read with it. */
 export interface SeenEvent extends RunEvent<StepResult> {
@@ -56,7 +58,7 @@ export async function* followRun(
       }
       if (isTerminal(seen.status)) return;
       await watch.changed(lookEveryMs, stop);
-      const found = await readUnlessGone(() => scope.one(findMark, run.id));
+      const found = await readUnlessGone(() => scope.one(findMark, { runId: run.id }));
       if (found === undefined || found === 'gone') return;
       if (found === 'later' || found.mark === mark) continue;
       const read = await readUnlessGone(() => getRun(scope, run.id));

@@ -1,21 +1,23 @@
 import { inBatches } from '../platform/batches.ts';
 import type { Database } from '../platform/database.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
 
 // The table has the steps that are under way, and those that ended since the last call.
-const forget = statement<{ count: number }>(
-  'run_step.forget_rounds',
-  `with ended as (
+const forget = systemStatement({
+  name: 'run_step.forget_rounds',
+  parameters: { limit: 'int' },
+  row: { count: 'int' },
+  text: `with ended as (
      select r.run_id, r.position, r.round from run_step_round r
       where not exists (select from run_step s
                          where s.run_id = r.run_id and s.position = r.position and s.status = 'running')
-      limit $1),
+      limit :limit),
    gone as (
      delete from run_step_round r using ended
       where r.run_id = ended.run_id and r.position = ended.position and r.round = ended.round
      returning 1)
    select count(*)::int as count from gone`,
-);
+});
 
 /**
  * Removes what the models of steps were offered and asked for, once the steps have ended in whatever way, of all tenants.
@@ -24,5 +26,5 @@ const forget = statement<{ count: number }>(
  */
 export function forgetRounds(database: Database): Promise<number> {
   const sql = sqlOn(database.pool);
-  return inBatches(async (limit) => (await sql.one(forget, [limit]))!.count, 500);
+  return inBatches(async (limit) => (await sql.one(forget, { limit }))!.count, 500);
 }

@@ -1,36 +1,27 @@
 import { memoize } from '../platform/memoize.ts';
 import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
 import type { Probe } from '../platform/probe.ts';
-import { statement } from '../platform/sql.ts';
+import { systemStatement } from '../platform/sql.ts';
 import { openRun } from './core/run-status.ts';
 
-interface OpenRuns {
-  status: string;
-  count: number;
-  oldestSeconds: number;
-}
-
 // Reads the index of open runs: the cost does not grow with the runs that have ended.
-const openRuns = statement<OpenRuns>(
-  'gauges.open_runs',
-  `select wanted.status, count(run.status)::int as count,
+const openRuns = systemStatement({
+  name: 'gauges.open_runs',
+  row: { status: 'text', count: 'int', oldestSeconds: 'float8' },
+  text: `select wanted.status, count(run.status)::int as count,
           coalesce(extract(epoch from clock_timestamp() - min(run.created_at)), 0)::float8 as "oldestSeconds"
      from unnest(array[${openRun}]) as wanted (status)
      left join run on run.status = wanted.status and run.status in (${openRun})
     group by wanted.status`,
-);
-
-interface CallingRuns {
-  state: string;
-  count: number;
-}
+});
 
 // One row for each organization and environment that ever called out.
-const callingRuns = statement<CallingRuns>(
-  'gauges.calling_runs',
-  `select state, coalesce(sum(case state when 'calling' then held else waiting end), 0)::int as count
+const callingRuns = systemStatement({
+  name: 'gauges.calling_runs',
+  row: { state: 'text', count: 'int' },
+  text: `select state, coalesce(sum(case state when 'calling' then held else waiting end), 0)::int as count
      from unnest(array['calling', 'waiting']) as state left join calling_total on true group by state`,
-);
+});
 
 /** Runs that have not ended. */
 export function runGauges(observer: Probe): GaugeOptions[] {

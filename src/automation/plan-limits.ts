@@ -1,6 +1,7 @@
 import { AppError } from '../platform/errors.ts';
 import type { Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { lockForTransaction } from '../platform/tenant-locks.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { automationLimits } from './core/limits.ts';
@@ -12,22 +13,25 @@ interface Standing {
   count: number;
 }
 
-const countWorkflows = statement<Standing>(
-  'plan_room.workflows',
-  `select o.plan, (select count(*)::int from automation
-                    where organization_id = $1 and environment = $2 and deleted_at is null) as count
-     from organization o where o.id = $1`,
-);
+const countWorkflows = statement({
+  name: 'plan_room.workflows',
+  row: { plan: typed<PlanName>('text'), count: 'int' },
+  text: `select o.plan, (select count(*)::int from automation
+                    where organization_id = :organizationId and environment = :environment and deleted_at is null) as count
+     from organization o where o.id = :organizationId`,
+});
 
 const liveSchedules = `automation_schedule s join automation a on a.id = s.automation_id and a.deleted_at is null
-  where s.organization_id = $1 and s.environment = $2`;
+  where s.organization_id = :organizationId and s.environment = :environment`;
 
-const countSchedules = statement<Standing & { exists: boolean }>(
-  'plan_room.schedules',
-  `select o.plan, (select count(*)::int from ${liveSchedules}) as count,
-          exists (select from ${liveSchedules} and s.automation_id = $3) as exists
-     from organization o where o.id = $1`,
-);
+const countSchedules = statement({
+  name: 'plan_room.schedules',
+  parameters: { automationId: 'uuid' },
+  row: { plan: typed<PlanName>('text'), count: 'int', exists: 'boolean' },
+  text: `select o.plan, (select count(*)::int from ${liveSchedules}) as count,
+          exists (select from ${liveSchedules} and s.automation_id = :automationId) as exists
+     from organization o where o.id = :organizationId`,
+});
 
 function enforcePlanLimit(counted: Counted, { plan, count }: Standing): void {
   const limit = automationLimits[counted].of(plan);
@@ -45,6 +49,6 @@ export async function enforceWorkflowLimit(tx: Transaction): Promise<void> {
 /** The same for the schedule of a workflow. One that it has can always be replaced. @throws AppError forbidden */
 export async function enforceScheduleLimit(tx: Transaction, automationId: string): Promise<void> {
   await lockForTransaction(tx, 'schedules');
-  const { exists, ...standing } = (await tx.one(countSchedules, automationId))!;
+  const { exists, ...standing } = (await tx.one(countSchedules, { automationId }))!;
   if (!exists) enforcePlanLimit('schedules', standing);
 }

@@ -1,7 +1,8 @@
 import type { Database } from '../platform/database.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { scheduleId } from '../temporal/contracts/automation.ts';
 import { syncSchedule } from './schedule-sync.ts';
@@ -12,16 +13,18 @@ export interface RestoredSchedule extends Tenant {
 }
 
 // In the order of the primary key, page by page. One whose change is still in the outbox is left to it.
-const schedulesAfter = statement<RestoredSchedule>(
-  'schedule.page',
-  `select s.automation_id as "automationId", s.organization_id as "organizationId", s.environment
+const schedulesAfter = systemStatement({
+  name: 'schedule.page',
+  parameters: { after: 'uuid', limit: 'int' },
+  row: { automationId: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text') },
+  text: `select s.automation_id as "automationId", s.organization_id as "organizationId", s.environment
      from automation_schedule s
      join automation a on a.id = s.automation_id and a.deleted_at is null
      join organization o on o.id = s.organization_id and o.deleted_at is null
-    where s.automation_id > $1
+    where s.automation_id > :after
       and not exists (select from outbox where kind = 'schedule.sync' and subject_id = s.automation_id)
-    order by s.automation_id limit $2`,
-);
+    order by s.automation_id limit :limit`,
+});
 
 const perPage = 1_000;
 const beforeAll = '00000000-0000-0000-0000-000000000000';
@@ -36,7 +39,7 @@ export async function restoreSchedules(database: Database, temporal: TemporalCli
   const restored: RestoredSchedule[] = [];
   let listed: ReadonlySet<string> | undefined;
   for (let after = beforeAll; ; ) {
-    const page = await sql.rows(schedulesAfter, [after, perPage]);
+    const page = await sql.rows(schedulesAfter, { after, limit: perPage });
     if (page.length === 0) return restored;
     listed ??= await listTemporalSchedules(temporal);
     for (const { automationId, ...tenant } of page) {

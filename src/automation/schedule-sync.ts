@@ -1,6 +1,7 @@
 import { findTimezone } from '../platform/core/timezone.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { type RowWith, typed } from '../platform/sql-types.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { temporalExpressions } from './core/cron.ts';
 import {
@@ -11,37 +12,40 @@ import {
   replaceTemporalSchedule,
 } from './temporal-schedules.ts';
 
-export interface Schedule {
-  automationId: string;
-  cron: string;
-  timezone: string;
-  paused: boolean;
-  input: unknown;
-  variables: Record<string, unknown>;
-  tags: string[] | null;
-  metadata: Record<string, unknown> | null;
-  expiresInMs: number | null;
+export const scheduleRow = {
+  automationId: 'uuid',
+  cron: 'text',
+  timezone: 'text',
+  paused: 'boolean',
+  input: 'json',
+  variables: typed<Record<string, unknown>>('json'),
+  tags: typed<string[] | null>('jsonb?'),
+  metadata: typed<Record<string, unknown> | null>('json?'),
+  expiresInMs: 'float8?',
   /** 3 where it is null. */
-  priority: number | null;
-  version: number | null;
-  revision: string;
-  lastRunAt: Date | null;
-  lastSkippedAt: Date | null;
-  lastSkippedReason: string | null;
-}
+  priority: 'smallint?',
+  version: 'int?',
+  revision: 'uuid',
+  lastRunAt: 'timestamptz?',
+  lastSkippedAt: 'timestamptz?',
+  lastSkippedReason: 'text?',
+} as const;
+export type Schedule = RowWith<typeof scheduleRow>;
 
 export const scheduleColumns = `automation_id as "automationId", cron, timezone, paused, input, variables, tags, metadata,
   expires_in_ms::float8 as "expiresInMs", priority, version, revision,
   last_run_at as "lastRunAt", last_skipped_at as "lastSkippedAt", last_skipped_reason as "lastSkippedReason"`;
 
 /** The schedule of a workflow that exists, of an organization that is not deleted: restored, it gets its schedules again. */
-export const findSchedule = statement<Schedule>(
-  'schedule.find',
-  `select ${scheduleColumns} from automation_schedule
-    where organization_id = $1 and environment = $2 and automation_id = $3
+export const findSchedule = statement({
+  name: 'schedule.find',
+  parameters: { automationId: 'uuid' },
+  row: scheduleRow,
+  text: `select ${scheduleColumns} from automation_schedule
+    where organization_id = :organizationId and environment = :environment and automation_id = :automationId
       and exists (select from automation where id = automation_id and deleted_at is null)
-      and exists (select from organization where id = $1 and deleted_at is null)`,
-);
+      and exists (select from organization where id = :organizationId and deleted_at is null)`,
+});
 
 const maxLooks = 10;
 
@@ -58,7 +62,7 @@ export async function syncSchedule(
 ): Promise<KnownSchedule | undefined> {
   for (let look = 0; look < maxLooks; look++) {
     const known = await findTemporalSchedule(temporal, automationId);
-    const row = await scope.one(findSchedule, automationId);
+    const row = await scope.one(findSchedule, { automationId });
     if (row ? known?.revision === row.revision : !known) return known;
     if (!row) {
       await removeTemporalSchedule(temporal, automationId);

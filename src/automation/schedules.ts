@@ -13,7 +13,7 @@ import { type InputDefinition, resolveInputs } from './core/inputs.ts';
 import { workflowNotFound } from './errors.ts';
 import { failPoint } from './fail-points.ts';
 import { enforceScheduleLimit } from './plan-limits.ts';
-import { findSchedule, type Schedule, scheduleColumns, syncSchedule } from './schedule-sync.ts';
+import { findSchedule, type Schedule, scheduleColumns, scheduleRow, syncSchedule } from './schedule-sync.ts';
 import { findTemporalSchedule, type KnownSchedule } from './temporal-schedules.ts';
 
 export interface ScheduleServices {
@@ -37,22 +37,38 @@ export interface ScheduleDetail extends NewSchedule {
 const timesShown = 5;
 
 const enqueueSync = (from: string) => `
-  ${enqueueSql('schedule.sync', { subject: '"automationId"', correlation: '$4', from })}
+  ${enqueueSql('schedule.sync', { subject: '"automationId"', correlation: ':correlationId', from })}
   ${replacingEarlier}`;
 
 // Waits for Temporal, because the answer contains Temporal's next times.
 const syncedByVerb = { enqueues: 'drain' as const };
 
-const put = statement<Schedule>(
-  'schedule.put',
-  `with live as (
-     select id from automation where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null
+const put = statement({
+  name: 'schedule.put',
+  parameters: {
+    automationId: 'uuid',
+    correlationId: 'text',
+    revision: 'uuid',
+    cron: 'text',
+    timezone: 'text',
+    paused: 'boolean',
+    input: 'json',
+    variables: 'json',
+    tags: 'jsonb?',
+    metadata: 'json?',
+    expiresInMs: 'bigint?',
+    priority: 'smallint?',
+    version: 'int?',
+  },
+  row: scheduleRow,
+  text: `with live as (
+     select id from automation where organization_id = :organizationId and environment = :environment and id = :automationId and deleted_at is null
         for share),
    written as (
      insert into automation_schedule (automation_id, organization_id, environment, revision, cron, timezone, paused, input,
                                       variables, tags, metadata, expires_in_ms, priority, version, created_at, updated_at)
-     select id, $1::uuid, $2::text, $5::uuid, $6::text, $7::text, $8::boolean, $9::json, $10::json, $11::jsonb, $12::json,
-            $13::bigint, $14::smallint, $15::int, clock_timestamp(), clock_timestamp()
+     select id, :organizationId, :environment, :revision, :cron, :timezone, :paused, :input, :variables, :tags, :metadata,
+            :expiresInMs, :priority, :version, clock_timestamp(), clock_timestamp()
        from live
      on conflict (automation_id) do update
         set revision = excluded.revision, cron = excluded.cron, timezone = excluded.timezone, paused = excluded.paused,
@@ -61,20 +77,22 @@ const put = statement<Schedule>(
      returning ${scheduleColumns}),
    enqueued as (${enqueueSync('written')})
    select * from written`,
-  syncedByVerb,
-);
+  ...syncedByVerb,
+});
 
-const remove = statement<{ id: string }>(
-  'schedule.remove',
-  `with removed as (
+const remove = statement({
+  name: 'schedule.remove',
+  parameters: { automationId: 'uuid', correlationId: 'text' },
+  row: { id: 'uuid' },
+  text: `with removed as (
      delete from automation_schedule
-      where organization_id = $1 and environment = $2 and automation_id = $3
+      where organization_id = :organizationId and environment = :environment and automation_id = :automationId
         and exists (select from automation where id = automation_id and deleted_at is null)
      returning automation_id as "automationId"),
    enqueued as (${enqueueSync('removed')})
    select "automationId" as id from removed`,
-  syncedByVerb,
-);
+  ...syncedByVerb,
+});
 
 /** Updates Temporal now; if that fails, the drain does it. */
 async function syncTemporal({ temporal, log }: ScheduleServices, scope: Scope, automationId: string) {
@@ -122,22 +140,21 @@ export async function writeSchedule(
 ): Promise<Schedule | undefined> {
   const { cron, timezone, paused, input, variables, tags, metadata, expiresInMs, priority, version } = schedule;
   await enforceScheduleLimit(tx, automationId);
-  return tx.one(
-    put,
+  return tx.one(put, {
     automationId,
-    tx.correlationId,
-    newId(),
+    correlationId: tx.correlationId,
+    revision: newId(),
     cron,
     timezone,
     paused,
-    JSON.stringify(input ?? null),
-    JSON.stringify(variables),
-    tags && JSON.stringify(tags),
-    metadata && JSON.stringify(metadata),
+    input: JSON.stringify(input ?? null),
+    variables: JSON.stringify(variables),
+    tags: tags && JSON.stringify(tags),
+    metadata: metadata && JSON.stringify(metadata),
     expiresInMs,
     priority,
     version,
-  );
+  });
 }
 
 /**
@@ -166,7 +183,7 @@ export async function getSchedule(
   id: string,
 ): Promise<ScheduleDetail> {
   const uuid = workflowIds.parse(id);
-  const found = uuid && (await scope.one(findSchedule, uuid));
+  const found = uuid && (await scope.one(findSchedule, { automationId: uuid }));
   if (!found) {
     await getAutomation(scope, id);
     throw noSchedule(id);
@@ -181,7 +198,7 @@ export async function getSchedule(
 /** @throws AppError workflow_not_found, not_found when the workflow has none */
 export async function deleteSchedule(services: ScheduleServices, scope: Scope, id: string): Promise<void> {
   const uuid = workflowIds.parse(id);
-  const removed = uuid && (await scope.one(remove, uuid, scope.correlationId));
+  const removed = uuid && (await scope.one(remove, { automationId: uuid, correlationId: scope.correlationId }));
   if (!removed) {
     await getAutomation(scope, id);
     throw noSchedule(id);

@@ -4,8 +4,9 @@ import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import type { IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
 import { limitsOf } from '../tenancy/core/limits.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import type { RateLimits } from '../tenancy/core/rate-windows.ts';
@@ -51,21 +52,23 @@ export async function rotateTriggerSecret(
   return { secret: outcome.secret, replayed };
 }
 
-interface Guarded extends Tenant {
-  id: string;
-  hash: Buffer | null;
-  plan: PlanName;
-  rateMinute: number | null;
-  rateDay: number | null;
-}
-
-const findGuarded = statement<Guarded>(
-  'trigger.by_id',
-  `select a.id, a.organization_id as "organizationId", a.environment, a.trigger_secret_hash as hash, o.plan,
+const findGuarded = systemStatement({
+  name: 'trigger.by_id',
+  parameters: { id: 'uuid' },
+  row: {
+    id: 'uuid',
+    organizationId: 'uuid',
+    environment: typed<Environment>('text'),
+    hash: 'bytea?',
+    plan: typed<PlanName>('text'),
+    rateMinute: 'int?',
+    rateDay: 'int?',
+  },
+  text: `select a.id, a.organization_id as "organizationId", a.environment, a.trigger_secret_hash as hash, o.plan,
           o.rate_minute as "rateMinute", o.rate_day as "rateDay"
      from automation a join organization o on o.id = a.organization_id
-    where a.id = $1 and a.deleted_at is null and o.deleted_at is null`,
-);
+    where a.id = :id and a.deleted_at is null and o.deleted_at is null`,
+});
 
 /** The tenant whose workflow is started with its secret, and the limits in which such requests count. */
 export interface Triggered {
@@ -80,22 +83,24 @@ export interface Triggered {
  */
 export async function authenticateTrigger(database: Database, id: string, secret: string): Promise<Triggered> {
   const uuid = workflowIds.parse(id);
-  const found = uuid ? await sqlOn(database.pool).one(findGuarded, [uuid]) : undefined;
+  const found = uuid ? await sqlOn(database.pool).one(findGuarded, { id: uuid }) : undefined;
   if (!matches(secret, found?.hash) || !found) throw wrongSecret();
   const { organizationId, environment } = found;
   return { tenant: { organizationId, environment }, limits: limitsOf(found.plan, found) };
 }
 
-const findHash = statement<{ hash: Buffer | null }>(
-  'trigger.hash',
-  `select trigger_secret_hash as hash from automation
-    where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
-);
+const findHash = statement({
+  name: 'trigger.hash',
+  parameters: { id: 'uuid' },
+  row: { hash: 'bytea?' },
+  text: `select trigger_secret_hash as hash from automation
+    where organization_id = :organizationId and environment = :environment and id = :id and deleted_at is null`,
+});
 
 /** Checks a secret that is sent together with a key. @throws AppError workflow_not_found, unauthorized */
 export async function checkTriggerSecret(scope: Scope, id: string, secret: string): Promise<void> {
   const uuid = workflowIds.parse(id);
-  const found = uuid && (await scope.one(findHash, uuid));
+  const found = uuid && (await scope.one(findHash, { id: uuid }));
   if (!found) throw workflowNotFound(id);
   if (!matches(secret, found.hash)) throw wrongSecret();
 }

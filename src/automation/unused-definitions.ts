@@ -1,12 +1,9 @@
 import type { Database } from '../platform/database.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
+import type { Environment } from '../platform/tenant.ts';
 import { changeByTenant } from '../platform/tenant-batches.ts';
 import { maxVersions } from './versions/versions.ts';
-
-interface UnusedDefinition extends Tenant {
-  id: string;
-}
 
 /** Workflows that one look reads. */
 const perLook = 200;
@@ -22,34 +19,40 @@ const bytes = ['steps', 'config', 'inputs', 'concurrency']
   .map((column) => `coalesce(pg_column_size(v.${column}), 0)`)
   .join(' + ');
 
-const nextPage = statement<{ last: string | null; count: number }>(
-  'definition.page_of_workflows',
-  `select (array_agg(id order by id desc))[1] as last, count(*)::int as count
-     from (select id from automation where id > $1 order by id limit ${perLook}) page`,
-);
+const nextPage = systemStatement({
+  name: 'definition.page_of_workflows',
+  parameters: { after: 'uuid' },
+  row: { last: 'uuid?', count: 'int' },
+  text: `select (array_agg(id order by id desc))[1] as last, count(*)::int as count
+     from (select id from automation where id > :after order by id limit ${perLook}) page`,
+});
 
 // A request that reads a definition may create a run of it soon after: only what was replaced an hour ago counts as unused.
-const findUnused = statement<UnusedDefinition>(
-  'definition.find_unused',
-  `select d.id, d.organization_id as "organizationId", d.environment
+const findUnused = systemStatement({
+  name: 'definition.find_unused',
+  parameters: { after: 'uuid', last: 'uuid' },
+  row: { id: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text') },
+  text: `select d.id, d.organization_id as "organizationId", d.environment
      from automation a
      join definition current on current.id = a.definition_id
     cross join lateral (
       select v.*, sum(${bytes}) over (order by v.version desc) as bytes from definition v where v.automation_id = a.id) d
-    where a.id > $1 and a.id <= $2
+    where a.id > :after and a.id <= :last
       and (d.version <= current.version - ${maxVersions} or d.bytes > ${maxVersionBytes})
       and exists (select from definition later where later.automation_id = a.id and later.version = d.version + 1
                      and later.id < (select uuidv7(interval '-1 hour')))
       and ${isUnused('d')}`,
-);
+});
 
-const remove = statement<{ count: number }>(
-  'definition.remove_unused',
-  `with gone as (
+const remove = statement({
+  name: 'definition.remove_unused',
+  parameters: { ids: 'uuid[]' },
+  row: { count: 'int' },
+  text: `with gone as (
      delete from definition d
-      where d.organization_id = $1 and d.environment = $2 and d.id = any($3) and ${isUnused('d')} returning 1)
+      where d.organization_id = :organizationId and d.environment = :environment and d.id = any(:ids) and ${isUnused('d')} returning 1)
    select count(*)::int as count from gone`,
-);
+});
 
 /**
  * Removes the versions of workflows, of all tenants, that are no longer among those that are kept and that no run names: reads
@@ -60,12 +63,12 @@ export async function removeUnusedDefinitions(database: Database): Promise<numbe
   const sql = sqlOn(database.pool);
   let removed = 0;
   for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
-    const page = (await sql.one(nextPage, [after]))!;
+    const page = (await sql.one(nextPage, { after }))!;
     if (page.last === null) return removed;
-    const unused = await sql.rows(findUnused, [after, page.last]);
+    const unused = await sql.rows(findUnused, { after, last: page.last });
     removed += await changeByTenant(database, unused, async (tx, some) => {
       const ids = some.map(({ id }) => id);
-      return (await tx.one(remove, ids))!.count;
+      return (await tx.one(remove, { ids }))!.count;
     });
     if (page.count < perLook) return removed;
     after = page.last;

@@ -43,12 +43,14 @@ function withWorkflowIds(step: unknown, change: (id: unknown, path: string) => u
 const changeIds = (steps: unknown, change: (id: unknown, path: string) => unknown): unknown =>
   Array.isArray(steps) ? steps.map((step, index) => withWorkflowIds(step, change, `steps.${index}`)) : steps;
 
-const findNamed = statement<{ id: string; name: string }>(
-  'document.workflows_named',
-  `select id, name from automation
-    where organization_id = $1 and environment = $2 and name = any($3::text[]) and deleted_at is null
+const findNamed = statement({
+  name: 'document.workflows_named',
+  parameters: { names: 'text[]' },
+  row: { id: 'uuid', name: 'text' },
+  text: `select id, name from automation
+    where organization_id = :organizationId and environment = :environment and name = any(:names) and deleted_at is null
     order by created_at desc limit 1000`,
-);
+});
 
 /** A schedule as it would be put. Whether it is paused belongs to where it runs. */
 function scheduleOf({ cron, timezone, input, variables, tags, metadata, expiresInMs, priority, version }: Schedule) {
@@ -60,7 +62,10 @@ function scheduleOf({ cron, timezone, input, variables, tags, metadata, expiresI
 /** A workflow as a document. Ids of other workflows become `{$name}`. @throws AppError workflow_not_found */
 export async function exportWorkflow(scope: Scope, id: string): Promise<WorkflowDocument> {
   const workflow = await getAutomation(scope, id);
-  const [triggers, schedule] = await Promise.all([getTriggers(scope, id), scope.one(findSchedule, workflow.id)]);
+  const [triggers, schedule] = await Promise.all([
+    getTriggers(scope, id),
+    scope.one(findSchedule, { automationId: workflow.id }),
+  ]);
   const ids: string[] = [];
   changeIds(workflow.steps, (one) => {
     const uuid = typeof one === 'string' ? workflowIds.parse(one) : undefined;
@@ -101,7 +106,7 @@ export async function resolveNames(
     return value;
   });
   if (names.length === 0) return { steps, warnings: [] };
-  const found = await scope.rows(findNamed, names);
+  const found = await scope.rows(findNamed, { names });
   const warnings: WorkflowWarning[] = [];
   const resolved = changeIds(steps, (value, path) => {
     const name = nameOf(value);

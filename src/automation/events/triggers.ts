@@ -4,6 +4,7 @@ import { AppError, type FieldError, invalid, unavailable } from '../../platform/
 import { newId } from '../../platform/ids.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { TenantKey } from '../../platform/tenant-key.ts';
 import { lockForTransaction } from '../../platform/tenant-locks.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
@@ -96,16 +97,18 @@ export async function checkTriggers(
   if (problems.length > 0) throw invalid(problems);
 }
 
-const countOthers = statement<{ plan: PlanName; count: number }>(
-  'plan_room.triggers',
-  `select o.plan, (select count(*)::int from event_trigger
-                    where organization_id = $1 and environment = $2 and automation_id <> $3) as count
-     from organization o where o.id = $1`,
-);
+const countOthers = statement({
+  name: 'plan_room.triggers',
+  parameters: { automationId: 'uuid' },
+  row: { plan: typed<PlanName>('text'), count: 'int' },
+  text: `select o.plan, (select count(*)::int from event_trigger
+                    where organization_id = :organizationId and environment = :environment and automation_id <> :automationId) as count
+     from organization o where o.id = :organizationId`,
+});
 
 /** @throws AppError forbidden */
 async function enforceTriggerLimit(tx: Transaction, automationId: string, added: number): Promise<void> {
-  const { plan, count } = (await tx.one(countOthers, automationId))!;
+  const { plan, count } = (await tx.one(countOthers, { automationId }))!;
   const limit = automationLimits.triggers.of(plan);
   if (added === 0 || count + added <= limit) return;
   const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} triggers.`;
@@ -162,16 +165,18 @@ export async function putTriggers(
   return scope.transaction((tx) => writeTriggers(services, tx, id, triggers));
 }
 
-const findLive = statement<{ id: string }>(
-  'trigger.automation',
-  'select id from automation where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null',
-  { sharesConnection: true },
-);
+const findLive = statement({
+  name: 'trigger.automation',
+  parameters: { automationId: 'uuid' },
+  row: { id: 'uuid' },
+  text: 'select id from automation where organization_id = :organizationId and environment = :environment and id = :automationId and deleted_at is null',
+  sharesConnection: true,
+});
 
 /** @throws AppError workflow_not_found */
 export async function getTriggers(scope: Scope, id: string): Promise<Trigger[]> {
   const automationId = workflowIds.parse(id);
-  if (!automationId || !(await scope.one(findLive, automationId))) throw workflowNotFound(id);
+  if (!automationId || !(await scope.one(findLive, { automationId }))) throw workflowNotFound(id);
   const triggers = await scope.read((em) => em.find(EventTrigger, { automationId }, { orderBy: { position: 'asc' } }));
   return triggers.map(viewOf);
 }

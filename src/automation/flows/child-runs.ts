@@ -3,6 +3,7 @@ import { AppError } from '../../platform/errors.ts';
 import { fingerprintOf } from '../../platform/idempotency.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import type { Files } from '../../storage/index.ts';
 import { templatesIn } from '../core/payload.ts';
 import { ValueRenderer } from '../core/render-value.ts';
@@ -12,7 +13,7 @@ import type { WorkflowStep } from '../core/step-types.ts';
 import { templateNames } from '../core/template.ts';
 import { type CreateRunServices, createRun } from '../create-run.ts';
 import { isExpressionFault } from '../evaluate-step.ts';
-import { type KeptOutput, readOutput } from '../large-outputs.ts';
+import { readOutput } from '../large-outputs.ts';
 import type { StepContext } from '../step-context.ts';
 import type { StepEnd, StepFault } from '../step-end.ts';
 import { storable } from '../storable.ts';
@@ -94,38 +95,33 @@ export async function beginChild(
   }
 }
 
-interface EndedChild {
-  status: RunStatus;
-  error: RunError | null;
-  /** As JSON, where the row has it. */
-  result: unknown;
-  /** The step whose output is the result, where that stands in its row alone. */
-  apart: string | null;
-}
-
-const findEnded = statement<EndedChild>(
-  'flow.ended_child',
-  `select status, error, case when total_steps = 0 then input else output -> 'result' end as result,
+const findEnded = statement({
+  name: 'flow.ended_child',
+  parameters: { childId: 'uuid' },
+  row: { status: typed<RunStatus>('text'), error: typed<RunError | null>('json?'), result: 'json', apart: 'text?' },
+  text: `select status, error, case when total_steps = 0 then input else output -> 'result' end as result,
           case when outputs_apart ? result_step then result_step end as apart
-     from run where organization_id = $1 and environment = $2 and id = $3 and status in (${endedRun})`,
-);
+     from run where organization_id = :organizationId and environment = :environment and id = :childId and status in (${endedRun})`,
+});
 
-const findResult = statement<KeptOutput>(
-  'flow.child_result',
-  `select output, output_file as file from run_step
-    where organization_id = $1 and environment = $2 and run_id = $3 and coalesce(path, step_id) = $4`,
-);
+const findResult = statement({
+  name: 'flow.child_result',
+  parameters: { childId: 'uuid', step: 'text' },
+  row: { output: 'json', file: 'text?' },
+  text: `select output, output_file as file from run_step
+    where organization_id = :organizationId and environment = :environment and run_id = :childId and coalesce(path, step_id) = :step`,
+});
 
 /** How a step ends whose run has ended. @throws StorageFailure */
 export async function endOfChild(files: Files, scope: Scope, childId: string): Promise<StepEnd> {
-  const child = await scope.one(findEnded, childId);
+  const child = await scope.one(findEnded, { childId });
   if (!child) return childFailed(childId, 'run_not_found', 'The run that the step started was deleted.');
   const { status, error, result, apart } = child;
   if (status !== 'completed') {
     const code = error?.code ?? status;
     return childFailed(childId, code, error?.message ?? 'The run that the step started was cancelled.');
   }
-  const kept = apart === null ? undefined : await scope.one(findResult, childId, apart);
+  const kept = apart === null ? undefined : await scope.one(findResult, { childId, step: apart });
   const output = storable(kept ? await readOutput(files, kept) : result);
   if (output) return { status: 'completed', output };
   return { status: 'failed', code: 'output_too_large', message: 'The result of the run is too large.' };

@@ -6,22 +6,24 @@ import { maxShownWaits } from '../waiting-for.ts';
 
 // The row of totals decides, as for claims. While no run waits, a flow has as many slots as it wants and the plan has free; otherwise
 // it keeps those of the steps that call out now.
-const changeExtra = statement<{ extra: number; waiting: number }>(
-  'calling_run.change_extra',
-  `with mine as (
+const changeExtra = statement({
+  name: 'calling_run.change_extra',
+  parameters: { runId: 'uuid', used: 'int', wanted: 'int', slotsByPlan: 'jsonb' },
+  row: { extra: 'int', waiting: 'int' },
+  text: `with mine as (
      select extra from calling_run
-      where organization_id = $1 and environment = $2 and run_id = $3 and leased_until is not null for update),
+      where organization_id = :organizationId and environment = :environment and run_id = :runId and leased_until is not null for update),
    total as (
      update calling_total t
         set held = t.held - mine.extra
-          + case when t.waiting > 0 then least(mine.extra, greatest($4::int - 1, 0))
-                 else least(greatest($5::int - 1, 0), mine.extra + greatest(${slotsOf('$1', '$6')} - t.held, 0)) end
-       from mine where t.organization_id = $1 and t.environment = $2
+          + case when t.waiting > 0 then least(mine.extra, greatest(:used - 1, 0))
+                 else least(greatest(:wanted - 1, 0), mine.extra + greatest(${slotsOf(':organizationId', ':slotsByPlan')} - t.held, 0)) end
+       from mine where t.organization_id = :organizationId and t.environment = :environment
      returning t.held - old.held as change, t.waiting)
    update calling_run c set extra = c.extra + total.change from total
-    where c.organization_id = $1 and c.environment = $2 and c.run_id = $3
+    where c.organization_id = :organizationId and c.environment = :environment and c.run_id = :runId
    returning c.extra, total.waiting`,
-);
+});
 
 // What waits already keeps its time: a run that asks again waits since it asked first.
 const setWaiting = statement({
@@ -59,7 +61,12 @@ export class FlowSlots {
       this.#held = 1;
     }
     if (this.#isKnown && wanted === 1 && this.#held === 1) return 1;
-    const changed = await this.#scope.one(changeExtra, this.#runId, used, wanted, slotsByPlan());
+    const changed = await this.#scope.one(changeExtra, {
+      runId: this.#runId,
+      used,
+      wanted,
+      slotsByPlan: slotsByPlan(),
+    });
     // Without a row the slot was taken back: its lease had run out.
     if (!changed) return used;
     const before = this.#held;

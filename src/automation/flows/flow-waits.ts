@@ -22,10 +22,11 @@ import {
   type WaitRow,
 } from './open-waits.ts';
 
-const countWaiting = statement<{ runs: number }>(
-  'waiting_total.count',
-  'select runs from waiting_total where organization_id = $1 and environment = $2',
-);
+const countWaiting = statement({
+  name: 'waiting_total.count',
+  row: { runs: 'int' },
+  text: 'select runs from waiting_total where organization_id = :organizationId and environment = :environment',
+});
 
 /** How often a drive that has other work looks for what ended. */
 const lookEveryMs = 1_000;

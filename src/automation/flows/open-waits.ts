@@ -1,5 +1,6 @@
 import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import { type RowOf, statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import { expireApproval } from '../approvals/respond.ts';
 import { approvalIds } from '../core/ids.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
@@ -11,39 +12,42 @@ import type { StepEnd } from '../step-end.ts';
 import { storable } from '../storable.ts';
 import { resolveWait } from './waits.ts';
 
-export interface WaitRow {
-  id: string;
-  /** Dotted. */
-  path: string;
-  stepId: string;
-  type: WaitType;
-  until: Date | null;
-  event: string | null;
-  state: WaitState;
-  outcome: WaitOutcome | null;
-  subjectId: string | null;
-}
-
-const findWaits = statement<WaitRow>(
-  'run_wait.of_run',
-  `select id, path, step_id as "stepId", type, until, event, state, outcome, subject_id as "subjectId" from run_wait
-    where organization_id = $1 and environment = $2 and run_id = $3 and (state = 'open' or outcome is not null)
+const findWaits = statement({
+  name: 'run_wait.of_run',
+  parameters: { runId: 'uuid' },
+  row: {
+    id: 'uuid',
+    path: 'text',
+    stepId: 'text',
+    type: typed<WaitType>('text'),
+    until: 'timestamptz?',
+    event: 'text?',
+    state: typed<WaitState>('text'),
+    outcome: typed<WaitOutcome | null>('json?'),
+    subjectId: 'uuid?',
+  },
+  text: `select id, path, step_id as "stepId", type, until, event, state, outcome, subject_id as "subjectId" from run_wait
+    where organization_id = :organizationId and environment = :environment and run_id = :runId and (state = 'open' or outcome is not null)
     order by since, path`,
-);
+});
+
+export type WaitRow = RowOf<typeof findWaits>;
 
 /** What a run waits for, and what ended since its steps were recorded. */
-export const readWaits = (scope: Scope, runId: string): Promise<WaitRow[]> => scope.rows(findWaits, runId);
+export const readWaits = (scope: Scope, runId: string): Promise<WaitRow[]> => scope.rows(findWaits, { runId });
 
-const closeStatement = statement<{ id: string }>(
-  'run_wait.close',
-  `update run_wait set state = 'resolved', outcome = null, resolved_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and run_id = $3 and path = any($4) and (state = 'open' or outcome is not null)
+const closeStatement = statement({
+  name: 'run_wait.close',
+  parameters: { runId: 'uuid', paths: 'text[]' },
+  row: { id: 'uuid' },
+  text: `update run_wait set state = 'resolved', outcome = null, resolved_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and run_id = :runId and path = any(:paths) and (state = 'open' or outcome is not null)
    returning id`,
-);
+});
 
 /** Closes the waits of steps that are stopped. */
 export async function closeWaits(scope: Scope, runId: string, paths: readonly string[]): Promise<void> {
-  await scope.rows(closeStatement, runId, paths);
+  await scope.rows(closeStatement, { runId, paths });
 }
 
 const failed = (code: RunErrorCode, message: string): WaitOutcome => ({ error: { code, message } });

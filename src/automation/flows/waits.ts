@@ -25,29 +25,43 @@ export interface NewWait {
   hold?: ((tx: Transaction) => Promise<boolean>) | undefined;
 }
 
-const insertWait = statement<{ id: string }>(
-  'run_wait.open',
-  `insert into run_wait as w (id, run_id, path, organization_id, environment, type, step_id, since, until, event, match, state,
+const insertWait = statement({
+  name: 'run_wait.open',
+  parameters: {
+    runId: 'uuid',
+    path: 'text',
+    type: 'text',
+    stepId: 'text',
+    until: 'timestamptz?',
+    event: 'text?',
+    match: 'text?',
+    subjectId: 'uuid?',
+    lookBack: 'int?',
+  },
+  row: { id: 'uuid' },
+  text: `insert into run_wait as w (id, run_id, path, organization_id, environment, type, step_id, since, until, event, match, state,
                               subject_id, look_back)
-   select uuidv7(), r.id, $4::text, $1::uuid, $2::text, $5::text, $6::text, clock_timestamp(), $7::timestamptz, $8::text, $9::text,
-          'open', $10::uuid, $11::int
-     from run r where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun})
+   select uuidv7(), r.id, :path, :organizationId, :environment, :type, :stepId, clock_timestamp(), :until, :event, :match,
+          'open', :subjectId, :lookBack
+     from run r where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId and r.status in (${openRun})
    on conflict (run_id, path) do update
      set type = case when w.type = 'slot' then excluded.type else w.type end,
          until = case when w.type = 'slot' then excluded.until else w.until end,
          subject_id = case when w.type = 'slot' then excluded.subject_id else w.subject_id end
    returning id`,
-);
+});
 
-const resolveEnded = statement<{ id: string }>(
-  'run_wait.resolve_ended',
-  `with subject as (
-     select status from run where organization_id = $1 and environment = $2 and id = $4 for share)
+const resolveEnded = statement({
+  name: 'run_wait.resolve_ended',
+  parameters: { waitId: 'uuid', runId: 'uuid?' },
+  row: { id: 'uuid' },
+  text: `with subject as (
+     select status from run where organization_id = :organizationId and environment = :environment and id = :runId for share)
    update run_wait set state = 'resolved', outcome = '{"output": null}', resolved_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and state = 'open'
+    where organization_id = :organizationId and environment = :environment and id = :waitId and state = 'open'
       and not exists (select from subject where status in (${openRun}))
    returning id`,
-);
+});
 
 /**
  * Lets no event of these waits be received until the commit, and waits for those that are being received: who comes first is
@@ -64,12 +78,13 @@ export async function lockEventNames(tx: Transaction, waits: readonly Pick<NewWa
  * @returns the id of the wait; undefined when the run is over or gone
  */
 export async function openWait(tx: Transaction, wait: NewWait): Promise<string | undefined> {
-  const { runId, path, type, stepId, until, event, match, subjectId, lookBack, hold } = wait;
+  const { runId, path, type, stepId, until = null, event = null } = wait;
+  const { match = null, subjectId = null, lookBack = null, hold } = wait;
   // Before the wait itself, in the order in which the end of a job locks them.
   const hasEnded = await hold?.(tx);
-  const row = await tx.one(insertWait, runId, path, type, stepId, until, event, match, subjectId, lookBack);
+  const row = await tx.one(insertWait, { runId, path, type, stepId, until, event, match, subjectId, lookBack });
   // A run that ended before the commit resolved nothing: it is looked at after its own commit, or keeps it waiting.
-  if (row && type === 'workflow') await tx.rows(resolveEnded, row.id, subjectId);
+  if (row && type === 'workflow') await tx.rows(resolveEnded, { waitId: row.id, runId: subjectId });
   if (row && hasEnded) await resolveWait(tx, { waitId: row.id }, { output: null });
   // Events that come meanwhile may be decided before the commit: they are looked for after it.
   if (row && event !== undefined) await tx.enqueue('event.look_back', row.id);
@@ -78,20 +93,22 @@ export async function openWait(tx: Transaction, wait: NewWait): Promise<string |
 
 // A later entry takes the place of one that waits: its signal may have been sent before this commit.
 const resolve = (name: string, by: string) =>
-  statement<{ id: string; entryId: string }>(
-    name,
-    `with resolved as (
-       update run_wait set state = 'resolved', outcome = $4::json, resolved_at = clock_timestamp()
-        where organization_id = $1 and environment = $2 and ${by} = $3::uuid and state = 'open'
+  statement({
+    name: name,
+    parameters: { id: 'uuid', outcome: 'json', correlationId: 'text' },
+    row: { id: 'uuid', entryId: 'uuid' },
+    text: `with resolved as (
+       update run_wait set state = 'resolved', outcome = :outcome, resolved_at = clock_timestamp()
+        where organization_id = :organizationId and environment = :environment and ${by} = :id and state = 'open'
        returning run_id),
      runs as (select distinct run_id from resolved),
      enqueued as (
-       ${enqueueSql('run.proceed', { subject: 'run_id', correlation: '$5', from: 'runs' })}
+       ${enqueueSql('run.proceed', { subject: 'run_id', correlation: ':correlationId', from: 'runs' })}
        ${replacingEarlier}
        returning id, subject_id)
      select subject_id as id, id as "entryId" from enqueued`,
-    { enqueues: { 'run.proceed': ({ id, entryId }) => ({ subjectId: id, entryId }) } },
-  );
+    enqueues: { 'run.proceed': ({ id, entryId }) => ({ subjectId: id, entryId }) },
+  });
 
 const resolveById = resolve('run_wait.resolve', 'id');
 const resolveBySubject = resolve('run_wait.resolve_subject', 'subject_id');
@@ -110,8 +127,8 @@ export async function resolveWait(
   const json = JSON.stringify(outcome);
   const resolved =
     'waitId' in wait
-      ? await tx.rows(resolveById, wait.waitId, json, tx.correlationId)
-      : await tx.rows(resolveBySubject, wait.subjectId, json, tx.correlationId);
+      ? await tx.rows(resolveById, { id: wait.waitId, outcome: json, correlationId: tx.correlationId })
+      : await tx.rows(resolveBySubject, { id: wait.subjectId, outcome: json, correlationId: tx.correlationId });
   return resolved.length > 0;
 }
 

@@ -71,33 +71,38 @@ export async function deleteSecret(scope: Scope, name: string): Promise<void> {
   });
 }
 
-const findNamed = statement<{ name: string }>(
-  'secret.named',
-  'select name from secret where organization_id = $1 and environment = $2 and name = any($3::text[])',
-  { sharesConnection: true },
-);
+const findNamed = statement({
+  name: 'secret.named',
+  parameters: { names: 'text[]' },
+  row: { name: 'text' },
+  text: 'select name from secret where organization_id = :organizationId and environment = :environment and name = any(:names)',
+  sharesConnection: true,
+});
 
 /** Those of the names that no secret has. */
 export async function findMissingSecrets(scope: Scope, names: readonly string[]): Promise<string[]> {
   if (names.length === 0) return [];
-  const found = new Set((await scope.rows(findNamed, names)).map(({ name }) => name));
+  const found = new Set((await scope.rows(findNamed, { names })).map(({ name }) => name));
   return [...new Set(names)].filter((name) => !found.has(name));
 }
 
-const findSealed = statement<{ id: string; name: string; sealedValue: string }>(
-  'secret.sealed',
-  `select id, name, sealed_value as "sealedValue" from secret
-    where organization_id = $1 and environment = $2 and name = any($3::text[])`,
-  { sharesConnection: true },
-);
+const findSealed = statement({
+  name: 'secret.sealed',
+  parameters: { names: 'text[]' },
+  row: { id: 'uuid', name: 'text', sealedValue: 'text' },
+  text: `select id, name, sealed_value as "sealedValue" from secret
+    where organization_id = :organizationId and environment = :environment and name = any(:names)`,
+  sharesConnection: true,
+});
 
 // Steps that use a secret all the time write once a minute.
-const markUsed = statement(
-  'secret.mark_used',
-  `update secret set last_used_at = statement_timestamp()
-    where organization_id = $1 and environment = $2 and id = any($3::uuid[])
+const markUsed = statement({
+  name: 'secret.mark_used',
+  parameters: { ids: 'uuid[]' },
+  text: `update secret set last_used_at = statement_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = any(:ids)
       and (last_used_at is null or last_used_at < statement_timestamp() - interval '1 minute')`,
-);
+});
 
 /**
  * The values of secrets, to be sent at once.
@@ -109,15 +114,11 @@ export async function openSecrets(
   names: readonly string[],
 ): Promise<Map<string, string>> {
   if (names.length === 0) return new Map();
-  const rows = await scope.rows(findSealed, names);
+  const rows = await scope.rows(findSealed, { names });
   const columns = columnsOf(sealer, scope);
   const values = new Map(
     rows.map(({ id, name, sealedValue }) => [name, columns.open(id, 'sealed_value', sealedValue)]),
   );
-  if (rows.length > 0)
-    await scope.rows(
-      markUsed,
-      rows.map(({ id }) => id),
-    );
+  if (rows.length > 0) await scope.rows(markUsed, { ids: rows.map(({ id }) => id) });
   return values;
 }

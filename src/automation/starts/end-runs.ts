@@ -8,35 +8,37 @@ import { changedRun, publishRunEventsSql } from '../run-events-sql.ts';
 
 // These statements end runs whose workflows may still work, and can no longer record anything. The state of a step is that
 // of its run.
-const endStatement = statement<{ id: string; entryId: string }>(
-  'run.end_for_reason',
-  `with ended as (
+const endStatement = statement({
+  name: 'run.end_for_reason',
+  parameters: { ids: 'uuid[]', status: 'text', code: 'text?', message: 'text?', correlationId: 'text' },
+  row: { id: 'uuid', entryId: 'uuid' },
+  text: `with ended as (
      select r.id, (select step_id from run_step s where s.run_id = r.id and s.status in (${openStep}) order by position limit 1)
                     as step_id
-       from run r where r.organization_id = $1 and r.environment = $2 and r.id = any($3::uuid[]) and r.status in (${openRun})
+       from run r where r.organization_id = :organizationId and r.environment = :environment and r.id = any(:ids) and r.status in (${openRun})
       order by r.id for update),
    moved as (
-     update run set status = $4::text, waiting_since = null, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
+     update run set status = :status, waiting_since = null, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
             duration_ms = round(extract(epoch from clock_timestamp() - coalesce(started_at, clock_timestamp())) * 1000),
-            error_code = $5::text, error = case when $5::text is not null then json_strip_nulls(json_build_object(
-              'stepId', ended.step_id, 'message', $6::text, 'code', $5::text)) end
+            error_code = :code, error = case when :code is not null then json_strip_nulls(json_build_object(
+              'stepId', ended.step_id, 'message', :message, 'code', :code)) end
        from ended where run.id = ended.id
      returning ${changedRun('false')}, run.error),
    stopped as (
-     update run_step set status = $4::text, finished_at = clock_timestamp(),
-            error = case when $4::text = 'failed' then moved.error end,
+     update run_step set status = :status, finished_at = clock_timestamp(),
+            error = case when :status = 'failed' then moved.error end,
             duration_ms = round(extract(epoch from clock_timestamp() - run_step.started_at) * 1000)
        from moved where run_step.run_id = moved.id and run_step.status in (${openStep})),
    ${closeWaitsSql('moved')},
    unstarted as (delete from outbox where kind = 'run.start' and subject_id in (select id from moved)),
    enqueued as (
-     ${enqueueSql('run.cancel', { subject: 'id', correlation: '$7', from: 'moved' })}
+     ${enqueueSql('run.cancel', { subject: 'id', correlation: ':correlationId', from: 'moved' })}
      ${replacingEarlier}
      returning id, subject_id),
    ${publishRunEventsSql('moved')}
    select subject_id as id, id as "entryId", ${wakeDeliveries} from enqueued`,
-  { enqueues: { 'run.cancel': ({ id, entryId }) => ({ subjectId: id, entryId }) } },
-);
+  enqueues: { 'run.cancel': ({ id, entryId }) => ({ subjectId: id, entryId }) },
+});
 
 /** Why runs are ended that did not end by themselves. */
 export interface EndReason {
@@ -76,6 +78,12 @@ export async function endRuns(
   ids: readonly string[],
   { status, code, message }: EndReason,
 ): Promise<string[]> {
-  const ended = await tx.rows(endStatement, ids, status, code, message, tx.correlationId);
+  const ended = await tx.rows(endStatement, {
+    ids,
+    status,
+    code: code ?? null,
+    message: message ?? null,
+    correlationId: tx.correlationId,
+  });
   return ended.map(({ id }) => id);
 }

@@ -3,7 +3,7 @@ import type { Database } from '../../platform/database.ts';
 import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { sqlOn, statement, systemStatement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import { type SqlType, typed } from '../../platform/sql-types.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { changeByTenant } from '../../platform/tenant-batches.ts';
 import type { Waiters } from '../../platform/waiters.ts';
@@ -13,23 +13,19 @@ import type { QueueReason } from '../core/starts.ts';
 import { failPoint } from '../fail-points.ts';
 import { type EndReason, endRuns, expired, testTimedOut, timedOut } from './end-runs.ts';
 
-interface Released {
-  id: string;
-  queuedFor: QueueReason | null;
-  group: string | null;
-}
-
 /**
  * Runs that one reason holds back no longer wait for the next one, or begin. The workflow is held, so that a pause comes
  * before or after.
  * @param due conditions on the run `r`
  */
-const releaseStatement = (name: string, due: string) =>
-  statement<Released>(
-    name,
-    `with due as (
+const releaseStatement = <const Given extends Record<string, SqlType>>(name: string, given: Given, due: string) =>
+  statement({
+    name: name,
+    parameters: { ...given, correlationId: 'text' },
+    row: { id: 'uuid', queuedFor: typed<QueueReason | null>('text?'), group: 'uuid?' },
+    text: `with due as (
        select r.id, a.is_paused from run r join automation a on a.id = r.automation_id and a.deleted_at is null
-        where r.organization_id = $1 and r.environment = $2 and r.status = 'queued' and ${due}
+        where r.organization_id = :organizationId and r.environment = :environment and r.status = 'queued' and ${due}
         order by r.priority, r.number limit 200 for update of r skip locked for share of a),
      moved as (
        update run set queued_for = case when due.is_paused then 'paused' when concurrency_group is not null then 'concurrency' end
@@ -41,46 +37,51 @@ const releaseStatement = (name: string, due: string) =>
        on conflict (kind, subject_id) do nothing),
      groups as (select distinct concurrency_group from moved where queued_for = 'concurrency'),
      asked as (
-       ${enqueueSql('concurrency.admit', { subject: 'concurrency_group', correlation: '$4', from: 'groups' })}
+       ${enqueueSql('concurrency.admit', { subject: 'concurrency_group', correlation: ':correlationId', from: 'groups' })}
        ${replacingEarlier})
      select id, queued_for as "queuedFor", concurrency_group as "group" from moved`,
-    {
-      enqueues: {
-        'run.start': ({ id, queuedFor }) => (queuedFor ? undefined : { subjectId: id }),
-        'concurrency.admit': ({ queuedFor, group }) =>
-          queuedFor === 'concurrency' && group ? { subjectId: group } : undefined,
-      },
+    enqueues: {
+      'run.start': ({ id, queuedFor }) => (queuedFor ? undefined : { subjectId: id }),
+      'concurrency.admit': ({ queuedFor, group }) =>
+        queuedFor === 'concurrency' && group ? { subjectId: group } : undefined,
     },
-  );
+  });
 
-const releaseDelayed = releaseStatement('run.release_delayed', `r.id = any($3::uuid[]) and r.queued_for = 'delay'`);
+const releaseDelayed = releaseStatement(
+  'run.release_delayed',
+  { ids: 'uuid[]' },
+  `r.id = any(:ids) and r.queued_for = 'delay'`,
+);
 const releasePaused = releaseStatement(
   'run.release_paused',
-  `r.automation_id = $3::uuid and r.queued_for = 'paused' and not a.is_paused`,
+  { automationId: 'uuid' },
+  `r.automation_id = :automationId and r.queued_for = 'paused' and not a.is_paused`,
 );
 
 // Groups whose runs wait: they may begin where the pause or the limit held them back.
-const askGroups = statement<{ group: string }>(
-  'concurrency.ask_groups',
-  `with groups as (
+const askGroups = statement({
+  name: 'concurrency.ask_groups',
+  parameters: { automationId: 'uuid', correlationId: 'text' },
+  row: { group: 'uuid' },
+  text: `with groups as (
      select distinct concurrency_group from run
-      where organization_id = $1 and environment = $2 and automation_id = $3 and status = 'queued'
+      where organization_id = :organizationId and environment = :environment and automation_id = :automationId and status = 'queued'
         and queued_for = 'concurrency'),
    asked as (
-     ${enqueueSql('concurrency.admit', { subject: 'concurrency_group', correlation: '$4', from: 'groups', due: 'now' })}
+     ${enqueueSql('concurrency.admit', { subject: 'concurrency_group', correlation: ':correlationId', from: 'groups', due: 'now' })}
      ${replacingEarlier})
    select concurrency_group as "group" from groups`,
-  { enqueues: 'drain' },
-);
+  enqueues: 'drain',
+});
 
 /** Lets the runs of a workflow begin that was resumed, or whose limit was changed. Harmless when none waits. */
 export async function releaseWorkflow(scope: Scope, automationId: string): Promise<void> {
   for (;;) {
-    const released = await scope.rows(releasePaused, automationId, scope.correlationId);
+    const released = await scope.rows(releasePaused, { automationId, correlationId: scope.correlationId });
     failPoint('run.released');
     if (released.length === 0) break;
   }
-  await scope.rows(askGroups, automationId, scope.correlationId);
+  await scope.rows(askGroups, { automationId, correlationId: scope.correlationId });
 }
 
 interface DueRun extends Tenant {
@@ -132,7 +133,7 @@ export function workOffDueRuns({ database, waiters, countRunEnd }: DueRunService
     const of = (due: DueRun['due']) => found.filter((run) => run.due === due);
     let changed = await changeByTenant(database, of('delay'), async (tx, runs) => {
       const ids = runs.map(({ id }) => id);
-      const released = await tx.rows(releaseDelayed, ids, tx.correlationId);
+      const released = await tx.rows(releaseDelayed, { ids, correlationId: tx.correlationId });
       failPoint('run.released');
       return released.length;
     });
