@@ -37,7 +37,7 @@ export interface RunServices {
   /** Seals the links of approvals. */
   sealer: Sealer;
   /** Executes steps of type `action`. */
-  stepKinds: Pick<StepKinds, 'get'>;
+  stepKinds: Pick<StepKinds, 'get' | 'cancelJob'>;
   /** For large outputs. */
   files: Files;
   waiters: Waiters;

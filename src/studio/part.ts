@@ -12,6 +12,7 @@ import { InputPlaces } from './fetch-input.ts';
 import { countGenerationBlocks } from './history.ts';
 import { generationJob } from './job.ts';
 import { removeOldGenerations } from './remove-generations.ts';
+import { studioSteps } from './steps.ts';
 import { GenerationWatch } from './watch-generation.ts';
 
 export interface StudioServices {
@@ -35,6 +36,7 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
   },
   ids: [generationIds, videoIds],
   ...generationJob.declarations,
+  stepKinds: studioSteps,
   open: ({ notifications, temporal, background, log }) => ({
     generationWaiters: generationJob.openWaiters(notifications),
     generationPolicy: defaultGenerationPolicy,

@@ -175,9 +175,9 @@ describe('what cannot work is refused, with its place:', () => {
     ['a code in capitals', [{ id: 'f', type: 'fail', message: 'no', code: 'NO' }], 'steps.0.code'],
     ['an unknown type', [{ id: 'x', type: 'dance' }], 'steps.0.type'],
     [
-      'a type that is not available yet',
-      [map('m', [{ id: 'i', type: 'booking', payload: {} }])],
-      'steps.0.steps.0.type',
+      'a payload that its endpoint refuses',
+      [map('m', [{ id: 'i', type: 'image', payload: {} }])],
+      'steps.0.steps.0.payload.prompt',
     ],
   ])('%s', async (_, steps, at) => {
     const answer = await save(...steps);

@@ -1,10 +1,18 @@
+import { componentOf } from '../../api/schemas/automation/feature-step.ts';
+import { catalog } from '../../src/services.ts';
 import type { Json } from '../openapi/document.ts';
 import { oneOf, type WordedRule } from './schema-arbitrary.ts';
 
 const action = { integration: 'slack', action: 'send_message', payload: { channel: 'C1', text: 'About {{input}}' } };
 
+/** The payloads of steps of features: the examples of the reference. */
+const payloadRules: WordedRule[] = [...catalog.stepKinds.values()].flatMap(({ type, example }) =>
+  example ? [{ at: [`${componentOf(type)}.payload`], words: /A valid payload/, follow: () => oneOf(example) }] : [],
+);
+
 /** Rules of the steps of workflows. */
 export const stepRules: WordedRule[] = [
+  ...payloadRules,
   {
     at: ['WorkflowStepInput'],
     words: /Required for conditions and transforms: a valid CEL expression.*Required for actions: a valid payload/,

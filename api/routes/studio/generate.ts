@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../src/services.ts';
+import { cutOutRecord, imageRecord, musicRecord, upscaleRecord } from '../../../src/studio/generation-records.ts';
 import type { ApiEnv } from '../../context.ts';
 import { newRoutes } from '../../new-routes.ts';
 import {
@@ -8,16 +9,7 @@ import {
   musicRecordExamples,
   upscaleRecordExamples,
 } from '../../schemas/studio/examples.ts';
-import {
-  cutOutRecord,
-  cutOutSchema,
-  imageRecord,
-  imageSchema,
-  musicRecord,
-  musicSchema,
-  upscaleRecord,
-  upscaleRecordSchema,
-} from '../../schemas/studio/records.ts';
+import { cutOutSchema, imageSchema, musicSchema, upscaleRecordSchema } from '../../schemas/studio/records.ts';
 import {
   generateExamples,
   generateMusicSchema,

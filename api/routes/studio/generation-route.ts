@@ -1,6 +1,7 @@
 import type { OpenAPIHono, z } from '@hono/zod-openapi';
 import type { GenerationRequest } from '../../../src/providers/core/media/requests.ts';
 import type { Services } from '../../../src/services.ts';
+import type { Sign } from '../../../src/studio/generation-records.ts';
 import type { GenerationDetail } from '../../../src/studio/generations.ts';
 import type { ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
@@ -10,7 +11,7 @@ import { operationsOf } from '../../operation.ts';
 import { answer, type Examples, jsonContent } from '../../schemas/answers.ts';
 import { processingExamples } from '../../schemas/studio/examples.ts';
 import { generationFailure, imageFailure } from '../../schemas/studio/failures.ts';
-import { processingSchema, type Sign } from '../../schemas/studio/records.ts';
+import { processingSchema } from '../../schemas/studio/records.ts';
 import { makeAndWait } from './make-and-wait.ts';
 import { refuseBody } from './refuse-body.ts';
 

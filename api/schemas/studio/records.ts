@@ -1,8 +1,8 @@
 import { z } from '@hono/zod-openapi';
 import { describeStates } from '../../../src/platform/core/states.ts';
-import { formatId } from '../../../src/studio/core/ids.ts';
 import { progressOf } from '../../../src/studio/core/progress.ts';
 import { failureReasons, generationStates, generationStatuses } from '../../../src/studio/core/status.ts';
+import { enlargement, hundredths, idOf, type Sign } from '../../../src/studio/generation-records.ts';
 import type { GenerationDetail } from '../../../src/studio/generations.ts';
 import { historyTypes } from '../../../src/studio/history.ts';
 
@@ -110,70 +110,6 @@ export const historySchema = z
     offset: z.int(),
   })
   .openapi('GenerationHistory');
-
-/** Makes the address of a stored file. */
-export type Sign = (file: string) => string;
-
-/** Encoders pad music: its length is told to the hundredth. */
-export const hundredths = (seconds: number) => Math.round(seconds * 100) / 100;
-
-export const idOf = ({ id, request }: GenerationDetail) => formatId(request.kind, id);
-
-/** A completed image. */
-export function imageRecord(image: GenerationDetail, sign: Sign): z.infer<typeof imageSchema> {
-  const { request, file, width, height, seed, credits, createdAt } = image;
-  if (request.kind !== 'image') throw new Error('The generation is no image.');
-  return {
-    id: idOf(image),
-    url: sign(file!),
-    prompt: request.prompt,
-    model: request.model,
-    aspectRatio: request.aspectRatio,
-    width: width!,
-    height: height!,
-    seed,
-    creditsUsed: credits!,
-    createdAt: createdAt.toISOString(),
-  };
-}
-
-/** Completed music. */
-export const musicRecord = (music: GenerationDetail, sign: Sign): z.infer<typeof musicSchema> => ({
-  id: idOf(music),
-  url: sign(music.file!),
-  duration: hundredths(music.seconds!),
-  format: 'mp3',
-  creditsUsed: music.credits!,
-});
-
-/** The sizes of an image that was enlarged, and of the result. */
-function enlargement({ request, image, width, height }: GenerationDetail) {
-  if (request.kind !== 'upscale') throw new Error('The generation is no enlargement.');
-  return {
-    originalWidth: image!.width,
-    originalHeight: image!.height,
-    newWidth: width!,
-    newHeight: height!,
-    scale: request.scale,
-  };
-}
-
-/** A completed enlargement. */
-export const upscaleRecord = (upscaled: GenerationDetail, sign: Sign): z.infer<typeof upscaleRecordSchema> => ({
-  id: idOf(upscaled),
-  url: sign(upscaled.file!),
-  ...enlargement(upscaled),
-  creditsUsed: upscaled.credits!,
-});
-
-/** A completed removal of a background. */
-export const cutOutRecord = (cutOut: GenerationDetail, sign: Sign): z.infer<typeof cutOutSchema> => ({
-  id: idOf(cutOut),
-  url: sign(cutOut.file!),
-  format: 'png',
-  hasTransparency: cutOut.hasTransparency!,
-  creditsUsed: cutOut.credits!,
-});
 
 /** What only generations of a kind have. */
 function ownOf(generation: GenerationDetail) {

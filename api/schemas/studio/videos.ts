@@ -2,10 +2,11 @@ import { z } from '@hono/zod-openapi';
 import { videoCompleted, videoFailed } from '../../../src/studio/core/events.ts';
 import { estimatedSeconds, progressOf } from '../../../src/studio/core/progress.ts';
 import { failureReasons } from '../../../src/studio/core/status.ts';
+import { completedVideoRecord, idOf, type Sign } from '../../../src/studio/generation-records.ts';
 import type { GenerationDetail } from '../../../src/studio/generations.ts';
 import { documentEvent } from '../webhooks/event.ts';
 import { exampleAddress, videoId } from './examples.ts';
-import { hundredths, idOf, type Sign, url } from './records.ts';
+import { url } from './records.ts';
 
 const id = z.string();
 
@@ -64,21 +65,13 @@ export const startedVideo = (video: GenerationDetail, deadlineMs: number): z.inf
 });
 
 export function videoRecord(video: GenerationDetail, sign: Sign): z.infer<typeof videoSchema> {
-  const { status, file, width, height, seconds, credits, error, finishedAt } = video;
+  const { status, error, finishedAt } = video;
   const id = idOf(video);
   switch (status) {
     case 'processing':
       return { id, status, progress: progressOf(video) };
     case 'completed':
-      return {
-        id,
-        status,
-        url: sign(file!),
-        duration: hundredths(seconds!),
-        width: width!,
-        height: height!,
-        creditsUsed: credits!,
-      };
+      return completedVideoRecord(video, sign);
     case 'failed':
       return { id, status, error: error!, failedAt: finishedAt!.toISOString() };
     case 'cancelled':

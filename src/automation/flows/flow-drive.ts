@@ -13,6 +13,7 @@ import { FlowItems } from './flow-items.ts';
 import { FlowSlots } from './flow-slots.ts';
 import { FlowWaits } from './flow-waits.ts';
 import { type CallingLeaf, InstantSteps } from './instant-steps.ts';
+import { hasEnded } from './load-flow.ts';
 import type { BegunRow } from './record-sql.ts';
 
 export interface DriveOptions {
@@ -54,6 +55,9 @@ export class FlowDrive {
   #retries: { leaf: CallingLeaf; at: number }[] = [];
   #tools: (LeafTools & { leaf: CallingLeaf })[] = [];
   #failure: { error: unknown } | undefined;
+  /** Jobs of steps whose waits are not recorded yet. */
+  readonly #jobs = new Set<string>();
+  #isOver = false;
   readonly #wake = new WakeSignal();
 
   constructor(services: FlowServices, scope: Scope, run: FlowExecution, options: DriveOptions) {
@@ -85,6 +89,8 @@ export class FlowDrive {
     } finally {
       signal.removeEventListener('abort', stop);
       for (const { abort } of this.#flights.values()) abort.abort();
+      this.#isOver = true;
+      await this.#cancelJobs();
       await this.#leaveSlots(progress);
     }
   }
@@ -97,6 +103,18 @@ export class FlowDrive {
       await (keeps ? this.#slots.handOver() : this.#slots.leave());
     } catch (error) {
       this.#services.log.warn({ err: error, runId: this.#run.runId }, 'the slots of a flow were not released');
+    }
+  }
+
+  /** A run that was cancelled meanwhile leaves no jobs behind. Those of a run that goes on are found again by their keys. */
+  async #cancelJobs(): Promise<void> {
+    const jobs = [...this.#jobs];
+    this.#jobs.clear();
+    try {
+      if (jobs.length === 0 || !(await hasEnded(this.#scope, this.#run.runId))) return;
+      for (const job of jobs) await this.#services.stepKinds.cancelJob(this.#scope, job);
+    } catch (error) {
+      this.#services.log.warn({ err: error, runId: this.#run.runId }, 'the jobs of a cancelled run were not cancelled');
     }
   }
 
@@ -122,6 +140,7 @@ export class FlowDrive {
         const begun = await run.record(isWaiting, end);
         failPoint('step.recorded');
         if (!begun) return { kind: 'walk' };
+        this.#jobs.clear();
         if (end?.status === 'completed') return { kind: 'ended', status: 'completed' };
         if (end) return { kind: 'ended', status: 'failed', stepId: end.error.stepId, code: end.error.code };
         for (const leaf of begins) this.#call(leaf, begun);
@@ -225,7 +244,11 @@ export class FlowDrive {
     const call = { context, step: leaf.step, begun: row ?? { attempts: 1, rounds: 0, ageMs: 0 }, keep, signal };
     callLeaf(this.#services, this.#scope, this.#options.policy, call)
       .then(
-        (result) => this.#landed.push({ path, leaf, result }),
+        async (result) => {
+          if (result.kind === 'waits' && 'job' in result.on) this.#jobs.add(result.on.job);
+          if (this.#isOver) await this.#cancelJobs();
+          else this.#landed.push({ path, leaf, result });
+        },
         (error) => {
           this.#failure ??= { error };
           this.#flights.delete(path);

@@ -92,3 +92,15 @@ const findOutputs = statement<FoundOutput & KeptOutput>(
 /** The outputs of steps, by their dotted paths. */
 export const readFlowOutputs = (scope: Scope, runId: string, paths: readonly string[]): Promise<FoundOutput[]> =>
   scope.rows(findOutputs, runId, paths);
+
+const findOpen = statement({
+  name: 'flow.is_open',
+  parameters: { runId: 'uuid' },
+  row: { id: 'uuid' },
+  text: `select id from run
+    where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun})`,
+});
+
+/** Whether a run is over or gone. */
+export const hasEnded = async (scope: Scope, runId: string): Promise<boolean> =>
+  (await scope.one(findOpen, { runId })) === undefined;
