@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** A run that is ended from outside leaves nothing open, also what began while the statement that ends it waited for the run's lock. */
-export class Migration20261201030300_ended_runs extends Migration {
-  override name = 'Migration20261201030300_ended_runs';
+export class Migration20261201041000_ended_runs extends Migration {
+  override name = 'Migration20261201041000_ended_runs';
 
   override up(): void {
     for (const sql of [
