@@ -2,6 +2,7 @@ import type { Database } from '../../platform/database.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';
 import { type RowOf, statement } from '../../platform/sql.ts';
 import { findRateLimits, type RateLimiter, subjectOf } from '../../tenancy/index.ts';
+import type { MatchCandidate, Matched } from '../bounded/match-event.ts';
 import { maxChain } from '../core/event-names.ts';
 import { type InputDefinition, resolveInputs } from '../core/inputs.ts';
 import { failPoint } from '../fail-points.ts';
@@ -11,7 +12,7 @@ import { advance, type claimOpen, findTriggers, findWaits } from './events-sql.t
 import { lookBack } from './look-back.ts';
 import { matchCandidates } from './match.ts';
 import { resolveWaits } from './resolve-waits.ts';
-import { candidatesOf } from './wait-values.ts';
+import { candidatesOf, groupsOf } from './wait-values.ts';
 
 export interface DecideServices extends MatchServices {
   database: Database;
@@ -154,19 +155,29 @@ export class EventDecision {
     return this.#chain;
   }
 
-  async #match(candidates: readonly Candidate[]) {
+  /** What the expressions of waits look at is read a group at a time. */
+  async #match(candidates: readonly Candidate[]): Promise<Matched[]> {
     const { boundedWork, files, events } = this.#services;
+    const value = eventValueOf(events, this.#event);
+    const matched = new Map<string, Matched>();
+    const match = (asked: MatchCandidate[]) => matchCandidates(boundedWork, this.#scope.tenantKey, value, asked);
     const waits = candidates.filter((one) => one.kind === 'wait');
-    const ofWaits = await candidatesOf(files, this.#scope, waits);
-    const asked = candidates.map((one) =>
-      one.kind === 'wait'
-        ? ofWaits.get(one.id)!
-        : {
-            ...(one.filter !== null && { condition: { kind: 'filter' as const, source: one.filter } }),
-            inputs: one.inputs === null ? {} : (JSON.parse(one.inputs) as Record<string, string>),
-          },
+    for (const group of await groupsOf(this.#scope, waits)) {
+      const asked = await candidatesOf(files, this.#scope, group);
+      const different = [...new Set(asked.values())];
+      const found = await match(different);
+      const outcomes = new Map(different.map((one, index) => [one, found[index]!]));
+      for (const [id, one] of asked) matched.set(id, outcomes.get(one)!);
+    }
+    const triggers = candidates.filter((one) => one.kind === 'trigger');
+    const ofTriggers = await match(
+      triggers.map(({ filter, inputs }) => ({
+        ...(filter !== null && { condition: { kind: 'filter' as const, source: filter } }),
+        inputs: inputs === null ? {} : (JSON.parse(inputs) as Record<string, string>),
+      })),
     );
-    return matchCandidates(boundedWork, this.#scope.tenantKey, eventValueOf(events, this.#event), asked);
+    for (const [index, { id }] of triggers.entries()) matched.set(id, ofTriggers[index]!);
+    return candidates.map(({ id }) => matched.get(id)!);
   }
 
   async #start(

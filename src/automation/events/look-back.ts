@@ -1,5 +1,6 @@
 import type { Scope } from '../../platform/scope.ts';
 import { type RowOf, statement } from '../../platform/sql.ts';
+import type { MatchCandidate } from '../bounded/match-event.ts';
 import { maxChain } from '../core/event-names.ts';
 import { chainOf } from './chains.ts';
 import { eventRow, eventValueOf, type MatchServices } from './event-value.ts';
@@ -55,14 +56,16 @@ export async function lookBack(
 ): Promise<string | undefined> {
   const wait = await scope.one(findWait, { id: waitId });
   if (!wait) return undefined;
-  const candidate = (await candidatesOf(files, scope, [wait])).get(wait.id)!;
+  // Most waits find no event, and need not read what they would look at.
+  let read: MatchCandidate | undefined;
   for (let after: string | null = null; ; ) {
     const page: RowOf<typeof findEvents>[] = await scope.rows(findEvents, { waitId, after });
     for (const event of page) {
       const chain = await chainOf(scope, event);
       if (chain.length > maxChain || chain.includes(wait.automationId)) continue;
       const value = eventValueOf(events, event);
-      const [matched] = await matchCandidates(boundedWork, scope.tenantKey, value, [candidate]);
+      read ??= (await candidatesOf(files, scope, [wait])).get(wait.id)!;
+      const [matched] = await matchCandidates(boundedWork, scope.tenantKey, value, [read]);
       if (!matched!.matches) continue;
       const outcome = JSON.stringify({ output: value });
       const { correlationId } = event;

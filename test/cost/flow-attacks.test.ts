@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { runIds } from '../../src/automation/core/ids.ts';
+import { makeFlow } from '../automation/make-flow.ts';
+import { until } from '../until.ts';
+import { type MeasuredProduct, startMeasured } from './measured-product.ts';
+import { exchange } from './requests.ts';
+
+// What a flow of one organization may cost the others.
+jest.setTimeout(100_000);
+
+let product: MeasuredProduct;
+beforeAll(async () => {
+  product = await startMeasured();
+});
+afterAll(() => product.close());
+
+const list = (length: number) => Array.from({ length }, (_, index) => index);
+const headersOf = () => ({ authorization: `Bearer ${product.testKey}`, 'content-type': 'application/json' });
+const post = (path: string, body: unknown) =>
+  exchange(product.process.api, { method: 'POST', path, body: JSON.stringify(body), headers: headersOf() });
+
+async function start(steps: Record<string, unknown>[], input: unknown): Promise<string> {
+  const id = await makeFlow(product, product.api, steps);
+  const { body } = await product.api.post(`/api/v1/workflows/${id}/execute`, { input, async: true });
+  return runIds.parse(body.data.runId)!;
+}
+const untilWaiting = (runId: string) =>
+  until(
+    'the run waits',
+    async () => {
+      const { rows } = await product.database.pool.query(
+        'select from run where id = $1 and waiting_since is not null',
+        [runId],
+      );
+      return rows.length > 0;
+    },
+    120_000,
+  );
+const events = 'POST /api/v1/events';
+
+test('waits that look at a large input cost an event no more than the input', async () => {
+  const branches = list(20).map((index) => ({
+    id: `b${index}`,
+    steps: [{ id: `wait${index}`, type: 'event', event: 'large', match: 'input.startsWith("y") && event.data.n == 1' }],
+  }));
+  const steps = [{ id: 'all', type: 'parallel', branches, concurrency: 20 }];
+  for (const text of list(5)) await untilWaiting(await start(steps, 'x'.repeat(900_000) + text));
+  await product.walk.send({ door: events, name: 'a hundred waits that look at large inputs' }, () =>
+    post('/api/v1/events', { name: 'large', data: { n: 1 } }),
+  );
+  expect(product.walk.takeExcesses()).toEqual([]);
+});
