@@ -6,9 +6,10 @@ import { eventsOf, type RunEvent } from './core/run-events.ts';
 import { isTerminal } from './core/run-status.ts';
 import { isRunNotFound } from './errors.ts';
 import { getRun, type RunDetail, type StepResult } from './runs.ts';
+import type { WaitingFor } from './waiting-for.ts';
 
 /** How often a followed run is polled while another process executes it. */
-const lookEveryMs = 500;
+export const lookEveryMs = 500;
 
 const findMark = statement({
   name: 'run.mark',
@@ -22,10 +23,12 @@ const findMark = statement({
 /** An event, and the run as it was read with it. */
 export interface SeenEvent extends RunEvent<StepResult> {
   run: RunDetail;
+  /** What the step waits for, or waited for. */
+  wait?: Omit<WaitingFor, 'stepId' | 'path'> | undefined;
 }
 
 /** Reads for a follower: `later` while the database is unavailable, `gone` when the run was deleted. */
-async function readUnlessGone<Found>(read: () => Promise<Found>): Promise<Found | 'later' | 'gone'> {
+export async function readUnlessGone<Found>(read: () => Promise<Found>): Promise<Found | 'later' | 'gone'> {
   try {
     return await readPatiently(read, 'later');
   } catch (error) {

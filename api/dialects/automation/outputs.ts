@@ -37,9 +37,12 @@ export function shownOutput(
   };
 }
 
+/** Where a step within others stands. */
+export const shownPath = ({ path }: Pick<StepResult, 'path'>) => (path === null ? {} : { path: readPath(path) });
+
 /** Where a step within others stands, and how the children of a container ended. Other steps have neither. */
 export const shownPlace = ({ path, counts }: Pick<StepResult, 'path' | 'counts'>) => ({
-  ...(path !== null && { path: readPath(path) }),
+  ...shownPath({ path }),
   // While it runs, only the total is known.
   ...(counts?.succeeded !== undefined && { counts }),
 });

@@ -1,7 +1,8 @@
 import { isTerminal, type RunError } from '../../../src/automation/core/run-status.ts';
 import type { SeenEvent } from '../../../src/automation/follow-run.ts';
+import { shownWait } from './dialect.ts';
 import { fitAnswer } from './fit-answer.ts';
-import { outputReference, shownOutput } from './outputs.ts';
+import { outputReference, shownOutput, shownPath } from './outputs.ts';
 
 /** What differs between the dialects in an event. */
 export interface EventWords {
@@ -9,6 +10,8 @@ export interface EventWords {
   status: string;
   durationName: 'duration' | 'durationMs';
   showsTokens: boolean;
+  /** Writes the id of another run. */
+  idOf(uuid: string): string;
   error(error: RunError): unknown;
 }
 
@@ -17,7 +20,7 @@ const known = (fields: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 
 /** The data of an event in a run's stream: about its step if it has one, otherwise about the run. */
-export function eventData({ name, at, step, run }: SeenEvent, words: EventWords) {
+export function eventData({ name, at, step, run, wait }: SeenEvent, words: EventWords) {
   const { runId, status, durationName, showsTokens, error } = words;
   const common = { runId, at: at.toISOString() };
   if (!step) {
@@ -27,8 +30,12 @@ export function eventData({ name, at, step, run }: SeenEvent, words: EventWords)
     const ended = { ...common, status, ...known({ ...measured, ...ending }) };
     return fitAnswer(ended, [ended]);
   }
-  const ofStep = { ...common, stepId: step.stepId, name: step.name ?? step.stepId };
-  if (name === 'step.started') return ofStep;
+  const ofStep = { ...common, stepId: step.stepId, name: step.name ?? step.stepId, ...shownPath(step) };
+  if (name === 'step.waiting' && wait) {
+    const { since: _, ...shown } = shownWait({ ...wait, stepId: step.stepId, path: step.path }, words.idOf);
+    return { ...ofStep, ...shown };
+  }
+  if (name === 'step.started' || name === 'step.resumed') return ofStep;
   const {
     output,
     outputApart,
@@ -55,7 +62,7 @@ export function eventData({ name, at, step, run }: SeenEvent, words: EventWords)
       model,
       models,
       toolCalls,
-      output: outputApart === null ? output : outputReference(runId, step.stepId, outputApart),
+      output: outputApart === null ? output : outputReference(runId, step.stepId, outputApart, step.path),
       error: step.error && error(step.error),
     }),
   };

@@ -120,6 +120,7 @@ export const variantA: AutomationDialect = {
     eventData(event, {
       runId: event.run.id,
       status: statusInA(event.run.status),
+      idOf: (uuid) => uuid,
       durationName: 'durationMs',
       showsTokens: true,
       error: ({ message }) => message,

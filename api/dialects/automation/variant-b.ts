@@ -135,6 +135,7 @@ export const variantB: AutomationDialect = {
     eventData(event, {
       runId: runIds.format(event.run.id),
       status: event.run.status,
+      idOf: runIds.format,
       durationName: 'duration',
       showsTokens: false,
       error: (error) => publishedError(error),

@@ -165,13 +165,17 @@ export class FlowWalk {
   }
 
   /**
-   * A leaf ended, or a container failed to open or to close.
+   * A leaf ended, or a container failed to open or to close. A leaf that was to be cancelled, and had not begun, ends with `skipped`.
    * @returns false if the step is not open; nothing changes then
    */
   finished(path: StepPath, result: Finished): boolean {
     const task = this.#tasks.get(dottedPath(path));
     if (!task || task.state === 'inside' || task.state === 'toClose') return false;
     if (task.state === 'opening') this.#finished += leavesOf(task.step);
+    if (result.status === 'skipped') {
+      this.#neverRan(task);
+      return true;
+    }
     if (!isContainer(task.step)) this.#finished++;
     this.#settle(task, result);
     return true;
@@ -279,6 +283,15 @@ export class FlowWalk {
       this.#open.add(key);
       if (list.isStopped) this.#cancels.push(task.path);
     }
+  }
+
+  /** A step was handed out, and its list was stopped before it began. */
+  #neverRan({ list, key, path }: Task): void {
+    this.#tasks.delete(key);
+    this.#open.delete(key);
+    list.current = undefined;
+    if (list.first === path) list.first = null;
+    this.#endList(list, list.first ? 'cancelled' : 'skipped');
   }
 
   /** The current step of a list ended. */

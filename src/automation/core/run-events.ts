@@ -3,6 +3,8 @@ import type { RunStatus, StepStatus } from './run-status.ts';
 export const runEventNames = [
   'run.started',
   'step.started',
+  'step.waiting',
+  'step.resumed',
   'step.completed',
   'step.failed',
   'run.completed',
@@ -44,6 +46,15 @@ const ends: Partial<Record<RunStatus, RunEventName>> = {
 
 const stepEnds: Partial<Record<StepStatus, RunEventName>> = { completed: 'step.completed', failed: 'step.failed' };
 
+/** The event of the end of a run that has ended. */
+export function endEvents({
+  status,
+  finishedAt,
+}: Pick<RunHistory, 'status' | 'finishedAt'>): { name: RunEventName; at: Date }[] {
+  const name = ends[status];
+  return name ? [{ name, at: finishedAt ?? new Date(0) }] : [];
+}
+
 /**
  * The events of a run so far. Steps run one after another and never twice, so the rows determine the number of each event,
  * and later events never change it. Events therefore need not be stored.
@@ -57,7 +68,6 @@ export function eventsOf<Step extends StepHistory>(run: RunHistory<Step>): RunEv
     const name = stepEnds[step.status];
     if (name) events.push({ name, at: step.finishedAt ?? step.startedAt, step });
   }
-  const end = ends[run.status];
-  if (end) events.push({ name: end, at: run.finishedAt ?? new Date(0) });
+  events.push(...endEvents(run));
   return events.map((event, index) => ({ id: index + 1, ...event }));
 }

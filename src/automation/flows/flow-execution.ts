@@ -31,6 +31,8 @@ const tooManySteps: StepFault = {
 export interface LeafRow extends StepTimes {
   position: number;
   keyRunId: string | null;
+  /** Whether it is recorded, or will be with the next write. */
+  isBegun: boolean;
 }
 
 /** The items of the innermost of some maps. */
@@ -54,6 +56,9 @@ export class FlowExecution {
   /** By dotted path. */
   readonly #rows = new Map<string, LeafRow>();
   #nextPosition = 0;
+  /** The latest time that is recorded, or will be with the next write; and the earliest that a later write may have. */
+  #latest = 0;
+  #earliest = 0;
   /** By position: the last of what happened to a step since the last write. */
   readonly #records = new Map<number, FlowRecord>();
   #waits: Omit<NewWait, 'runId'>[] = [];
@@ -72,7 +77,8 @@ export class FlowExecution {
     const sizes = new Map<string, number>();
     let bytes = 0;
     for (const { path, position, startedAt, finishedAt, outputBytes, keyRunId } of work.recorded) {
-      this.#rows.set(path, { position, startedAt, finishedAt, keyRunId });
+      this.#rows.set(path, { position, startedAt, finishedAt, keyRunId, isBegun: true });
+      this.#earliest = Math.max(this.#earliest, startedAt + 1, (finishedAt ?? 0) + 1);
       this.#nextPosition = Math.max(this.#nextPosition, position + 1);
       if (outputBytes > 0) sizes.set(path, outputBytes);
       bytes += outputBytes;
@@ -175,7 +181,11 @@ export class FlowExecution {
     begun: { status: 'running' | 'waiting'; total?: number; provider?: string; model?: string },
   ): void {
     const dotted = dottedPath(path);
-    const { position, startedAt, keyRunId } = this.#rowOf(dotted);
+    const row = this.#rowOf(dotted);
+    // A step that waited for a slot begins now.
+    if (!row.isBegun) row.startedAt = this.#now();
+    row.isBegun = true;
+    const { position, startedAt, keyRunId } = row;
     const facts = { position, path: dotted, step, startedAt: new Date(startedAt) };
     this.#put({ ...facts, ...begun, keyRunId: keyRunId ?? undefined });
   }
@@ -239,21 +249,35 @@ export class FlowExecution {
     this.walk.closed(path);
   }
 
-  /** A step that was stopped: because one beside it failed. */
+  /** A step that was stopped because one beside it failed. One that never began is skipped. */
   cancelled(path: StepPath, step: Step): void {
     const dotted = dottedPath(path);
-    if (this.#rows.has(dotted)) {
-      const record = this.#endRecord(path, step, { warnings: [] });
-      record.status = 'cancelled';
-      this.#put(record);
+    if (!this.#rows.get(dotted)?.isBegun) {
+      this.walk.finished(path, { status: 'skipped' });
+      return;
     }
+    const record = this.#endRecord(path, step, { warnings: [] });
+    record.status = 'cancelled';
+    this.#put(record);
     this.walk.finished(path, { status: 'cancelled' });
+  }
+
+  /** Times of later writes are later than all before: the events of a run have them as their order. */
+  #now(): number {
+    this.#latest = Math.max(Date.now(), this.#earliest);
+    return this.#latest;
   }
 
   #rowOf(path: string): LeafRow {
     const known = this.#rows.get(path);
     if (known) return known;
-    const row = { position: this.#nextPosition++, startedAt: Date.now(), finishedAt: null, keyRunId: null };
+    const row = {
+      position: this.#nextPosition++,
+      startedAt: this.#now(),
+      finishedAt: null,
+      keyRunId: null,
+      isBegun: false,
+    };
     this.#rows.set(path, row);
     return row;
   }
@@ -261,7 +285,9 @@ export class FlowExecution {
   #endRecord(path: StepPath, step: Step, { warnings = [], tokensUsed, models }: Omit<StoredEnd, 'status'>): EndRecord {
     const dotted = dottedPath(path);
     const row = this.#rowOf(dotted);
-    const finishedAt = new Date();
+    const finishedAt = new Date(this.#now());
+    if (!row.isBegun) row.startedAt = Math.min(Math.max(row.startedAt, this.#earliest), finishedAt.getTime());
+    row.isBegun = true;
     row.finishedAt = finishedAt.getTime();
     return {
       position: row.position,
@@ -339,6 +365,7 @@ export class FlowExecution {
       end,
       notify: waiters.remoteChannel(this.#ref.waiter),
     };
+    this.#earliest = Math.max(this.#earliest, this.#latest + 1);
     this.#records.clear();
     this.#waits = [];
     this.#also = [];

@@ -2,8 +2,10 @@ import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { streamSSE } from 'hono/streaming';
 import { eventsOf } from '../../../../src/automation/core/run-events.ts';
 import { isTerminal } from '../../../../src/automation/core/run-status.ts';
+import { countFlowEvents, followFlow, isFlowRun } from '../../../../src/automation/follow-flow.ts';
 import { followRun } from '../../../../src/automation/follow-run.ts';
-import { getRun } from '../../../../src/automation/runs.ts';
+import { getRun, type RunDetail } from '../../../../src/automation/runs.ts';
+import type { Scope } from '../../../../src/platform/scope.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
@@ -29,6 +31,14 @@ const lastEventId = z.string().regex(eventIdPattern, 'Expected an event id.').tr
   description: 'The id of the last event you received. The stream continues after it.',
 });
 
+/** A run, and how many events it has in all once it has ended. */
+async function read(scope: Scope, id: string): Promise<{ run: RunDetail; isFlow: boolean; sent: number | undefined }> {
+  const run = await getRun(scope, id);
+  const isFlow = await isFlowRun(scope, run.id);
+  if (!isTerminal(run.status)) return { run, isFlow, sent: undefined };
+  return { run, isFlow, sent: isFlow ? await countFlowEvents(scope, run) : eventsOf(run).length };
+}
+
 export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { waiters, openRequests } = services;
   const operation = operationsOf({ tag: 'Runs', key: requireKey(services, 'runs:read') });
@@ -44,8 +54,8 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     headers: z.object({ 'last-event-id': lastEventId }),
     answers: {
       200: streamAnswer(
-        'A stream that closes when the run has ended. Events: run.started, step.started, step.completed, step.failed, ' +
-          'run.completed, run.failed, run.cancelled. Comments in between keep the connection open.',
+        'A stream that closes when the run has ended. Events: run.started, step.started, step.waiting, ' +
+          'step.resumed, step.completed, step.failed, run.completed, run.failed, run.cancelled. Comments in between keep the connection open.',
         runEventsExamples,
       ),
       204: nothingMore,
@@ -63,12 +73,12 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
       return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
     }
     const open = await openRequests.open(c.get('caller'), 'eventStreams');
-    const run = await getRun(scope, c.req.valid('param').id).catch((error: unknown) => {
+    const { run, isFlow, sent } = await read(scope, c.req.valid('param').id).catch((error: unknown) => {
       open.close();
       throw error;
     });
     const after = c.req.valid('header')['last-event-id'] ?? 0;
-    if (isTerminal(run.status) && after >= eventsOf(run).length) {
+    if (sent !== undefined && after >= sent) {
       open.close();
       return c.body(null, 204);
     }
@@ -79,7 +89,7 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
       const ping = setInterval(() => stream.write(': ping\n\n').catch(() => {}), pingEveryMs);
       try {
         await stream.write(`retry: ${comeBackAfterMs}\n\n`);
-        for await (const event of followRun(waiters, scope, run, after, open.signal)) {
+        for await (const event of (isFlow ? followFlow : followRun)(waiters, scope, run, after, open.signal)) {
           if (await open.refusal()) break;
           const data = JSON.stringify(dialect.runEvent(event));
           await stream.writeSSE({ id: String(event.id), event: event.name, data });

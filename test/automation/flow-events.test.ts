@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { followEvents, type StreamedEvent } from '../event-stream.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
+import { makeFlow } from './make-flow.ts';
+import { endOf } from './make-workflow.ts';
+
+let product: StartedProduct;
+beforeAll(async () => {
+  product = await sharedProduct();
+});
+afterAll(() => product.close());
+
+const inA = { 'x-api-variant': 'A' };
+const compute = (id: string, expression: string) => ({ id, type: 'transform', expression });
+const ask = (id: string, prompt: string) => ({ id, type: 'prompt', prompt });
+
+async function start(steps: Record<string, unknown>[], input: unknown = null): Promise<string> {
+  const id = await makeFlow(product, product.api, steps);
+  const { body } = await product.api.post(`/api/v1/workflows/${id}/execute`, { input, async: true }, inA);
+  return body.data.runId;
+}
+
+async function eventsOf(runId: string, after?: number): Promise<StreamedEvent[]> {
+  const found: StreamedEvent[] = [];
+  const { events } = await followEvents(
+    `${product.process.api}/v1/runs/${runId}/events`,
+    product.tenant.testKey,
+    after,
+  );
+  for await (const event of events) found.push(event);
+  return found;
+}
+
+const place = ({ data }: StreamedEvent) => (data.path ?? (data.stepId ? [data.stepId] : [])).join('.');
+const shown = (events: StreamedEvent[]) => events.map((event) => `${event.id} ${event.name} ${place(event)}`.trim());
+
+test('the events of steps side by side have their paths, and the numbers that they had while they came', async () => {
+  const branches = [
+    { id: 'a', steps: [compute('first', '1'), { id: 'nap', type: 'wait', for: 2 }, compute('then', '2')] },
+    { id: 'b', steps: [ask('slow', 'sandbox:slow=1'), ask('bad', 'sandbox:fail')] },
+  ];
+  const runId = await start([{ id: 'both', type: 'parallel', mode: 'settled', branches }, compute('last', '3')]);
+  const live = await eventsOf(runId);
+  expect(await endOf(product.api, runId)).toMatchObject({ status: 'completed' });
+  const names = live.map((event) => `${event.name} ${place(event)}`.trim());
+  expect(live.map(({ id }) => Number(id))).toEqual(live.map((_, index) => index + 1));
+  expect([...names].sort()).toEqual(
+    [
+      'run.started',
+      'run.completed',
+      ...['both', 'both.a.first', 'both.a.nap', 'both.a.then', 'both.b.slow', 'both.b.bad', 'last'].map(
+        (path) => `step.started ${path}`,
+      ),
+      ...['both', 'both.a.first', 'both.a.nap', 'both.a.then', 'both.b.slow', 'last'].map(
+        (path) => `step.completed ${path}`,
+      ),
+      'step.failed both.b.bad',
+      'step.waiting both.a.nap',
+      'step.resumed both.a.nap',
+    ].sort(),
+  );
+  const inOrder = (...some: string[]) => {
+    const at = some.map((name) => names.indexOf(name));
+    expect([some, [...at].sort((a, b) => a - b)]).toEqual([some, at]);
+  };
+  const nap = ['started', 'waiting', 'resumed', 'completed'].map((what) => `step.${what} both.a.nap`);
+  inOrder('run.started', 'step.started both', 'step.completed both.a.first', ...nap, 'step.completed both.a.then');
+  inOrder('step.completed both.a.then', 'step.completed both', 'step.started last', 'step.completed last');
+  inOrder('step.completed both.b.slow', 'step.started both.b.bad', 'step.failed both.b.bad', 'step.completed both');
+  expect(names.at(-1)).toBe('run.completed');
+  const waits = live.find(({ name }) => name === 'step.waiting')!;
+  expect(waits.data).toMatchObject({
+    stepId: 'nap',
+    path: ['both', 'a', 'nap'],
+    type: 'wait',
+    until: expect.any(String),
+  });
+
+  const again = await eventsOf(runId, 0);
+  expect(shown(again)).toEqual(shown(live));
+  expect(shown(await eventsOf(runId, 7))).toEqual(shown(live).slice(7));
+  const end = await product.api.get(`/api/v1/runs/${runId}/events`, { 'last-event-id': String(live.length) });
+  expect(end.status).toBe(204);
+});
+
+test('a flow of more steps than its detail shows has the events of all', async () => {
+  const each = {
+    id: 'each',
+    type: 'map',
+    items: 'input',
+    steps: [compute('one', 'index')],
+  };
+  const runId = await start([each], Array(230).fill(1));
+  const events = await eventsOf(runId);
+  expect(events).toHaveLength(2 + 2 * 231);
+  expect(new Set(shown(events)).size).toBe(events.length);
+  expect(events.at(-2)).toMatchObject({ name: 'step.completed', data: { stepId: 'each' } });
+  expect(shown(await eventsOf(runId, 300))).toEqual(shown(events).slice(300));
+});
+
+test('a step that never began is skipped when one beside it fails', async () => {
+  const items = `[${Array(30).fill(1).join(',')}]`;
+  const steps = [ask('wait', 'sandbox:slow=60')];
+  const branches = [
+    { id: 'many', steps: [{ id: 'each', type: 'map', items, concurrency: 20, steps }] },
+    {
+      id: 'more',
+      steps: [{ id: 'others', type: 'map', items, concurrency: 20, steps: [ask('late', 'sandbox:slow=60')] }],
+    },
+    {
+      id: 'bad',
+      steps: [
+        { id: 'nap', type: 'wait', for: 3 },
+        { id: 'fails', type: 'fail', message: 'No.' },
+      ],
+    },
+  ];
+  const tenant = await product.createTenant({ plan: 'pro' });
+  const { apiClient } = await import('../api-client.ts');
+  const api = apiClient(product.process.api, tenant.testKey);
+  const id = await makeFlow(product, api, [{ id: 'all', type: 'parallel', branches }]);
+  const { body } = await api.post(`/api/v1/workflows/${id}/execute`, { input: null, async: true }, inA);
+  const run = await endOf(api, body.data.runId);
+  expect(run.error).toMatchObject({ stepId: 'fails' });
+  // The plan has 25 slots: of the 40 steps that were ready, 15 never began.
+  const cancelled = (await api.get(`/api/v1/runs/${body.data.runId}/steps?status=cancelled&limit=100`, inA)).body.data;
+  const leaves = cancelled.steps.filter(({ stepId }: { stepId: string }) => stepId === 'wait' || stepId === 'late');
+  expect(leaves).toHaveLength(25);
+  const output = (path: string) =>
+    api.get(`/api/v1/runs/${body.data.runId}/outputs/${path.split('.').at(-1)}?path=${path}`);
+  const results: { status: string }[] = [];
+  for (const path of ['all.many.each', 'all.more.others'])
+    results.push(...(await output(path)).body.data.output.results);
+  const withStatus = (status: string) =>
+    results.filter((result: { status: string }) => result.status === status).length;
+  expect([withStatus('cancelled'), withStatus('skipped')]).toEqual([25, 35]);
+});
