@@ -1,7 +1,8 @@
 import { AppError, invalid } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import { type RowOf, statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import type { AutomationState } from './core/automation-state.ts';
 import { runIds } from './core/ids.ts';
@@ -15,64 +16,69 @@ import { insertNewRun, type NewRun } from './insert-run.ts';
 import type { CreatedRun } from './start-run-workflow.ts';
 import { findGroup } from './starts/concurrency-group.ts';
 
-interface Retryable {
-  automationId: string;
-  state: AutomationState;
-  status: RunStatus;
-  isTest: boolean;
-  definitionId: string;
-  input: unknown;
-  variables: Record<string, unknown>;
-  byDefault: ModelChoice;
-  steps: Step[];
-  inputs: InputDefinition[];
-  plan: PlanName;
-  concurrency: Concurrency | null;
-  maxDurationSeconds: number | null;
-  isPaused: boolean;
-  tags: string[] | null;
-  metadata: Record<string, unknown> | null;
-  priority: number;
-  recorded: { stepId: string; status: StepStatus }[];
-}
-
-const findRetryable = statement<Retryable>(
-  'run.retryable',
-  `select r.automation_id as "automationId", a.state, r.status, r.is_test as "isTest", d.id as "definitionId", r.input, r.variables,
+const findRetryable = statement({
+  name: 'run.retryable',
+  parameters: { runId: 'uuid', current: 'boolean' },
+  row: {
+    automationId: 'uuid',
+    state: typed<AutomationState>('text'),
+    status: typed<RunStatus>('text'),
+    definitionId: 'uuid',
+    input: 'json',
+    variables: typed<Record<string, unknown>>('json'),
+    byDefault: typed<ModelChoice>('json'),
+    steps: typed<Step[]>('json'),
+    inputs: typed<InputDefinition[]>('json'),
+    plan: typed<PlanName>('text'),
+    concurrency: typed<Concurrency | null>('json?'),
+    maxDurationSeconds: 'int?',
+    isPaused: 'boolean',
+    isTest: 'boolean',
+    tags: typed<string[] | null>('jsonb?'),
+    metadata: typed<Record<string, unknown> | null>('json?'),
+    priority: 'smallint',
+    recorded: typed<{ stepId: string; status: StepStatus }[]>('json'),
+  },
+  text: `select r.automation_id as "automationId", a.state, r.status, r.is_test as "isTest", d.id as "definitionId", r.input, r.variables,
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault", d.steps, d.inputs, o.plan,
           d.concurrency, d.max_duration_seconds as "maxDurationSeconds", a.is_paused as "isPaused", r.tags, r.metadata, r.priority,
           coalesce((select json_agg(json_build_object('stepId', s.step_id, 'status', s.status))
                      from run_step s where s.run_id = r.id), '[]') as recorded
      from run r
      join automation a on a.id = r.automation_id and a.deleted_at is null
-     join definition d on d.id = case when $4::boolean then a.definition_id else r.definition_id end
+     join definition d on d.id = case when :current then a.definition_id else r.definition_id end
      join organization o on o.id = r.organization_id
-    where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
-);
+    where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId`,
+});
+
+type Retryable = RowOf<typeof findRetryable>;
 
 // Copied steps have no attempts, tokens or duration of their own. The first id is of the step at position 0.
-const takeOver = statement(
-  'run.take_over_steps',
-  `with taken as (
+const takeOver = statement({
+  name: 'run.take_over_steps',
+  parameters: { runId: 'uuid', newRunId: 'uuid', stepIds: 'text[]' },
+  text: `with taken as (
      insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output,
                            output_bytes, output_file, warnings, warnings_total, provider, model, models, started_at, finished_at,
                            duration_ms)
-     select $4::uuid, kept.at - 1, $1::uuid, $2::text, s.step_id, s.name, s.status, 0, s.output, s.output_bytes,
+     select :newRunId, kept.at - 1, :organizationId, :environment, s.step_id, s.name, s.status, 0, s.output, s.output_bytes,
             s.output_file, s.warnings, s.warnings_total, s.provider, s.model, s.models, clock_timestamp(), clock_timestamp(), 0
        from run_step s
-       join unnest($5::text[]) with ordinality as kept (step_id, at) on kept.step_id = s.step_id
-      where s.organization_id = $1 and s.environment = $2 and s.run_id = $3
+       join unnest(:stepIds) with ordinality as kept (step_id, at) on kept.step_id = s.step_id
+      where s.organization_id = :organizationId and s.environment = :environment and s.run_id = :runId
         and s.status in (${doneStep})
      returning run_id)
    update run set finished_steps = (select count(*) from taken)
-    where organization_id = $1 and environment = $2 and id = $4`,
-);
+    where organization_id = :organizationId and environment = :environment and id = :newRunId`,
+});
 
 // Its steps and their files stay until the commit.
-const holdRun = statement<{ id: string }>(
-  'run.hold',
-  'select id from run where organization_id = $1 and environment = $2 and id = $3 for key share',
-);
+const holdRun = statement({
+  name: 'run.hold',
+  parameters: { runId: 'uuid' },
+  row: { id: 'uuid' },
+  text: 'select id from run where organization_id = :organizationId and environment = :environment and id = :runId for key share',
+});
 
 const invalidFromStep = (message: string) => invalid([{ path: 'fromStep', message }]);
 
@@ -119,7 +125,8 @@ export async function retryRun(
   { fromStep, definition = 'pinned', idempotency, also }: RetryRequest,
 ): Promise<CreatedRun> {
   const retriedId = runIds.parse(id);
-  const retried = retriedId && (await scope.one(findRetryable, retriedId, definition === 'current'));
+  const retried =
+    retriedId && (await scope.one(findRetryable, { runId: retriedId, current: definition === 'current' }));
   if (!retried) throw runNotFound(id);
   const { automationId, definitionId, steps, plan, input } = retried;
   const earlier = idempotency && (await findClaim(scope, idempotency));
@@ -155,9 +162,9 @@ export async function retryRun(
   };
   const start = { plan, steps, position, waiter: null };
   const inserted = await insertNewRun(scope, idempotency, run, start, async (tx, newRunId) => {
-    if (!(await tx.one(holdRun, retriedId))) throw runNotFound(id);
+    if (!(await tx.one(holdRun, { runId: retriedId }))) throw runNotFound(id);
     const kept = steps.slice(0, position).map((step) => step.id);
-    if (kept.length > 0) await tx.rows(takeOver, retriedId, newRunId, kept);
+    if (kept.length > 0) await tx.rows(takeOver, { runId: retriedId, newRunId, stepIds: kept });
     await also?.(tx);
   });
   const created = finishInsert(services, automationId, inserted);

@@ -2,8 +2,9 @@ import { inBatches } from '../platform/batches.ts';
 import type { Database } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import { type SqlType, typed } from '../platform/sql-types.ts';
+import type { Environment } from '../platform/tenant.ts';
 import { lockAllForTransaction } from '../platform/tenant-locks.ts';
 import { openRun, type RunStatus } from './core/run-status.ts';
 
@@ -19,92 +20,93 @@ const inBlock = (run: string, block: string) =>
 /** Blocks of a workflow are counted, and runs are removed from them, one transaction after the other. */
 export const blockLock = (automationId: string): string => `run_blocks ${automationId}`;
 
-interface DueBlock extends Tenant {
-  automationId: string;
-  block: number;
-}
-
 // Finds the ends of blocks by their own small index. A block with open runs is left to a later call.
-const findDueBlocks = statement<DueBlock>(
-  'run.due_blocks',
-  `select r.automation_id as "automationId", r.number / ${size} - 1 as block, r.organization_id as "organizationId",
+const findDueBlocks = systemStatement({
+  name: 'run.due_blocks',
+  parameters: { limit: 'int' },
+  row: { automationId: 'uuid', block: 'int', organizationId: 'uuid', environment: typed<Environment>('text') },
+  text: `select r.automation_id as "automationId", r.number / ${size} - 1 as block, r.organization_id as "organizationId",
           r.environment
      from run r join automation a on a.id = r.automation_id and a.deleted_at is null
     where r.number % ${size} = 0 and r.number > 0
       and not exists (select from run_block b where b.automation_id = r.automation_id and b.block = r.number / ${size} - 1)
       and not exists (select from run o where o.automation_id = r.automation_id and o.status in (${openRun})
                          and o.number > r.number - ${size} and o.number <= r.number)
-    limit $1`,
-);
+    limit :limit`,
+});
 
 const countOf = (status: string) => `count(*) filter (where status = '${status}')::int`;
 
-const countBlock = statement<{ block: number }>(
-  'run.count_block',
-  `insert into run_block (automation_id, block, organization_id, environment, completed, failed, cancelled)
-   select $3::uuid, $4::int, $1::uuid, $2::text, ${countOf('completed')}, ${countOf('failed')}, ${countOf('cancelled')}
-     from run where organization_id = $1 and environment = $2 and automation_id = $3 and ${inBlock('run', '$4::int')}
+const countBlock = statement({
+  name: 'run.count_block',
+  parameters: { automationId: 'uuid', block: 'int' },
+  row: { block: 'int' },
+  text: `insert into run_block (automation_id, block, organization_id, environment, completed, failed, cancelled)
+   select :automationId, :block, :organizationId, :environment, ${countOf('completed')}, ${countOf('failed')}, ${countOf('cancelled')}
+     from run where organization_id = :organizationId and environment = :environment and automation_id = :automationId and ${inBlock('run', ':block')}
    on conflict do nothing
    returning block`,
-);
+});
 
 /** Counts the runs of blocks whose runs have all ended, of all tenants. @returns how many blocks */
 export function countRunBlocks(database: Database): Promise<number> {
   const sql = sqlOn(database.pool);
   return inBatches(async (limit) => {
-    const due = await sql.rows(findDueBlocks, [limit]);
+    const due = await sql.rows(findDueBlocks, { limit });
     for (const { organizationId, environment, automationId, block } of due) {
       await new Scope(database, { organizationId, environment }, newId()).transaction(async (tx) => {
         await lockAllForTransaction(tx, [blockLock(automationId)]);
-        await tx.rows(countBlock, automationId, block);
+        await tx.rows(countBlock, { automationId, block });
       });
     }
     return due.length;
   }, 100);
 }
 
-interface FoundMarks {
-  total: number;
-  upTo: number | null;
-  skip: number | null;
-}
-
 /**
  * Blocks without a row are counted run by run: usually the last one or two. The first run is looked for as the index of
  * numbers has them: as the least number, the planner may read all runs of the workflow for it.
- * `$4` is the number of the latest run, and `$5` the offset.
+ * `:latest` is the number of the latest run.
  * @param isCounted whether the run `r` counts
  * @param counted how many of the block `b` do
  */
-const marksStatement = (name: string, isCounted: string, counted: string) =>
-  statement<FoundMarks>(
-    name,
-    `with counted as (
+const marksStatement = <const Given extends Record<string, SqlType>>(
+  name: string,
+  given: Given,
+  isCounted: string,
+  counted: string,
+) =>
+  statement({
+    name: name,
+    parameters: { ...given, automationId: 'uuid', latest: 'int', offset: 'bigint' },
+    row: { total: 'int', upTo: 'int?', skip: 'int?' },
+    text: `with counted as (
      select n as block,
             case when b.block is null then
                    (select count(*)::int from run r
-                     where r.organization_id = $1 and r.environment = $2 and r.automation_id = $3 and ${isCounted}
+                     where r.organization_id = :organizationId and r.environment = :environment and r.automation_id = :automationId and ${isCounted}
                        and ${inBlock('r', 'n')})
                  else ${counted} end as count
        from generate_series(
               (select (number - 1) / ${size} from run
-                where organization_id = $1 and environment = $2 and (automation_id, number) >= ($3, 0) and automation_id <= $3
-                order by automation_id, number limit 1), ($4::int - 1) / ${size}) as n
-       left join run_block b on b.organization_id = $1 and b.environment = $2 and b.automation_id = $3 and b.block = n),
+                where organization_id = :organizationId and environment = :environment and (automation_id, number) >= (:automationId, 0) and automation_id <= :automationId
+                order by automation_id, number limit 1), (:latest - 1) / ${size}) as n
+       left join run_block b on b.organization_id = :organizationId and b.environment = :environment and b.automation_id = :automationId and b.block = n),
    summed as (select block, count, sum(count) over (order by block desc) as so_far from counted),
-   first as (select * from summed where so_far > $5::bigint order by block desc limit 1)
+   first as (select * from summed where so_far > :offset order by block desc limit 1)
    select coalesce((select sum(count) from counted), 0)::int as total, (block + 1) * ${size} as "upTo",
-          ($5 - (so_far - count))::int as skip
+          (:offset - (so_far - count))::int as skip
      from (select 1) as one left join first on true`,
-  );
+  });
 
 const marksOfStatus = marksStatement(
   'run.marks',
-  'r.status = $6',
-  `case $6::text when 'completed' then b.completed when 'failed' then b.failed
+  { status: 'text' },
+  'r.status = :status',
+  `case :status when 'completed' then b.completed when 'failed' then b.failed
                  when 'cancelled' then b.cancelled else 0 end`,
 );
-const marksOfAll = marksStatement('run.marks_of_all', 'true', 'b.completed + b.failed + b.cancelled');
+const marksOfAll = marksStatement('run.marks_of_all', {}, 'true', 'b.completed + b.failed + b.cancelled');
 
 export interface Marks {
   /** How many runs there are. */
@@ -125,8 +127,8 @@ export async function markRuns(
   { totalRuns, offset }: { totalRuns: number; offset: number },
 ): Promise<Marks> {
   const found = status
-    ? await scope.one(marksOfStatus, automationId, totalRuns, offset, status)
-    : await scope.one(marksOfAll, automationId, totalRuns, offset);
+    ? await scope.one(marksOfStatus, { automationId, latest: totalRuns, offset, status })
+    : await scope.one(marksOfAll, { automationId, latest: totalRuns, offset });
   const { total, upTo, skip } = found!;
   return { total, begin: upTo === null || skip === null ? undefined : { upTo, skip } };
 }

@@ -1,3 +1,4 @@
+import { type Declaration, typed } from '../platform/sql-types.ts';
 import { progressOf, type RunError, type RunStatus } from './core/run-status.ts';
 import type { QueueReason, TriggerFacts, TriggerType } from './core/starts.ts';
 import { type WaitingFor, waitingForSql } from './waiting-for.ts';
@@ -59,9 +60,47 @@ export interface RunSummary extends ValuesApart {
 
 export type RunRow = Omit<RunSummary, 'progress'> & { finishedSteps: number; totalSteps: number };
 
+/** The types of the columns of a `RunRow`. */
+export const runRow = {
+  id: 'uuid',
+  automationId: 'uuid',
+  automationName: 'text',
+  status: typed<RunStatus>('text'),
+  input: 'json',
+  inputApart: 'int?',
+  variables: typed<RunRow['variables']>('json'),
+  variablesApart: 'int?',
+  output: typed<RunOutput | null>('json?'),
+  outputsApart: typed<RunRow['outputsApart']>('json?'),
+  resultApart: 'text?',
+  returnsInput: 'boolean',
+  error: typed<RunError | null>('json?'),
+  tokensUsed: 'int?',
+  durationMs: 'int?',
+  currentStep: 'text?',
+  finishedSteps: 'int',
+  totalSteps: 'int',
+  createdAt: 'timestamptz',
+  startedAt: 'timestamptz?',
+  finishedAt: 'timestamptz?',
+  triggerType: typed<TriggerType>('text'),
+  triggerFacts: typed<TriggerFacts | null>('json?'),
+  version: 'int',
+  tags: typed<string[] | null>('jsonb?'),
+  metadata: typed<RunRow['metadata']>('json?'),
+  parentRunId: 'uuid?',
+  batchId: 'uuid?',
+  priority: 'smallint',
+  scheduledFor: 'timestamptz?',
+  expiresAt: 'timestamptz?',
+  queuedFor: typed<RunRow['queuedFor']>('text?'),
+  waitingFor: typed<WaitingFor[] | null>('json?'),
+  isTest: 'boolean',
+} as const satisfies Declaration;
+
 /** Selects the runs that can be read: those of deleted workflows cannot. */
 export const live = `from run r join automation a on a.id = r.automation_id and a.deleted_at is null
-  where r.organization_id = $1 and r.environment = $2`;
+  where r.organization_id = :organizationId and r.environment = :environment`;
 
 /** The largest value of a run or step that is included in its detail, in bytes. */
 export const shownBytes = 256 * 1024;

@@ -1,18 +1,20 @@
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { Files } from '../storage/index.ts';
 import { runIds } from './core/ids.ts';
 import { type AskedModel, type RunError, runStates, type StepCounts, type StepStatus } from './core/run-status.ts';
 import type { Warning } from './core/template.ts';
 import { runNotFound } from './errors.ts';
-import { type KeptOutput, readOutput } from './large-outputs.ts';
+import { readOutput } from './large-outputs.ts';
 import {
   detailBytes,
   detailColumns,
   live,
   type RunRow,
   type RunSummary,
+  runRow,
   shownBytes,
   withProgress,
 } from './run-columns.ts';
@@ -83,15 +85,15 @@ export const shownCalls = `
             from run_step_call where run_id = r.id) as listed
    group by position`;
 
-interface DetailRow extends RunRow {
-  stepResults: StepResult[];
-  /** Steps that a failed or cancelled run never reached, which have no rows. A completed run has a row of every step. */
-  unreached: Pick<StepResult, 'stepId' | 'name'>[] | null;
-}
-
-const findDetail = statement<DetailRow>(
-  'run.detail',
-  `select ${detailColumns},
+const findDetail = statement({
+  name: 'run.detail',
+  parameters: { runId: 'uuid' },
+  row: {
+    ...runRow,
+    unreached: typed<Pick<StepResult, 'stepId' | 'name'>[] | null>('json?'),
+    stepResults: typed<StepResult[]>('json'),
+  },
+  text: `select ${detailColumns},
      case when r.status in (${runStates.sql('failed', 'cancelled')})
             or (r.status in (${runStates.sql('completed')}) and exists (select from run_step s where s.run_id = r.id and s.path is not null)) then
        (select json_agg(json_build_object('stepId', d.step ->> 'id', 'name', d.step ->> 'name') order by d.at)
@@ -105,8 +107,8 @@ const findDetail = statement<DetailRow>(
                      row_number() over (order by coalesce(path <> step_id, false), position) as place
                 from run_step where run_id = r.id) s left join (${shownCalls}) c on c.position = s.position
        where s.place <= ${maxShownSteps}), '[]') as "stepResults"
-   ${live} and r.id = $3`,
-);
+   ${live} and r.id = :runId`,
+});
 
 /** In JSON, times are strings. */
 export const withDates = (step: StepResult): StepResult => ({
@@ -140,14 +142,16 @@ export const skipped = (
   finishedAt,
 });
 
-const findOutput = statement<KeptOutput & { found: boolean }>(
-  'run.output',
-  `select s.output, s.output_file as file, s.step_id is not null as found
+const findOutput = statement({
+  name: 'run.output',
+  parameters: { runId: 'uuid', stepId: 'text', path: 'text' },
+  row: { output: 'json', file: 'text?', found: 'boolean' },
+  text: `select s.output, s.output_file as file, s.step_id is not null as found
      from run r join automation a on a.id = r.automation_id and a.deleted_at is null
-     left join run_step s on s.run_id = r.id and s.step_id = $4 and (s.path is null or s.path = $5::text)
+     left join run_step s on s.run_id = r.id and s.step_id = :stepId and (s.path is null or s.path = :path)
                           and (s.status = 'completed' or s.output_bytes is not null)
-    where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
-);
+    where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId`,
+});
 
 /**
  * One step's output, whatever its size. `id` in either form.
@@ -162,13 +166,18 @@ export async function getOutput(
   path = stepId,
 ): Promise<unknown> {
   const uuid = runIds.parse(id);
-  const row = uuid && (await scope.one(findOutput, uuid, stepId, path));
+  const row = uuid && (await scope.one(findOutput, { runId: uuid, stepId, path }));
   if (!row) throw runNotFound(id);
   if (!row.found) throw new AppError('not_found', 'The run has no output of a step of this id.');
   return readOutput(files, row);
 }
 
-const findInput = statement<RunInput>('run.input', `select r.input, r.variables ${live} and r.id = $3`);
+const findInput = statement({
+  name: 'run.input',
+  parameters: { runId: 'uuid' },
+  row: { input: 'json', variables: typed<Record<string, unknown>>('json') },
+  text: `select r.input, r.variables ${live} and r.id = :runId`,
+});
 
 export interface RunInput {
   input: unknown;
@@ -178,7 +187,7 @@ export interface RunInput {
 /** What a run was given, whatever its size. `id` in either form. @throws AppError run_not_found */
 export async function getInput(scope: Scope, id: string): Promise<RunInput> {
   const uuid = runIds.parse(id);
-  const found = uuid && (await scope.one(findInput, uuid));
+  const found = uuid && (await scope.one(findInput, { runId: uuid }));
   if (!found) throw runNotFound(id);
   return found;
 }
@@ -204,7 +213,7 @@ function withShownOutputs(run: RunRow, steps: readonly StepResult[]): RunRow {
 /** A run. Values of more than 256 KiB are not included. `id` in either form. @throws AppError run_not_found */
 export async function getRun(scope: Scope, id: string): Promise<RunDetail> {
   const uuid = runIds.parse(id);
-  const found = uuid && (await scope.one(findDetail, uuid));
+  const found = uuid && (await scope.one(findDetail, { runId: uuid }));
   if (!found) throw runNotFound(id);
   const { unreached, ...row } = found;
   const stepResults = [...found.stepResults.map(withDates), ...(unreached ?? []).map((step) => skipped(step, found))];

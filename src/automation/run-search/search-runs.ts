@@ -6,7 +6,7 @@ import type { RowWith } from '../../platform/sql-types.ts';
 import { runIds } from '../core/ids.ts';
 import type { RunStatus } from '../core/run-status.ts';
 import type { TriggerType } from '../core/starts.ts';
-import { listColumns, live, type RunRow, type RunSummary, withProgress } from '../run-columns.ts';
+import { listColumns, live, type RunSummary, runRow, withProgress } from '../run-columns.ts';
 import { filterParameters, type RangeName, ranges, residual } from './ranges.ts';
 
 export interface RunFilter {
@@ -103,10 +103,12 @@ const pages = statementsOf(pageBy);
 const counts = statementsOf(countBy);
 const plainCounts = statementsOf(countAllBy);
 
-const listByIds = statement<RunRow>(
-  'run.list_by_ids',
-  `select ${listColumns} ${live} and r.id = any($3::uuid[]) order by r.created_at desc, r.id desc`,
-);
+const listByIds = statement({
+  name: 'run.list_by_ids',
+  parameters: { ids: 'uuid[]' },
+  row: runRow,
+  text: `select ${listColumns} ${live} and r.id = any(:ids) order by r.created_at desc, r.id desc`,
+});
 
 // Numbers of a workflow are in the order of creation: the first one of a time is found like a word in a dictionary.
 const findNumber = statement({
@@ -241,13 +243,7 @@ export async function searchRuns(
     scope.one(counting, { ...values, scan: countScan }),
   ]);
   const { shown, next } = pageOf(rows, limit, scan);
-  const found =
-    shown.length === 0
-      ? []
-      : await scope.rows(
-          listByIds,
-          shown.map(({ id }) => id),
-        );
+  const found = shown.length === 0 ? [] : await scope.rows(listByIds, { ids: shown.map(({ id }) => id) });
   return {
     items: found.map(withProgress),
     total: Math.min(counted.total, maxTotal),
