@@ -111,6 +111,27 @@ describe('an event and a wait', () => {
   );
 });
 
+test('each wait is matched with what its own run has and its own place sees', async () => {
+  const branch = (id: string, value: number) => ({
+    id,
+    steps: [
+      { id: `of_${id}`, type: 'transform', expression: `${value} + input` },
+      awaiting('placed', { id: `wait_${id}`, match: `event.data.sum == steps.of_${id}.output + steps.base.output` }),
+    ],
+  });
+  const base = { id: 'base', type: 'transform', expression: '10' };
+  const steps = [base, { id: 'both', type: 'parallel', branches: [branch('left', 100), branch('right', 200)] }];
+  const other = { ...awaiting('placed', { match: 'event.data.sum == input' }) };
+  const [runId, plain] = [await start(...steps), await start(other)];
+  for (const one of [runId, plain]) await untilWaiting(one);
+  const sum = async (value: number) =>
+    (await api.post('/api/v1/events', { name: 'placed', data: { sum: value } })).body.data.resumed;
+  expect([await sum(5), await sum(111), await sum(1), await sum(111), await sum(211)]).toEqual([0, 1, 1, 0, 1]);
+  const { results } = (await endOf(api, runId)).output.result;
+  expect([results.left.output.data.sum, results.right.output.data.sum]).toEqual([111, 211]);
+  expect((await endOf(api, plain)).output.result.data.sum).toBe(1);
+});
+
 const ask = async (step = {}) => {
   const runId = await start({ id: 'ask', type: 'approval', message: 'Go on?', ...step });
   await untilWaiting(runId);
