@@ -50,6 +50,16 @@ test('a step that detaches has the id of the run, and does not wait', async () =
   await api.post(`/api/v1/runs/${child.id}/cancel`, {}, inB);
 });
 
+test('a step executes the version that it names, and fails where there is none', async () => {
+  const { id } = await makeWorkflow(api, { steps: [{ id: 'say', type: 'transform', expression: '1' }] });
+  await api.patch(`/api/v1/workflows/${id}`, { steps: [{ id: 'say', type: 'transform', expression: '2' }] }, inA);
+  const results = [];
+  for (const version of [1, 2, undefined]) results.push((await execute([run(id, { version })])).output.result);
+  expect(results).toEqual([1, 2, 2]);
+  const { error } = await execute([run(id, { version: 9 })]);
+  expect(error).toMatchObject({ code: 'child_failed', details: { runId: null, code: 'validation_error' } });
+});
+
 test('a run that fails, or that cannot be started, fails the step', async () => {
   const { id } = await makeWorkflow(api, 'sandbox:fail');
   const failed = await execute([run(id, { input: 'x' })]);

@@ -73,7 +73,7 @@ export async function beginChild(
       variables,
       idempotency: claimOf(runId, dotted),
       waiter: null,
-      options: { tags: work.tags ?? undefined, metadata: work.metadata ?? undefined },
+      options: { tags: work.tags ?? undefined, metadata: work.metadata ?? undefined, version: step.version },
       trigger: { type: 'workflow', facts: { runId, stepId: step.id } },
       test: work.mocks ? { mocks: {} } : undefined,
       parent: { runId, path: dotted, rootRunId: work.rootRunId ?? runId, depth: work.depth + 1 },
