@@ -20,6 +20,7 @@ export {
   changed as housekeeping,
   changed as makeGeneration,
   changed as performAction,
+  changed as performBulkAction,
   changed as performVoiceCall,
   changed as purgeAutomation,
   changed as redriveDeadLetters,

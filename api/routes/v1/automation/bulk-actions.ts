@@ -86,7 +86,10 @@ export function bulkActionRoutes(services: Services): OpenAPIHono<ApiEnv> {
     body: jsonContent(newBulkActionSchema, newBulkActionExamples),
     idempotent: true,
     answers: {
-      200: answer('With `dryRun`: the runs that are meant.', bulkPreviewSchema, { examples: bulkPreviewExamples }),
+      200: answer('With `dryRun`: the runs that are meant.', bulkPreviewSchema, {
+        examples: bulkPreviewExamples,
+        replayable: true,
+      }),
       202: answer('The bulk action was accepted.', acceptedBulkActionSchema, {
         examples: acceptedBulkActionExamples,
         links,
