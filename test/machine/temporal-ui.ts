@@ -28,6 +28,8 @@ export interface TemporalUi {
   cancelWorkflow(): Promise<void>;
   /** Picks one in that dialog. */
   choose(name: string): Promise<void>;
+  /** Types the argument of the message into that dialog, as JSON. */
+  fillInput(json: string): Promise<void>;
   /** Presses the button of the dialog that is open, and resolves when it is gone. */
   confirm(button: 'Submit' | 'Trigger'): Promise<void>;
   /** The outcome of the latest update of the workflow that is open, in its history. */
@@ -95,6 +97,14 @@ export async function openTemporalUi(uiUrl: string, viewport = { width: 1200, he
     },
     async choose(name) {
       await dialog.getByRole('option', { name: new RegExp(`^${name}\\b`) }).click();
+    },
+    async fillInput(json) {
+      await dialog.locator('[contenteditable=true]').filter({ visible: true }).click();
+      // Its editor closes every bracket and quotation mark by itself when they are typed.
+      await page.keyboard.insertText(json);
+      // Left, it lays out anew what it holds, and the button below moves.
+      await dialog.getByText('only single JSON payload').click();
+      await dialog.locator('.cm-line').nth(1).waitFor();
     },
     async confirm(name) {
       await button(name, dialog).click();
