@@ -27,7 +27,7 @@ async function type(command: string, ids: Record<string, string>) {
   const here = typed
     .replaceAll('http://127.0.0.1:3000', product.process.api)
     .replace(/^curl/, 'curl -sS --noproxy "*"');
-  const { stdout } = await promisify(execFile)('bash', ['-c', here], { env: { PATH: process.env.PATH, KEY: key } });
+  const { stdout } = await promisify(execFile)('bash', ['-c', `KEY=${key}\n${here}`]);
   return JSON.parse(stdout);
 }
 
