@@ -112,6 +112,11 @@ export const runDetailExamples = {
   BFailed: { ...failed, stepResults: [{ ...step, status: 'failed' as const, error: failed.error }] },
 };
 
+export const stepListExamples = {
+  A: { steps: runDetailExamples.A.steps, pagination: { total: 1, limit: 50, offset: 0, hasMore: false } },
+  B: { stepResults: runDetailExamples.B.stepResults, total: 1, limit: 20, offset: 0 },
+};
+
 export const runListExamples = {
   A: { runs: [summary.A], pagination: { total: 1, limit: 50, offset: 0, hasMore: false } },
   B: { runs: [summary.B, failed], total: 2, limit: 20, offset: 0 },

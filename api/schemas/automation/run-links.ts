@@ -4,6 +4,7 @@ const withThisRun = { id: '$response.body#/data/runId' };
 export const runLinks = {
   Follow: { operationId: 'streamRunEvents', parameters: withThisRun },
   Read: { operationId: 'getRun', parameters: withThisRun },
+  Steps: { operationId: 'listRunSteps', parameters: withThisRun },
   Input: { operationId: 'getRunInput', parameters: withThisRun },
   Output: { operationId: 'getStepOutput', parameters: { ...withThisRun, stepId: 'summarize' } },
   Change: { operationId: 'updateRun', parameters: withThisRun },

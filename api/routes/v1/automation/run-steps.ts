@@ -12,7 +12,7 @@ import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer } from '../../../schemas/answers.ts';
 import { stepListSchema } from '../../../schemas/automation/run.ts';
-import { exampleRunIds } from '../../../schemas/automation/run-examples.ts';
+import { exampleRunIds, stepListExamples } from '../../../schemas/automation/run-examples.ts';
 import { several } from '../../../schemas/automation/run-search.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
@@ -43,7 +43,7 @@ export function runStepRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'In the order of their start, those within others too; then the steps that an ended run never reached. Outputs of more than 256 KiB are replaced by `{$ref, bytes}`; so are the largest ones of a page that has more than 2 MiB.',
     params: idInPath(exampleRunIds),
     query,
-    answers: { 200: answer('A page of steps.', stepListSchema) },
+    answers: { 200: answer('A page of steps.', stepListSchema, { examples: stepListExamples }) },
   });
 
   const routes = newRoutes();
