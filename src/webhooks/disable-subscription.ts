@@ -85,6 +85,7 @@ const openOf = (condition: string) => `
       cross join lateral (
         select id from delivery where subscription_id = s.id and ${condition}
            and (leased_until is null or leased_until < clock_timestamp()) limit :limit) o`;
+// As an array, the ids are looked up one by one, whatever plan was made while there were few deliveries.
 const sweepStatement = systemStatement({
   name: 'subscription.sweep_deliveries',
   parameters: { limit: 'int' },
@@ -96,7 +97,7 @@ const sweepStatement = systemStatement({
           parked_at = case when s.deleted_at is not null then d.parked_at end
      from webhook_subscription s
     where s.id = d.subscription_id and d.status in (${openDelivery})
-      and d.id in (select id from (${openOf(isFirst)} union all ${openOf(isWaiting)}) o limit :limit)
+      and d.id = any(array(select id from (${openOf(isFirst)} union all ${openOf(isWaiting)}) o limit :limit))
    returning d.id`,
 });
 
