@@ -71,7 +71,8 @@ describe('parallel', () => {
         type: 'parallel',
         branches: [
           { id: 'slow', steps: [ask('waits', 'sandbox:slow=60'), compute('never', '1')] },
-          { id: 'bad', steps: [ask('fails', 'sandbox:fail')] },
+          // The slow step has begun by then; one that never began would be skipped.
+          { id: 'bad', steps: [ask('first', 'sandbox:slow=1'), ask('fails', 'sandbox:fail')] },
         ],
       },
       compute('after', '1'),

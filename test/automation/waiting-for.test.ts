@@ -50,7 +50,8 @@ test('a run shows what it waits for while all that is open waits: in its detail 
   expect(Date.parse(waits[0].until) - Date.parse(waits[0].since)).toBeGreaterThan(47 * 3_600_000);
   const approval = (await api.get(`/api/v1/approvals/${waits[2].approvalId}`, inA)).body.data;
   expect(approval).toMatchObject({ runId, status: 'pending' });
-  expect(await detail(waits[3].runId)).toMatchObject({ parentRunId: runId, status: 'RUNNING' });
+  await until('the child runs', async () => (await detail(waits[3].runId)).status === 'RUNNING');
+  expect(await detail(waits[3].runId)).toMatchObject({ parentRunId: runId });
 
   const inOther = await detail(runId, inB);
   expect(inOther).toMatchObject({ status: 'running', waitingFor: [{}, {}, {}, {}] });

@@ -209,6 +209,11 @@ const inWords: WordedRule[] = [
     words: /CEL expressions over `event` by name/,
     follow: () => oneOf({ n: 'event.data.n' }, {}, null),
   },
+  {
+    at: ['TestRun.mocks'],
+    words: /By step id/,
+    follow: () => fc.constant({}),
+  },
   ...integrationRules,
   ...messageRules,
   ...stepRules,

@@ -37,5 +37,4 @@ export const flowRules: WordedRule[] = [
   })),
   rule('ApprovalStepInput', /Waits for the answer of a person/, instead),
   rule('WorkflowCallStepInput', /Executes another workflow/, instead),
-  rule('FeatureStepInput', /Uses a feature of the platform/, instead),
 ];

@@ -134,6 +134,7 @@ test('requests are answered as the pages say', async () => {
   let eventTypeId = '';
   let authUrl = '';
   let triggerSecret = '';
+  let approvalId = '';
   const requests = take(/^(?:curl|export) /);
   expect(requests.length).toBeGreaterThanOrEqual(5);
   for (const { command } of requests) {
@@ -148,8 +149,15 @@ test('requests are answered as the pages say', async () => {
       .replace('WORKFLOW_ID', workflowId)
       .replace('EVENT_TYPE_ID', eventTypeId)
       .replace('AUTH_URL', authUrl)
-      .replace('TRIGGER_SECRET', triggerSecret);
-    const said = await sh(here, { cwd: folder.data, env: { KEY: key } });
+      .replace('TRIGGER_SECRET', triggerSecret)
+      .replace('APPROVAL_ID', approvalId);
+    const send = () => sh(here, { cwd: folder.data, env: { KEY: key } });
+    const said = /\/approvals\?/.test(command)
+      ? await until('an approval is asked for', async () => {
+          const text = await send();
+          return text.includes('"apr_') && text;
+        })
+      : await send();
     const written = / -o (\S+)$/.exec(command)?.[1];
     if (written) {
       const bytes = readFileSync(folder.file(written));
@@ -167,7 +175,12 @@ test('requests are answered as the pages say', async () => {
     if (/\/webhook-secret /.test(command)) triggerSecret = answer.data.secret;
     if (/\/connect /.test(command)) authUrl = answer.data.authUrl;
     if (/\/bookings /.test(command)) bookingId = answer.data.id;
-    if (/\/execute /.test(command)) expect(answer.data.status).toBe('COMPLETED');
+    if (/\/approvals\?/.test(command)) approvalId = answer.data.approvals[0].id;
+    if (/\/execute /.test(command)) {
+      expect(answer.data.status).toMatch(
+        /"async": ?true/.test(command) ? /^(PENDING|RUNNING|COMPLETED)$/ : /^COMPLETED$/,
+      );
+    }
     expect(answer.error).toBeUndefined();
   }
 }, 60_000);
