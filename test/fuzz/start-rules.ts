@@ -48,6 +48,7 @@ const cursor = Buffer.from('2026-11-21T09:30:00.000000Z 0199bbbb-cccc-7ddd-8eee-
 
 /** The same of what stands in queries. */
 export const startParameters: Record<string, fc.Arbitrary<unknown>> = {
+  'listRunSteps.status': oneOf('failed', 'COMPLETED,skipped'),
   'listRuns.after': oneOf(cursor),
   'listRuns.status': oneOf('queued', 'FAILED,completed', 'pending'),
   'listRuns.tag': oneOf('a', 'a,b:c/d'),

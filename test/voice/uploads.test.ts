@@ -101,7 +101,8 @@ test('a form in pieces of one byte is refused before it costs much, and a slow s
     await closed;
     return answer;
   };
-  const refused = await send(Buffer.from(part + 'x'.repeat(1_000_000)), 1_000_000, '');
+  // As many as the buffers of a connection hold: a client that still sends when it ends may lose the answer.
+  const refused = await send(Buffer.from(part + 'x'.repeat(10_000)), 10_000, '');
   expect(refused).toMatch(/^HTTP\/1\.1 400/);
   expect(refused).toMatch(/connection: close/i);
   expect(refused).toContain('Invalid request body');
