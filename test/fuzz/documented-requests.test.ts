@@ -133,7 +133,11 @@ const inWords: WordedRule[] = [
     words: /in the past, at most as many days ago as the plan keeps/,
     follow: () => fc.nat({ max: 20 }).map((days) => new Date(Date.now() - days * 86_400_000).toISOString()),
   },
-  { at: ['WorkflowExecution.version', 'TestRun.version'], words: /A version that the workflow has/, follow: () => oneOf(1) },
+  {
+    at: ['WorkflowExecution.version', 'TestRun.version'],
+    words: /A version that the workflow has/,
+    follow: () => oneOf(1),
+  },
   {
     at: ['WorkflowDocument'],
     words: /as `GET .*export` returns it/,
