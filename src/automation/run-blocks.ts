@@ -66,7 +66,8 @@ export function countRunBlocks(database: Database): Promise<number> {
 /**
  * Blocks without a row are counted run by run: usually the last one or two. The first run is looked for as the index of
  * numbers has them: as the least number, the planner may read all runs of the workflow for it.
- * `:latest` is the number of the latest run.
+ * Where none was removed it is number 1: a plan made while there were few runs may read all of them for it.
+ * `:latest` is the number of the latest run, `:removed` how many were removed.
  * @param isCounted whether the run `r` counts
  * @param counted how many of the block `b` do
  */
@@ -78,7 +79,7 @@ const marksStatement = <const Given extends Record<string, SqlType>>(
 ) =>
   statement({
     name: name,
-    parameters: { ...given, automationId: 'uuid', latest: 'int', offset: 'bigint' },
+    parameters: { ...given, automationId: 'uuid', latest: 'int', removed: 'int', offset: 'bigint' },
     row: { total: 'int', upTo: 'int?', skip: 'int?' },
     text: `with counted as (
      select n as block,
@@ -88,9 +89,10 @@ const marksStatement = <const Given extends Record<string, SqlType>>(
                        and ${inBlock('r', 'n')})
                  else ${counted} end as count
        from generate_series(
-              (select (number - 1) / ${size} from run
-                where organization_id = :organizationId and environment = :environment and (automation_id, number) >= (:automationId, 0) and automation_id <= :automationId
-                order by automation_id, number limit 1), (:latest - 1) / ${size}) as n
+              case when :removed = 0 then 0 else
+                (select (number - 1) / ${size} from run
+                  where organization_id = :organizationId and environment = :environment and (automation_id, number) >= (:automationId, 0) and automation_id <= :automationId
+                  order by automation_id, number limit 1) end, (:latest - 1) / ${size}) as n
        left join run_block b on b.organization_id = :organizationId and b.environment = :environment and b.automation_id = :automationId and b.block = n),
    summed as (select block, count, sum(count) over (order by block desc) as so_far from counted),
    first as (select * from summed where so_far > :offset order by block desc limit 1)
@@ -119,16 +121,16 @@ export interface Marks {
  * Counts a workflow's runs and finds a page of them, at a cost that does not grow with the offset.
  * @param status undefined for all
  * @param totalRuns the number of the latest run
+ * @param removedRuns how many of them are no longer there
  */
 export async function markRuns(
   scope: Scope,
   automationId: string,
   status: RunStatus | undefined,
-  { totalRuns, offset }: { totalRuns: number; offset: number },
+  { totalRuns, removedRuns, offset }: { totalRuns: number; removedRuns: number; offset: number },
 ): Promise<Marks> {
-  const found = status
-    ? await scope.one(marksOfStatus, { automationId, latest: totalRuns, offset, status })
-    : await scope.one(marksOfAll, { automationId, latest: totalRuns, offset });
+  const given = { automationId, latest: totalRuns, removed: removedRuns, offset };
+  const found = status ? await scope.one(marksOfStatus, { ...given, status }) : await scope.one(marksOfAll, given);
   const { total, upTo, skip } = found!;
   return { total, begin: upTo === null || skip === null ? undefined : { upTo, skip } };
 }

@@ -48,7 +48,7 @@ export async function listRuns(
   const { total, begin } =
     !status && removedRuns === 0
       ? { total: totalRuns, begin: { upTo: Math.max(0, totalRuns - offset), skip: 0 } }
-      : await markRuns(scope, uuid, status, { totalRuns, offset });
+      : await markRuns(scope, uuid, status, { totalRuns, removedRuns, offset });
   if (!begin) return { items: [], total, limit, offset };
   const rows = status
     ? await scope.rows(listByStatus, { automationId: uuid, status, limit, ...begin })
