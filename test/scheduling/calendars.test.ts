@@ -279,4 +279,25 @@ describe('bookings', () => {
     await written(calendar, [utc('15:00')]);
     expect(await scene.get(`bookings/${first.id}`)).toMatchObject({ start: utc('15:00'), rescheduleCount: 1 });
   });
+
+  test('are written while its owner puts other events', async () => {
+    const { eventType, calendar } = await connected();
+    const hours = Array.from({ length: 20 }, (_, hour) => `${hour}`.padStart(2, '0'));
+    let booked = false;
+    const putting = (async () => {
+      for (let nth = 0; !booked; nth += 1) {
+        await put(calendar, [
+          { id: `other-${nth}`, start: at('22:00'), end: at('23:00'), transparency: 'transparent' },
+        ]);
+      }
+    })();
+    const answers = await Promise.all(hours.map((hour) => scene.book(eventType.id, at(`${hour}:00`))));
+    expect(answers.map(({ status }) => status)).toEqual(hours.map(() => 201));
+    try {
+      await until('all are written', async () => (await sandbox(calendar)).written.length === hours.length);
+    } finally {
+      booked = true;
+      await putting;
+    }
+  });
 });

@@ -32,6 +32,8 @@ interface State {
   faultIsSpent: boolean;
 }
 
+// The calendar is locked before its sandbox, as those who put events do: an event that is new locks it too, and two who lock
+// in different orders wait for each other.
 const open = statement({
   name: 'sandbox_calendar.open',
   parameters: { calendarId: 'uuid' },
@@ -40,6 +42,7 @@ const open = statement({
     fault_is_spent)
    select :organizationId, :environment, c.id, 1, 1, null, false from calendar c
     where c.organization_id = :organizationId and c.environment = :environment and c.id = :calendarId
+    for key share of c
    on conflict (calendar_id) do update set version = sandbox_calendar.version
    returning version, oldest_change as "oldestChange", fault, fault_is_spent as "faultIsSpent"`,
 });
