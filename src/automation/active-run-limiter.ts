@@ -42,7 +42,7 @@ export class ActiveRunLimiter {
 
   /** @returns whether the run has a slot. Without one it waits: its workflow is signalled when it has one. */
   async claim(scope: Scope, runId: string): Promise<boolean> {
-    const { held } = (await scope.one(claim, runId, this.#policy.leaseMs, slotsByPlan()))!;
+    const { held } = (await scope.one(claim, { runId, leaseMs: this.#policy.leaseMs, slotsByPlan: slotsByPlan() }))!;
     if (held) this.#held.add(runId);
     return held;
   }
@@ -54,7 +54,7 @@ export class ActiveRunLimiter {
 
   /** Releases the slot of a run, or ends its wait, and admits the next run. Harmless when it has neither. */
   async release(scope: Scope, runId: string): Promise<void> {
-    const total = await scope.one(release, runId);
+    const total = await scope.one(release, { runId });
     await this.released(scope, runId, total?.waiting ?? 0);
   }
 
@@ -71,17 +71,18 @@ export class ActiveRunLimiter {
 
   async #admitNext(scope: Scope): Promise<void> {
     await scope.transaction(async (tx) => {
-      const total = await tx.one(lockTotal, slotsByPlan());
+      const total = await tx.one(lockTotal, { slotsByPlan: slotsByPlan() });
       if (!total || total.waiting === 0 || total.free <= 0) return;
-      await tx.rows(admitNext, total.free, this.#policy.admittedMs, scope.correlationId);
+      const { correlationId } = scope;
+      await tx.rows(admitNext, { limit: total.free, leaseMs: this.#policy.admittedMs, correlationId });
     });
   }
 
   /** Renews the slots of this process, releases those whose lease has expired, and admits waiting runs. Across all tenants. */
   async tend(database: Database): Promise<void> {
     const sql = sqlOn(database.pool);
-    if (this.#held.size > 0) await sql.rows(renew, [[...this.#held], this.#policy.leaseMs]);
-    for (const tenant of await sql.rows(findStalled, [slotsByPlan()])) {
+    if (this.#held.size > 0) await sql.rows(renew, { runIds: [...this.#held], leaseMs: this.#policy.leaseMs });
+    for (const tenant of await sql.rows(findStalled, { slotsByPlan: slotsByPlan() })) {
       const scope = new Scope(database, tenant, newId());
       await scope.one(releaseExpired);
       await this.#admitNext(scope);

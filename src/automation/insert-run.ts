@@ -3,6 +3,7 @@ import type { IdempotencyClaim } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { countRuns } from '../tenancy/index.ts';
 import {
   type Concurrency,
@@ -110,38 +111,58 @@ export const rareInsert = {
 export const insertTagsSql = (inserted: string) => `
    tagged as (
      insert into run_tag (run_id, tag, organization_id, environment, created_at)
-     select distinct i.id, t.tag, $1::uuid, $2::text, i.created_at
+     select distinct i.id, t.tag, :organizationId, :environment, i.created_at
        from ${inserted} i cross join jsonb_array_elements_text(i.tags) as t (tag))`;
 
 // One statement checks that the automation is active, takes its next run number and decides whether the run may begin.
-const insertRun = statement<{ id: string; queuedFor: QueueReason | null }>(
-  'run.insert',
-  `with numbered as (
+const insertRun = statement({
+  name: 'run.insert',
+  parameters: {
+    automationId: 'uuid',
+    runId: 'uuid',
+    definitionId: 'uuid',
+    input: 'json?',
+    variables: 'json?',
+    totalSteps: 'int',
+    correlationId: 'text',
+    firstPosition: 'int',
+    retryOf: 'uuid?',
+    inputBytes: 'int?',
+    variablesBytes: 'int?',
+    rare: 'json',
+  },
+  row: { id: 'uuid', queuedFor: typed<QueueReason | null>('text?') },
+  text: `with numbered as (
      update automation set total_runs = total_runs + 1
-      where organization_id = $1 and environment = $2 and id = $3 and state = 'active' and deleted_at is null
+      where organization_id = :organizationId and environment = :environment and id = :automationId and state = 'active' and deleted_at is null
       returning total_runs as number, is_paused),
    inserted as (
      insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
                       input_bytes, variables_bytes, first_position, retry_of, finished_steps, total_steps, correlation_id, created_at,
                       ${rareInsert.columns})
-     select $4::uuid, $1::uuid, $2::text, $3::uuid, $5::uuid, number, 'queued', $6::json, $7::json, $12::int, $13::int,
-            $10::int, $11::uuid,
-            0, $8::int, $9::text, clock_timestamp(), ${rareInsert.values}
-       from numbered cross join json_to_record($14::json) as rare (${rareColumns})
+     select :runId, :organizationId, :environment, :automationId, :definitionId, number, 'queued', :input, :variables, :inputBytes, :variablesBytes,
+            :firstPosition, :retryOf,
+            0, :totalSteps, :correlationId, clock_timestamp(), ${rareInsert.values}
+       from numbered cross join json_to_record(:rare) as rare (${rareColumns})
      returning id, queued_for, tags, created_at),
    counted as (${countRuns('inserted')}),
    ${insertTagsSql('(select * from inserted where tags is not null)')},
    beginning as (select id from inserted where queued_for is null),
-   enqueued as (${enqueueSql('run.start', { subject: 'id', correlation: '$9', from: 'beginning' })})
+   enqueued as (${enqueueSql('run.start', { subject: 'id', correlation: ':correlationId', from: 'beginning' })})
    select id, queued_for as "queuedFor" from inserted`,
   // The statement that records the run's end deletes the entry.
-  { enqueues: { 'run.start': ({ id, queuedFor }) => (queuedFor ? undefined : { subjectId: id }) } },
-);
+  enqueues: { 'run.start': ({ id, queuedFor }) => (queuedFor ? undefined : { subjectId: id }) },
+});
 
-const findState = statement<{ state: string }>(
-  'run.automation_state',
-  `select state from automation where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
-);
+const findState = statement({
+  name: 'run.automation_state',
+  parameters: { automationId: 'uuid' },
+  row: { state: 'text' },
+  text: `select state from automation where organization_id = :organizationId and environment = :environment and id = :automationId and deleted_at is null`,
+});
+
+/** Bytes of JSON, in UTF-8. */
+export const bytesOf = (json: string | null): number | null => (json === null ? null : Buffer.byteLength(json));
 
 export const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
 
@@ -209,14 +230,24 @@ export async function insertNewRun(
   let superseded: string[] = [];
   const insert = async (on: Scope, isOverLimit: boolean) => {
     const [input, variables] = [toJson(run.input), toJson(run.variables)];
-    const values = [runId, run.definitionId, input, variables, run.totalSteps];
-    const bytes = [input, variables].map((json) => json && Buffer.byteLength(json));
-    const from = [run.retry?.firstPosition ?? 0, run.retry?.of ?? null];
-    const rare = isPlain(run) ? nothingRare : JSON.stringify(rareOf(run, isOverLimit));
     on.hint('run.start', runId, { ...start, runId, automationId } satisfies RunStart);
-    const inserted = await on.one(insertRun, automationId, ...values, scope.correlationId, ...from, ...bytes, rare);
+    const inserted = await on.one(insertRun, {
+      automationId,
+      runId,
+      definitionId: run.definitionId,
+      input,
+      variables,
+      totalSteps: run.totalSteps,
+      correlationId: scope.correlationId,
+      firstPosition: run.retry?.firstPosition ?? 0,
+      retryOf: run.retry?.of ?? null,
+      inputBytes: bytesOf(input),
+      variablesBytes: bytesOf(variables),
+      rare: isPlain(run) ? nothingRare : JSON.stringify(rareOf(run, isOverLimit)),
+    });
     if (inserted) queuedFor = inserted.queuedFor;
-    else throw (await on.one(findState, automationId)) ? workflowInactive(run.namedAs) : workflowNotFound(run.namedAs);
+    else
+      throw (await on.one(findState, { automationId })) ? workflowInactive(run.namedAs) : workflowNotFound(run.namedAs);
   };
   const made = { id: runId };
   const insertWithRest = async (tx: Transaction) => {

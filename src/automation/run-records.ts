@@ -1,6 +1,8 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import { type Files, type Stored, type StoredFile, storedBytesSql } from '../storage/index.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
 import { countTokens } from '../tenancy/index.ts';
 import { wakeDeliveries } from '../webhooks/index.ts';
 import { releaseAtEndSql } from './active-run-limiter-sql.ts';
@@ -15,7 +17,6 @@ import {
 import type { LinearStep } from './core/step-types.ts';
 import { type ModelChoice, nextStep, type Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
-import type { KeptOutput } from './large-outputs.ts';
 import { changedRun, publishRunEventsSql, wasQueued } from './run-events-sql.ts';
 import type { FoundOutput } from './step-outputs.ts';
 
@@ -48,9 +49,24 @@ export interface RunWork extends Stored {
 /** The largest output that is loaded with the run, in bytes: `false`. */
 const withWorkBytes = 5;
 
-const findWork = statement<RunWork>(
-  'run.work',
-  `select r.status, r.concurrency_group as "concurrencyGroup", r.max_duration_seconds as "maxDurationSeconds", r.is_test as "isTest", r.input, r.variables, r.first_position as "firstPosition", d.steps,
+const findWork = statement({
+  name: 'run.work',
+  parameters: { runId: 'uuid' },
+  row: {
+    status: typed<RunStatus>('text'),
+    concurrencyGroup: 'uuid?',
+    maxDurationSeconds: 'int?',
+    isTest: 'boolean',
+    input: 'json?',
+    variables: typed<Record<string, unknown>>('json'),
+    firstPosition: 'int',
+    steps: typed<LinearStep[]>('json'),
+    byDefault: typed<ModelChoice>('json'),
+    plan: typed<PlanName>('text'),
+    storedBytes: 'float8',
+    recorded: typed<Recorded[]>('json'),
+  },
+  text: `select r.status, r.concurrency_group as "concurrencyGroup", r.max_duration_seconds as "maxDurationSeconds", r.is_test as "isTest", r.input, r.variables, r.first_position as "firstPosition", d.steps,
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault",
           o.plan, ${storedBytesSql} as "storedBytes",
           coalesce((select json_agg(json_build_object('position', s.position, 'stepId', s.step_id, 'status', s.status,
@@ -61,12 +77,12 @@ const findWork = statement<RunWork>(
      join automation a on a.id = r.automation_id and a.deleted_at is null
      join definition d on d.id = r.definition_id
      join organization o on o.id = r.organization_id
-    where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
-);
+    where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId`,
+});
 
 /** Undefined when the run was deleted. */
 export function loadRunWork(scope: Scope, runId: string): Promise<RunWork | undefined> {
-  return scope.one(findWork, runId);
+  return scope.one(findWork, { runId });
 }
 
 /** The position of the current step; the number of steps after the last one. */
@@ -75,15 +91,17 @@ export function positionOf({ steps, firstPosition, recorded }: RunWork): number 
   return last ? nextStep(steps, last.position, last.output) : firstPosition;
 }
 
-const findOutputs = statement<{ stepId: string; bytes: number } & KeptOutput>(
-  'run.outputs',
-  `select step_id as "stepId", output, output_file as file, coalesce(output_bytes, 0) as bytes from run_step
-    where organization_id = $1 and environment = $2 and run_id = $3 and step_id = any($4) and status = 'completed'`,
-);
+const findOutputs = statement({
+  name: 'run.outputs',
+  parameters: { runId: 'uuid', stepIds: 'text[]' },
+  row: { stepId: 'text', output: 'json?', file: 'text?', bytes: 'int' },
+  text: `select step_id as "stepId", output, output_file as file, coalesce(output_bytes, 0) as bytes from run_step
+    where organization_id = :organizationId and environment = :environment and run_id = :runId and step_id = any(:stepIds) and status = 'completed'`,
+});
 
 /** The outputs of these steps, as their rows have them. */
 export async function readOutputs(scope: Scope, runId: string, ids: readonly string[]): Promise<FoundOutput[]> {
-  const rows = await scope.rows(findOutputs, runId, ids);
+  const rows = await scope.rows(findOutputs, { runId, stepIds: ids });
   return rows.map(({ stepId, ...kept }) => ({ ...kept, key: stepId }));
 }
 
@@ -113,23 +131,33 @@ export interface BegunStep {
   ageMs: number;
 }
 
-const beginStatement = statement<BegunStep>(
-  'run.begin_step',
-  `with moved as (
-     update run set status = 'running', started_at = coalesce(started_at, $8::timestamptz), current_step = $5::text
-      where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun})
+const beginStatement = statement({
+  name: 'run.begin_step',
+  parameters: {
+    runId: 'uuid',
+    position: 'int',
+    stepId: 'text',
+    provider: 'text?',
+    model: 'text?',
+    startedAt: 'timestamptz',
+    name: 'text?',
+  },
+  row: { attempts: 'int', rounds: 'int', ageMs: 'float8' },
+  text: `with moved as (
+     update run set status = 'running', started_at = coalesce(started_at, :startedAt), current_step = :stepId
+      where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun})
       returning ${changedRun(wasQueued)}),
    ${publishRunEventsSql('moved')},
    begun as (
      insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, warnings,
                            provider, model, started_at)
-     select id, $4::int, $1::uuid, $2::text, $5::text, $9::text, 'running', 1, '[]', $6::text, $7::text, $8::timestamptz
+     select id, :position, :organizationId, :environment, :stepId, :name, 'running', 1, '[]', :provider, :model, :startedAt
        from moved
      on conflict (run_id, position) do update set attempts = run_step.attempts + 1
       where run_step.status = 'running'
      returning attempts, rounds, started_at)
-   select attempts, rounds, extract(epoch from $8::timestamptz - started_at)::float8 * 1000 as "ageMs", ${wakeDeliveries} from begun`,
-);
+   select attempts, rounds, extract(epoch from :startedAt - started_at)::float8 * 1000 as "ageMs", ${wakeDeliveries} from begun`,
+});
 
 /**
  * Records that a step is being executed, before a call that takes time.
@@ -137,8 +165,8 @@ const beginStatement = statement<BegunStep>(
  */
 export async function beginStep(scope: Scope, runId: string, facts: StepFacts): Promise<BegunStep | undefined> {
   const { position, step, provider, model, startedAt } = facts;
-  const name = step.name ?? null;
-  return scope.one(beginStatement, runId, position, step.id, provider, model, startedAt, name);
+  const given = { runId, position, stepId: step.id, provider: provider ?? null, model: model ?? null, startedAt };
+  return scope.one(beginStatement, { ...given, name: step.name ?? null });
 }
 
 /** An output as it is recorded: as JSON, or where it is large the file that has it. */
@@ -164,20 +192,32 @@ const inRow = { all: 256 * 1024, each: 2 * 1024 };
 
 // One statement records the steps and their run, deletes the outbox entry, releases its slot and notifies waiters. A step that has ended
 // already changes nothing, so that repeating the statement counts tokens once. Those of rounds of tools are in its row already.
-const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
-  'run.record_steps',
-  `with given as (
-     select * from json_to_recordset($4::json) as step (position int, step_id text, name text, status text,
+const recordStatement = statement({
+  name: 'run.record_steps',
+  parameters: {
+    runId: 'uuid',
+    steps: 'json',
+    status: typed<RunStatus>('text'),
+    error: 'json?',
+    startedAt: 'timestamptz',
+    currentStep: 'text?',
+    deciding: 'int[]',
+    finishedAt: 'timestamptz',
+    notify: 'text?',
+  },
+  row: { attempts: 'int?', waiting: 'int?', files: 'text[]?' },
+  text: `with given as (
+     select * from json_to_recordset(:steps) as step (position int, step_id text, name text, status text,
        attempts int, output json, output_bytes int, output_file text, error json, warnings jsonb, warnings_total int, provider text, model text, models json,
        tokens_used int, started_at timestamptz, finished_at timestamptz, duration_ms int, decides boolean)),
    recorded as (
      insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output,
                            output_bytes, output_file, error, warnings, warnings_total, provider, model, models, tokens_used,
                            started_at, finished_at, duration_ms)
-     select r.id, g.position, $1::uuid, $2::text, g.step_id, g.name, g.status, g.attempts, g.output, g.output_bytes,
+     select r.id, g.position, :organizationId, :environment, g.step_id, g.name, g.status, g.attempts, g.output, g.output_bytes,
             g.output_file, g.error, g.warnings, g.warnings_total, g.provider, g.model, g.models, g.tokens_used, g.started_at, g.finished_at, g.duration_ms
        from run r cross join given g
-      where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun})
+      where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId and r.status in (${openRun})
      on conflict (run_id, position) do update
         set status = excluded.status, output = excluded.output, output_bytes = excluded.output_bytes,
             output_file = excluded.output_file, error = excluded.error, warnings = excluded.warnings,
@@ -194,19 +234,19 @@ const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
             (select coalesce(sum(tokens_used), 0)::int from given
               where position in (select position from recorded)) as tokens from recorded),
    outputs as (
-     select position, step_id, output, output_bytes, decides from given where status = 'completed' and $5 = 'completed'
+     select position, step_id, output, output_bytes, decides from given where status = 'completed' and :status = 'completed'
      union all
-     select s.position, s.step_id, s.output, coalesce(s.output_bytes, 0), s.position = any($9::int[]) from run_step s
-      where s.run_id = $3 and s.organization_id = $1 and s.environment = $2 and s.status = 'completed' and $5 = 'completed'
+     select s.position, s.step_id, s.output, coalesce(s.output_bytes, 0), s.position = any(:deciding) from run_step s
+      where s.run_id = :runId and s.organization_id = :organizationId and s.environment = :environment and s.status = 'completed' and :status = 'completed'
         and s.position not in (select position from given)),
    held as (
      select *, output_bytes > ${inRow.each} and sum(output_bytes) over () > ${inRow.all} as apart from outputs),
    result as (select step_id, output, apart from held where not decides order by position desc limit 1),
    moved as (
-     update run set status = $5::text, started_at = coalesce(started_at, $7::timestamptz),
-            current_step = coalesce($8::text, current_step),
+     update run set status = :status, started_at = coalesce(started_at, :startedAt),
+            current_step = coalesce(:currentStep, current_step),
             finished_steps = finished_steps + totals.finished, tokens_used = coalesce(tokens_used, 0) + totals.tokens,
-            output = case when $5 = 'completed' then json_build_object(
+            output = case when :status = 'completed' then json_build_object(
               'result', case when total_steps = 0 then case when coalesce(input_bytes, 0) <= ${inRow.all} then coalesce(input, 'null') end
                              else coalesce((select case when not apart then output end from result), 'null') end,
               'steps', (select coalesce(json_object_agg(step_id, case when not apart then output end order by position), '{}') from held)) end,
@@ -214,13 +254,13 @@ const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
               else coalesce((select sum(output_bytes) from held where not apart), 0) end,
             outputs_apart = (select jsonb_object_agg(step_id, output_bytes) from held where apart),
             result_step = (select step_id from result),
-            error = $6::json, error_code = $6::json ->> 'code',
-            finished_at = case when $5 <> 'running' then $10::timestamptz end,
-            duration_ms = case when $5 <> 'running'
-              then round(extract(epoch from $10::timestamptz - coalesce(started_at, $7::timestamptz)) * 1000) end
+            error = :error, error_code = :error ->> 'code',
+            finished_at = case when :status <> 'running' then :finishedAt end,
+            duration_ms = case when :status <> 'running'
+              then round(extract(epoch from :finishedAt - coalesce(started_at, :startedAt)) * 1000) end
        from totals
-      where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun})
-        and (totals.rows > 0 or json_array_length($4::json) = 0)
+      where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun})
+        and (totals.rows > 0 or json_array_length(:steps) = 0)
      returning ${changedRun(wasQueued)}, totals.tokens as tokens, totals.attempts as attempts),
    counted as (${countTokens('tokens', 'moved')}),
    started as (
@@ -229,9 +269,9 @@ const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
    ${publishRunEventsSql('moved')}
    select attempts, (select waiting from released_total) as waiting,
           (select array_agg(output_file) from recorded where output_file is not null) as files,
-          case when $11::text is not null and status <> 'running' then pg_notify($11::text, id::text) end,
+          case when :notify is not null and status <> 'running' then pg_notify(:notify, id::text) end,
           ${wakeDeliveries} from moved`,
-);
+});
 
 /** As JSON. */
 function rowOf(record: StepRecord): string {
@@ -295,26 +335,27 @@ function record(scope: Scope, { runId, steps, records, end, notify }: RunRecord)
   const now = new Date();
   const deciding = steps.flatMap(({ type }, position) => (type === 'condition' ? [position] : []));
   const performed = records.findLast(({ status }) => status !== 'skipped');
-  return scope.one(
-    recordStatement,
+  return scope.one(recordStatement, {
     runId,
-    `[${records.map(rowOf).join(',')}]`,
-    end?.status ?? 'running',
-    end?.status === 'failed' ? JSON.stringify(end.error) : null,
-    records[0]?.startedAt ?? now,
-    performed?.step.id ?? null,
+    steps: `[${records.map(rowOf).join(',')}]`,
+    status: end?.status ?? 'running',
+    error: end?.status === 'failed' ? JSON.stringify(end.error) : null,
+    startedAt: records[0]?.startedAt ?? now,
+    currentStep: performed?.step.id ?? null,
     deciding,
-    performed?.finishedAt ?? now,
+    finishedAt: performed?.finishedAt ?? now,
     notify,
-  );
+  });
 }
 
 // Until the commit nobody ends the run: its steps are recorded with their files, or neither.
-const holdOpen = statement<{ id: string }>(
-  'run.hold_open',
-  `select id from run
-    where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun}) for update`,
-);
+const holdOpen = statement({
+  name: 'run.hold_open',
+  parameters: { runId: 'uuid' },
+  row: { id: 'uuid' },
+  text: `select id from run
+    where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun}) for update`,
+});
 
 /**
  * Records the results of steps and, after the last one, the end of their run. The files of large outputs are recorded in the
@@ -327,7 +368,7 @@ export async function recordSteps(files: Files, scope: Scope, given: RunRecord):
   );
   if (stored.length === 0) return record(scope, given);
   return scope.transaction(async (tx) => {
-    if (!(await tx.one(holdOpen, given.runId))) return undefined;
+    if (!(await tx.one(holdOpen, { runId: given.runId }))) return undefined;
     // Before the record, which locks what other runs of the organization wait for.
     for (const file of stored) await files.record(tx, file);
     const recorded = await record(tx, given);

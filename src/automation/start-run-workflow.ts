@@ -1,6 +1,7 @@
 import { GoesOn } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { typed } from '../platform/sql-types.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
 import type { TemporalClient } from '../temporal/client.ts';
@@ -89,15 +90,25 @@ async function startWorkflowOf(services: PendingRunServices, scope: Scope, run: 
 /** A run that was queued before is started by another request than the one that created it. */
 type PendingRun = RunStart & { correlationId?: string };
 
-const findPending = statement<Omit<RunStart, 'waiter'> & { correlationId: string }>(
-  'run.pending_start',
-  `select r.id as "runId", r.automation_id as "automationId", r.correlation_id as "correlationId", r.first_position as position, d.steps, o.plan, r.is_test as "isTest"
+const findPending = statement({
+  name: 'run.pending_start',
+  parameters: { runId: 'uuid' },
+  row: {
+    runId: 'uuid',
+    automationId: 'uuid',
+    correlationId: 'text',
+    position: 'int',
+    steps: typed<Step[]>('json'),
+    plan: typed<PlanName>('text'),
+    isTest: 'boolean',
+  },
+  text: `select r.id as "runId", r.automation_id as "automationId", r.correlation_id as "correlationId", r.first_position as position, d.steps, o.plan, r.is_test as "isTest"
      from run r
      join automation a on a.id = r.automation_id and a.deleted_at is null
      join definition d on d.id = r.definition_id
      join organization o on o.id = r.organization_id
-    where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status = 'queued' and r.queued_for is null`,
-);
+    where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId and r.status = 'queued' and r.queued_for is null`,
+});
 
 /**
  * Starts the workflow of a run, unless the run has begun, has ended or was deleted.
@@ -110,7 +121,7 @@ export async function startPendingRun(
   runId: string,
   start?: RunStart,
 ): Promise<GoesOn | undefined> {
-  const pending = start ?? (await scope.one(findPending, runId));
+  const pending = start ?? (await scope.one(findPending, { runId }));
   if (!pending) return undefined;
   const { waiters, draining } = services;
   // Listens first: the run may be over before Temporal has answered.

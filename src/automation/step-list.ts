@@ -29,7 +29,7 @@ const findSteps = statement({
   },
   text: `
     with r as (
-      select r.* ${live.replace('$1', ':organizationId').replace('$2', ':environment')} and r.id = :runId),
+      select r.* ${live} and r.id = :runId),
     entries as (
       select s.position as place, null as step_id, null as name from run_step s
        where s.run_id = (select id from r) and s.organization_id = :organizationId and s.environment = :environment

@@ -1,7 +1,8 @@
 import type { ResourceId } from './core/ids.ts';
 import type { Database } from './database.ts';
-import { sqlOn, statement } from './sql.ts';
-import type { Tenant } from './tenant.ts';
+import { sqlOn, systemStatement } from './sql.ts';
+import { type Declaration, type RowWith, typed } from './sql-types.ts';
+import type { Environment } from './tenant.ts';
 
 /**
  * How operators find the rows of a table, of all tenants, by their id, by the id of their workflow in Temporal, or by the
@@ -21,7 +22,7 @@ export interface FindableRows {
   facts: string;
   /** An expression for its correlation id, unless the row has it; null where it has none. */
   correlation?: string | null;
-  /** A condition that finds rows by the correlation id $1, where an equation with `correlation` would be slow. */
+  /** A condition that finds rows by the correlation id `:correlationId`, where an equation with `correlation` would be slow. */
   byCorrelation?: string;
   /** The id of its workflow, or of its Schedule, in Temporal. */
   workflowId?(id: string): string;
@@ -31,13 +32,17 @@ export interface FindableRows {
   creditKey?(id: string): string;
 }
 
-export interface FoundRow extends Tenant {
-  id: string;
-  correlationId: string | null;
-  state: string;
-  reason: string | null;
-  facts: Record<string, unknown>;
-}
+const foundRow = {
+  id: 'uuid',
+  organizationId: 'uuid',
+  environment: typed<Environment>('text'),
+  correlationId: 'text?',
+  state: 'text',
+  reason: 'text?',
+  facts: typed<Record<string, unknown>>('jsonb'),
+} as const satisfies Declaration;
+
+export type FoundRow = RowWith<typeof foundRow>;
 
 /** A request makes some rows of a kind; more are of no use to a reader. */
 const maxFound = 50;
@@ -48,11 +53,24 @@ function statementsOf({ kind, table, state, reason, facts, byCorrelation, ...row
     `select r.id, r.organization_id as "organizationId", r.environment, ${correlation ?? 'null'} as "correlationId",
             ${state} as state, ${reason} as reason, ${facts} as facts
        from ${table} r where ${condition} order by r.id limit ${maxFound}`;
-  const same = correlation === null ? undefined : `${correlation} = $1`;
+  const same = correlation === null ? undefined : `${correlation} = :correlationId`;
   const condition = byCorrelation ?? same;
   return {
-    byId: statement<FoundRow>(`find.${kind}`, select('r.id = $1::uuid')),
-    byCorrelation: condition && statement<FoundRow>(`find.${kind}.correlation`, select(condition)),
+    byId: systemStatement({
+      name: `find.${kind}`,
+      parameters: { id: 'uuid' },
+      row: foundRow,
+      text: select('r.id = :id'),
+    }),
+    byCorrelation:
+      condition === undefined
+        ? undefined
+        : systemStatement({
+            name: `find.${kind}.correlation`,
+            parameters: { correlationId: 'text' },
+            row: foundRow,
+            text: select(condition),
+          }),
   };
 }
 
@@ -76,7 +94,7 @@ const uuidOf = (text: string): string | undefined =>
 /** @returns undefined where the text is no id of these rows, or there is no such row */
 export async function findRowById({ pool }: Database, rows: FindableRows, text: string): Promise<FoundRow | undefined> {
   const id = idIn(rows, text);
-  return id === undefined ? undefined : sqlOn(pool).one(statementsOf(rows).byId, [id]);
+  return id === undefined ? undefined : sqlOn(pool).one(statementsOf(rows).byId, { id });
 }
 
 /** The rows that something with this correlation id caused. */
@@ -86,7 +104,7 @@ export async function findRowsByCorrelation(
   correlationId: string,
 ): Promise<FoundRow[]> {
   const { byCorrelation } = statementsOf(rows);
-  return byCorrelation ? sqlOn(pool).rows(byCorrelation, [correlationId]) : [];
+  return byCorrelation ? sqlOn(pool).rows(byCorrelation, { correlationId }) : [];
 }
 
 /** A row's id as it is printed. */

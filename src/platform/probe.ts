@@ -17,10 +17,7 @@ export class Probe {
   }
 
   /** @throws Error when PostgreSQL does not answer in time; the connection is then closed */
-  async rows<Row extends QueryResultRow>(
-    of: Statement<Row> | Statement<Row, Record<never, never>>,
-    withinMs: number,
-  ): Promise<Row[]> {
+  async rows<Row extends QueryResultRow>(of: Statement<Row, Record<never, never>>, withinMs: number): Promise<Row[]> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new Error(`PostgreSQL did not answer in ${withinMs} ms.`)), withinMs);
     const asked = this.#client().then((client) => sqlOn(client).rows(of));

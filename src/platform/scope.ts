@@ -48,7 +48,7 @@ export class Scope implements TenantSql {
     of: Statement<Row, Values>,
     ...values: TenantArguments<Values>
   ): Promise<Row[]> {
-    const all = withTenant(of, this.tenant, values);
+    const all = withTenant<Values>(this.tenant, values);
     if (of.sharesConnection) return this.#database.sharedConnections.rows(this.tenant, of, ...all);
     const rows = await this.#withConnection((client) => sqlOn(client).rows(of, ...all));
     if (of.enqueues) await this.#nudge(this.#withHints(enqueuedBy(of, rows)));
@@ -212,7 +212,7 @@ export class Transaction extends Scope {
     of: Statement<Row, Values>,
     ...values: TenantArguments<Values>
   ): Promise<Row[]> {
-    return this.#unit.rows(of, ...withTenant(of, this.tenant, values));
+    return this.#unit.rows(of, ...withTenant<Values>(this.tenant, values));
   }
 
   override hint(kind: string, subjectId: string, hint: unknown): void {

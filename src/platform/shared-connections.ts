@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import pg, { type Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { TenantAssignment } from './pooled-connection.ts';
-import { positioned, type Statement, type SystemArguments, watched } from './sql.ts';
+import { positioned, type Statement, type StatementText, type SystemArguments, watched } from './sql.ts';
 import type { Tenant } from './tenant.ts';
 
 /** Statements that are under way on one connection at most: whoever comes next waits for those before it. */
@@ -23,7 +23,7 @@ function collect(stream: Duplex): void {
 
 function ask<Row extends QueryResultRow>(
   client: PoolClient,
-  { name, text }: Pick<Statement<Row>, 'name' | 'text'>,
+  { name, text }: Pick<StatementText, 'name' | 'text'>,
   values: unknown[],
 ): Promise<Row[]> {
   return new Promise((resolve, reject) => {

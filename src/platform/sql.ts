@@ -21,10 +21,10 @@ export interface StatementText<Values = unknown> {
   name: string;
   /** As PostgreSQL is sent it, with parameters by position. */
   text: string;
-  /** Its parameters in the order of their positions; absent where values are given by position. */
-  parameters?: Declaration;
-  /** The columns of its rows; absent where it declares none. */
-  columns?: Declaration;
+  /** Its parameters in the order of their positions. */
+  parameters: Declaration;
+  /** The columns of its rows. */
+  columns: Declaration;
   /** Only carries the type of the values. */
   values?: Values;
 }
@@ -35,7 +35,7 @@ export interface StatementText<Values = unknown> {
  * writes at once, locks, aggregates, sweeps across tenants. Everything else, above all creating, reading and changing
  * single records, goes through MikroORM entities: `tx.em` and `scope.read`. Both run in the same transaction.
  */
-export interface Statement<Row extends QueryResultRow, Values = unknown[]> extends StatementText<Values> {
+export interface Statement<Row extends QueryResultRow, Values> extends StatementText<Values> {
   enqueues: Enqueues<Row> | undefined;
   /** Reads a row by its key and no more: it may share a connection with others like it. */
   sharesConnection: boolean;
@@ -101,22 +101,7 @@ export function statement<
   const Columns extends Declaration = Record<never, never>,
   const Parameters extends Declaration & NotOfTenant = Record<never, never>,
 >(named: Named<Parameters, Columns>): Statement<RowWith<Columns>, Tenant & ValuesFor<Parameters>>;
-/** The earlier form: parameters by position, where a scope binds the organization as $1 and the environment as $2. */
-export function statement<Row extends QueryResultRow>(
-  name: string,
-  text: string,
-  options?: Options<Row>,
-): Statement<Row>;
-export function statement(
-  named: string | Named<Declaration, Declaration>,
-  text = '',
-  { enqueues, sharesConnection = false }: Options<QueryResultRow> = {},
-): Statement<QueryResultRow, unknown[] | Tenant> {
-  if (typeof named === 'string') {
-    // Parts of a text that statements of both forms have in common name the tenant.
-    const positional = text.replaceAll(':organizationId', '$1::uuid').replaceAll(':environment', '$2::text');
-    return define({ name: named, text: positional, enqueues, sharesConnection });
-  }
+export function statement(named: Named<Declaration, Declaration>): Statement<QueryResultRow, Tenant> {
   return defineNamed(named, { ...tenantParameters, ...named.parameters });
 }
 
@@ -133,15 +118,11 @@ export function systemStatement<
 
 type OneObject<Values> = keyof Values extends never ? [] : [values: Values];
 
-/** What is given with a statement to run it: an object, nothing where it has no parameters, or values by position. */
-export type SystemArguments<Values> = Values extends unknown[] ? [values?: Values] : OneObject<Values>;
+/** What is given with a statement to run it: an object, or nothing where it has no parameters. */
+export type SystemArguments<Values> = OneObject<Values>;
 
 /** What is given with a tenant's statement to run it: the same, without the tenant. */
-export type TenantArguments<Values> = Values extends unknown[]
-  ? Values
-  : Values extends Tenant
-    ? OneObject<Omit<Values, keyof Tenant>>
-    : [tenant: never];
+export type TenantArguments<Values> = Values extends Tenant ? OneObject<Omit<Values, keyof Tenant>> : [tenant: never];
 
 /** Runs named statements, on any connection of the pool or on the one connection of a transaction. */
 export interface Sql {
@@ -169,21 +150,14 @@ export interface TenantSql {
 }
 
 /** Adds the tenant to what a caller gave with its statement. */
-export function withTenant<Values>(
-  { parameters }: StatementText<Values>,
+export const withTenant = <Values>(
   { organizationId, environment }: Tenant,
-  values: TenantArguments<Values>,
-): SystemArguments<Values> {
-  const given = values as unknown[];
-  const all = parameters
-    ? { organizationId, environment, ...(given[0] as object | undefined) }
-    : [organizationId, environment, ...given];
-  return [all] as unknown as SystemArguments<Values>;
-}
+  [given]: TenantArguments<Values>,
+): SystemArguments<Values> =>
+  [{ organizationId, environment, ...(given as object | undefined) }] as unknown as SystemArguments<Values>;
 
 /** The values of a statement, in the order of their positions. */
 export function positioned<Values>({ parameters }: StatementText<Values>, [given]: SystemArguments<Values>): unknown[] {
-  if (!parameters) return (given as unknown[] | undefined) ?? [];
   const named = given as Record<string, unknown> | undefined;
   return Object.keys(parameters).map((name) => named?.[name]);
 }

@@ -21,9 +21,9 @@ export const findableWebhooks: readonly FindableRows[] = [
       select d.id from event e
         join webhook_subscription s on s.organization_id = e.organization_id and s.environment = e.environment
         join delivery d on d.subscription_id = s.id and d.event_id = e.id
-       where e.correlation_id = $1
+       where e.correlation_id = :correlationId
       union all
-      select d.id from event e join delivery d on d.resent_event_id = e.id where e.correlation_id = $1)`,
+      select d.id from event e join delivery d on d.resent_event_id = e.id where e.correlation_id = :correlationId)`,
     workflowId: deliveryWorkflowId,
   },
   {

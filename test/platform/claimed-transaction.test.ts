@@ -31,10 +31,12 @@ const claimOf = (key: string, body: unknown = null): IdempotencyClaim => ({
   key,
   fingerprint: fingerprintOf(body),
 });
-const stepsTaken = statement<{ kind: string }>(
-  'test.steps_taken',
-  "select kind from outbox where organization_id = $1 and environment = $2 and kind = 'test.once'",
-);
+const stepsTaken = statement({
+  name: 'test.steps_taken',
+  row: { kind: 'text' },
+  text: `select kind from outbox
+    where organization_id = :organizationId and environment = :environment and kind = 'test.once'`,
+});
 
 describe('a claimed transaction', () => {
   const sealer = new Sealer(`k1:${Buffer.alloc(32, 7).toString('base64')}`);
@@ -97,11 +99,13 @@ describe('a claimed transaction', () => {
     const claim = claimOf('earlier');
     const made = { id: newId(), createdAt: new Date(), updatedAt: new Date() };
     await ada.transaction(async () => made, { claim });
-    const forgetPlaces = statement(
-      'test.forget_places',
-      "update idempotency set outcome = (outcome::jsonb - '$dates')::json where organization_id = $1 and environment = $2 and key = $3",
-    );
-    await ada.rows(forgetPlaces, 'earlier');
+    const forgetPlaces = statement({
+      name: 'test.forget_places',
+      parameters: { key: 'text' },
+      text: `update idempotency set outcome = (outcome::jsonb - '$dates')::json
+        where organization_id = :organizationId and environment = :environment and key = :key`,
+    });
+    await ada.rows(forgetPlaces, { key: 'earlier' });
     expect((await ada.transaction(async () => made, { claim })).outcome).toEqual(made);
   });
 
@@ -109,11 +113,14 @@ describe('a claimed transaction', () => {
     const made = { id: newId(), secret: 'whsec_very_secret', at: new Date() };
     const claim = claimOf('sealed');
     await ada.transaction(async () => made, { claim, sealer });
-    const stored = statement<{ text: string }>(
-      'test.stored',
-      'select outcome::text as text from idempotency where organization_id = $1 and environment = $2 and key = $3',
-    );
-    expect((await ada.one(stored, 'sealed'))!.text).not.toContain('very_secret');
+    const stored = statement({
+      name: 'test.stored',
+      parameters: { key: 'text' },
+      row: { text: 'text' },
+      text: `select outcome::text as text from idempotency
+        where organization_id = :organizationId and environment = :environment and key = :key`,
+    });
+    expect((await ada.one(stored, { key: 'sealed' }))!.text).not.toContain('very_secret');
     expect(await ada.transaction(async () => made, { claim, sealer })).toEqual({ outcome: made, replayed: true });
   });
 

@@ -13,7 +13,7 @@ import {
   type OutboxPolicy,
 } from '../../src/platform/outbox.ts';
 import { Scope } from '../../src/platform/scope.ts';
-import { sqlOn, statement } from '../../src/platform/sql.ts';
+import { sqlOn, statement, systemStatement } from '../../src/platform/sql.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
@@ -51,9 +51,15 @@ afterAll(async () => {
 const idle = () => Object.fromEntries([...kindsInStatements()].map((kind) => [kind, async () => {}]));
 const withoutNudge = { kinds: [], afterCommit: () => undefined, requireKind() {} };
 
-const holdUp = statement('test.hold_up', `select pg_advisory_xact_lock_shared(${lock}), $1::uuid, $2::text`);
-const looks = statement('test.looks', 'select $1::uuid, $2::text');
-const makeDue = statement('test.make_due', 'update outbox set available_at = clock_timestamp()');
+const holdUp = statement({
+  name: 'test.hold_up',
+  text: `select pg_advisory_xact_lock_shared(${lock}), :organizationId, :environment`,
+});
+const looks = statement({ name: 'test.looks', text: 'select :organizationId, :environment' });
+const makeDue = systemStatement({
+  name: 'test.make_due',
+  text: 'update outbox set available_at = clock_timestamp()',
+});
 
 test('a backlog whose work hangs in the database leaves connections to what somebody waits for', async () => {
   let [held, prompt] = [0, 0];

@@ -7,7 +7,7 @@ import { newId } from '../../src/platform/ids.ts';
 import { backoffMs, defaultOutboxPolicy, Outbox, type OutboxHandlers } from '../../src/platform/outbox.ts';
 import { listOutbox } from '../../src/platform/outbox-entries.ts';
 import { Scope } from '../../src/platform/scope.ts';
-import { sqlOn, statement } from '../../src/platform/sql.ts';
+import { sqlOn, statement, systemStatement } from '../../src/platform/sql.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
@@ -33,7 +33,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await background.settled();
-  await sqlOn(database.pool).rows(statement('test.empty_outbox', 'delete from outbox'));
+  await sqlOn(database.pool).rows(systemStatement({ name: 'test.empty_outbox', text: 'delete from outbox' }));
 });
 afterAll(async () => {
   await database.close();
@@ -49,7 +49,10 @@ const open = (handlers: OutboxHandlers, change: Partial<typeof defaultOutboxPoli
 };
 
 const entries = () => listOutbox(database, { limit: 100 });
-const makeDue = statement('test.make_due', 'update outbox set available_at = clock_timestamp()');
+const makeDue = systemStatement({
+  name: 'test.make_due',
+  text: 'update outbox set available_at = clock_timestamp()',
+});
 const dueNow = () => sqlOn(database.pool).rows(makeDue);
 /** Enqueues what nobody attempts after the commit, and makes it due. */
 async function leave(kind: string, count = 1): Promise<string[]> {
@@ -63,12 +66,14 @@ async function leave(kind: string, count = 1): Promise<string[]> {
 }
 
 // Two subjects in one statement: the second, which has no hint, is none of the rows' own.
-const enqueueBoth = statement<{ id: string }>(
-  'test.enqueue_both',
-  `${enqueueSql('schedule.sync', { subject: 'id', correlation: '$4', from: 'unnest($3::uuid[]) as id' })}
+const enqueueBoth = statement({
+  name: 'test.enqueue_both',
+  parameters: { ids: 'uuid[]', correlationId: 'text' },
+  row: { id: 'uuid' },
+  text: `${enqueueSql('schedule.sync', { subject: 'id', correlation: ':correlationId', from: 'unnest(:ids) as id' })}
    returning subject_id as id`,
-  { enqueues: { 'schedule.sync': ({ id }) => ({ subjectId: id }) } },
-);
+  enqueues: { 'schedule.sync': ({ id }) => ({ subjectId: id }) },
+});
 
 describe('after a commit', () => {
   test('what was enqueued is attempted with its hint, as the same actor, and deleted when it is done', async () => {
@@ -96,14 +101,14 @@ describe('after a commit', () => {
     database.outbox = open({ 'schedule.sync': async (_, subjectId, hint) => void calls.push([subjectId, hint]) });
     const [first, second, third] = [newId(), newId(), newId()];
     scope.hint('schedule.sync', first, 'hinted');
-    await scope.rows(enqueueBoth, [first, second], 'correlation');
+    await scope.rows(enqueueBoth, { ids: [first, second], correlationId: 'correlation' });
     await background.settled();
     expect(calls).toEqual([
       [first, 'hinted'],
       [second, undefined],
     ]);
     await scope.transaction(async (tx) => {
-      await tx.rows(enqueueBoth, [third], 'correlation');
+      await tx.rows(enqueueBoth, { ids: [third], correlationId: 'correlation' });
       tx.hint('schedule.sync', third, 'late');
       await background.settled();
       expect(calls).toHaveLength(2);
@@ -117,7 +122,7 @@ describe('after a commit', () => {
     database.outbox = open({ 'test.direct': async () => void calls++, 'schedule.sync': async () => void calls++ });
     const failing = scope.transaction(async (tx) => {
       await tx.enqueue('test.direct', newId());
-      await tx.rows(enqueueBoth, [newId()], 'correlation');
+      await tx.rows(enqueueBoth, { ids: [newId()], correlationId: 'correlation' });
       throw new Error('rolled back');
     });
     await expect(failing).rejects.toThrow('rolled back');
@@ -165,7 +170,7 @@ describe('after a commit', () => {
   test('a process without handlers makes it due at once', async () => {
     const apart = await openTestDatabase(files.url, 1);
     const elsewhere = new Scope(apart, scope.tenant, 'correlation');
-    await elsewhere.rows(enqueueBoth, [newId()], 'correlation');
+    await elsewhere.rows(enqueueBoth, { ids: [newId()], correlationId: 'correlation' });
     await apart.close();
     const [entry] = await entries();
     expect(entry!.nextAttemptAt.getTime()).toBeLessThanOrEqual(Date.now() + 100);

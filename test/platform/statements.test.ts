@@ -38,7 +38,6 @@ async function declaredTypes(declaration: Declaration): Promise<Record<string, s
 async function problemsOf({ name, text, columns }: StatementText): Promise<string[]> {
   try {
     const prepared = await prepare(client, text);
-    if (!columns) return [];
     // For PostgreSQL a function that returns nothing is a column too.
     const returned = prepared.columns.filter(({ type }) => types.get(type) !== 'void');
     const found = Object.fromEntries(returned.map((column) => [column.name, types.get(column.type)]));

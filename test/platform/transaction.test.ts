@@ -75,14 +75,17 @@ function persistAutomation({ em, tenant }: Transaction, name: string): Automatio
   return automation;
 }
 
-const names = statement<{ name: string }>(
-  'test.names',
-  'select name from automation where organization_id = $1 and environment = $2 order by name',
-);
-const rename = statement(
-  'test.rename',
-  'update automation set name = $4 where organization_id = $1 and environment = $2 and id = $3',
-);
+const names = statement({
+  name: 'test.names',
+  row: { name: 'text' },
+  text: 'select name from automation where organization_id = :organizationId and environment = :environment order by name',
+});
+const rename = statement({
+  name: 'test.rename',
+  parameters: { id: 'uuid', name: 'text' },
+  text: `update automation set name = :name
+    where organization_id = :organizationId and environment = :environment and id = :id`,
+});
 const claimOf = (key: string, body: unknown = null): IdempotencyClaim => ({
   method: 'POST',
   path: '/test',
@@ -94,11 +97,13 @@ const claimOf = (key: string, body: unknown = null): IdempotencyClaim => ({
 async function counts({ tenant: { organizationId, environment } }: Scope): Promise<Record<string, number>> {
   const tables = ['automation', 'definition', 'audit_log', 'outbox', 'event', 'delivery', 'idempotency'];
   const entries = tables.map(async (table) => {
-    const count = statement<{ count: number }>(
-      `test.count_${table}`,
-      `select count(*)::int as count from ${table} where organization_id = $1::uuid and (environment = $2 or environment is null)`,
-    );
-    return [table, (await sqlOn(database.pool).one(count, [organizationId, environment]))!.count] as const;
+    const count = statement({
+      name: `test.count_${table}`,
+      row: { count: 'int' },
+      text: `select count(*)::int as count from ${table}
+        where organization_id = :organizationId and (environment = :environment or environment is null)`,
+    });
+    return [table, (await sqlOn(database.pool).one(count, { organizationId, environment }))!.count] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }
@@ -140,7 +145,7 @@ describe('one transaction', () => {
     const before = await counts(ada);
     const everything = (failing: boolean) => async (tx: Transaction) => {
       const { id } = persistAutomation(tx, failing ? 'failed' : 'made');
-      await tx.rows(rename, id, failing ? 'failed twice' : 'renamed');
+      await tx.rows(rename, { id, name: failing ? 'failed twice' : 'renamed' });
       await publishEventTo(tx, subscriptionId, testWebhook, { webhookId: subscriptionId, message: 'Hello.' });
       await tx.enqueue('test.kind', id);
       await tx.audit({ action: 'workflow.create', subjectId: id });
@@ -172,7 +177,7 @@ describe('one transaction', () => {
       expect(await tx.rows(names)).toEqual([{ name: 'first' }]);
       automation.name = 'second';
       expect(await tx.rows(names)).toEqual([{ name: 'second' }]);
-      await tx.rows(rename, automation.id, 'third');
+      await tx.rows(rename, { id: automation.id, name: 'third' });
       await tx.em.refresh(automation);
       expect(automation.name).toBe('third');
       throw new Error('seen enough');
@@ -185,7 +190,12 @@ describe('one transaction', () => {
     const work = ada.transaction(async (tx) => {
       persistAutomation(tx, 'never there');
       await tx
-        .rows(statement('test.fails', 'select 1 / 0 where $1::uuid is not null and $2::text is not null'))
+        .rows(
+          statement({
+            name: 'test.fails',
+            text: 'select 1 / 0 where :organizationId is not null and :environment is not null',
+          }),
+        )
         .catch(() => {});
     });
     await expect(work).rejects.toThrow();
@@ -207,23 +217,29 @@ describe('one transaction', () => {
 
   test('a statement that enqueues must say so', () => {
     const text = 'insert into outbox (id) values ($1)';
-    expect(() => statement('test.silent', text)).toThrow('does not declare');
+    expect(() => statement({ name: 'test.silent', text })).toThrow('does not declare');
   });
 
   test('after a refusal and after an error of PostgreSQL the connection is used again', async () => {
     const narrow = await openTestDatabase(files.url, 1);
     const scope = new Scope(narrow, ada.tenant, 'test');
-    const session = statement<{ pid: number }>(
-      'test.pid',
-      'select pg_backend_pid() as pid where $1::uuid is not null and $2::text is not null',
-    );
+    const session = statement({
+      name: 'test.pid',
+      row: { pid: 'int' },
+      text: 'select pg_backend_pid() as pid where :organizationId is not null and :environment is not null',
+    });
     const { pid } = (await scope.one(session))!;
     const taken = claimOf('again');
     await scope.transaction(async () => ({ id: newId() }), { claim: taken });
     const reused = { ...taken, fingerprint: fingerprintOf('other') };
     await expect(scope.transaction(async () => ({}), { claim: reused })).rejects.toThrow('another body');
     await expect(
-      scope.rows(statement('test.zero', 'select 1 / 0 where $1::uuid is not null and $2::text is not null')),
+      scope.rows(
+        statement({
+          name: 'test.zero',
+          text: 'select 1 / 0 where :organizationId is not null and :environment is not null',
+        }),
+      ),
     ).rejects.toThrow();
     expect((await scope.one(session))!.pid).toBe(pid);
     await narrow.close();

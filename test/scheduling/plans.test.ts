@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Scope } from '../../src/platform/scope.ts';
-import { statement, statements } from '../../src/platform/sql.ts';
+import { type Statement, statements } from '../../src/platform/sql.ts';
+import type { Tenant } from '../../src/platform/tenant.ts';
 import { eventTypeIds } from '../../src/scheduling/core/ids.ts';
 import '../../src/scheduling/occupied-times.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
@@ -42,11 +43,17 @@ test('what is read around a time does not grow with the bookings that are kept, 
   const scope = new Scope(product.database, { organizationId, environment: 'test' }, 'test');
   /** Rows that PostgreSQL looks at and takes or leaves, without statistics of the table. */
   const looksAt = async (name: string, ...values: unknown[]) => {
-    const text = `explain (analyze, timing off, format json) ${statements.get(name)?.text}`;
-    const explained = await scope.rows(
-      statement<{ 'QUERY PLAN': [{ Plan: object }] }>(`explain.${name}`, text),
-      ...values,
+    const of = statements.get(name)!;
+    const text = `explain (analyze, timing off, format json) ${of.text}`;
+    const explain = { ...of, name: `explain.${name}`, text } as unknown as Statement<
+      { 'QUERY PLAN': [{ Plan: object }] },
+      Tenant & { readonly values: unknown }
+    >;
+    const given = Object.keys(of.parameters).filter(
+      (parameter) => !['organizationId', 'environment'].includes(parameter),
     );
+    const named = Object.fromEntries(given.map((parameter, index) => [parameter, values[index]]));
+    const explained = await scope.rows(explain, named as { values: unknown });
     const plan = JSON.stringify(explained[0]!['QUERY PLAN']);
     const numbers = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by \w+)":([\d.]+)/g)].map(([, number]) =>
       Number(number),

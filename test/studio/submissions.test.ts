@@ -61,24 +61,29 @@ const request: VideoRequest = {
   duration: 5,
   aspectRatio: '16:9',
 };
-const insert = statement(
-  'test.insert_generation',
-  `insert into generation (id, organization_id, environment, number, kind, status, request, seed, correlation_id,
+const insert = statement({
+  name: 'test.insert_generation',
+  parameters: { id: 'uuid', request: 'jsonb' },
+  text: `insert into generation (id, organization_id, environment, number, kind, status, request, seed, correlation_id,
                            progress, created_at)
-   select $3::uuid, $1::uuid, $2::text, coalesce(max(number), 0) + 1, 'video', 'processing', $4::jsonb, 1, 'test', 0,
-          clock_timestamp() from generation where organization_id = $1 and environment = $2`,
-);
-const age = statement<{ id: string }>(
-  'test.age_generation',
-  `update generation set created_at = created_at - make_interval(secs => $4)
-    where organization_id = $1 and environment = $2 and id = $3 returning id`,
-);
+   select :id, :organizationId, :environment, coalesce(max(number), 0) + 1, 'video', 'processing', :request, 1, 'test', 0,
+          clock_timestamp() from generation where organization_id = :organizationId and environment = :environment`,
+});
+const age = statement({
+  name: 'test.age_generation',
+  parameters: { id: 'uuid', seconds: 'float8' },
+  row: { id: 'uuid' },
+  text: `update generation set created_at = created_at - make_interval(secs => :seconds)
+    where organization_id = :organizationId and environment = :environment and id = :id returning id`,
+});
 
-const ageQuestion = statement<{ id: string }>(
-  'test.age_question',
-  `update generation set asked_at = asked_at - make_interval(secs => $4)
-    where organization_id = $1 and environment = $2 and id = $3 returning id`,
-);
+const ageQuestion = statement({
+  name: 'test.age_question',
+  parameters: { id: 'uuid', seconds: 'float8' },
+  row: { id: 'uuid' },
+  text: `update generation set asked_at = asked_at - make_interval(secs => :seconds)
+    where organization_id = :organizationId and environment = :environment and id = :id returning id`,
+});
 const silentLog = openLog('fatal', 'test');
 
 let provider: Provider;
@@ -94,7 +99,7 @@ beforeEach(async () => {
   } as unknown as AdvanceServices;
   const rest = { operation: 'video', amount: 25, expiresInMs: 3_600_000 } as const;
   await reserveCredits(scope, { key: generationJob.creditKey(id), ...rest });
-  await scope.rows(insert, id, JSON.stringify(request));
+  await scope.rows(insert, { id, request: JSON.stringify(request) });
 });
 
 const ending = () => ({ id, waiter: null });
@@ -105,11 +110,12 @@ const advance = (attempt = 1) =>
     withoutFile: 0,
     signal: new AbortController().signal,
   });
-const hold = async () => (await scope.rows(held, generationJob.creditKey(id))).length;
-const held = statement(
-  'test.hold',
-  'select from credit_hold where organization_id = $1 and environment = $2 and key = $3',
-);
+const hold = async () => (await scope.rows(held, { key: generationJob.creditKey(id) })).length;
+const held = statement({
+  name: 'test.hold',
+  parameters: { key: 'text' },
+  text: 'select from credit_hold where organization_id = :organizationId and environment = :environment and key = :key',
+});
 
 test('a job is submitted once, and then asked for, also by another attempt', async () => {
   expect(await advance()).toEqual({ kind: 'wait', ms: 5_000, provider: 'Runway', percent: 0 });
@@ -143,7 +149,7 @@ test('a job that is watched is asked about at once, and not more often than ever
   expect(await see()).toBe(0);
   await advance();
   expect(await see()).toBe(0);
-  await scope.rows(ageQuestion, id, 6);
+  await scope.rows(ageQuestion, { id, seconds: 6 });
   const stale = await getVideo(scope, id);
   expect([await see(), await see(), signalled]).toEqual([1, 1, [`generation-${id}`]]);
   // Two processes that read it in the same moment ask once.
@@ -151,12 +157,12 @@ test('a job that is watched is asked about at once, and not more often than ever
   await background.settled();
   expect(signalled).toHaveLength(1);
   // An organization that watches very many videos has them asked about one after the other.
-  await scope.rows(ageQuestion, id, 6);
+  await scope.rows(ageQuestion, { id, seconds: 6 });
   const crowd = watching();
   crowd.seen(scope, { ...stale, id: randomUUID() });
   expect([await see(crowd), await see(watching())]).toEqual([1, 2]);
   await generationJob.stop(services, scope, ending(), 'cancelled');
-  await scope.rows(ageQuestion, id, 6);
+  await scope.rows(ageQuestion, { id, seconds: 6 });
   watching().seen(scope, stale);
   await background.settled();
   expect(signalled).toHaveLength(2);
@@ -210,7 +216,7 @@ describe('a job that the provider', () => {
     await advance();
     provider.status = new ProviderFailure('unavailable', 'Runway is unavailable.');
     await expect(advance(50)).rejects.toBe(provider.status);
-    await scope.rows(age, id, 1_801);
+    await scope.rows(age, { id, seconds: 1_801 });
     expect(await advance()).toMatchObject({ kind: 'failed', code: 'timeout' });
     expect(provider.calls.at(-1)).toBe('cancel upstream-1');
     expect(await hold()).toBe(0);

@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import { countRuns } from '../../tenancy/index.ts';
 import { workflowInactive } from '../errors.ts';
-import { insertTagsSql, type NewRun, rareColumns, rareInsert, rareOf, toJson } from '../insert-run.ts';
+import { bytesOf, insertTagsSql, type NewRun, rareColumns, rareInsert, rareOf, toJson } from '../insert-run.ts';
 
 /** A run of a batch, and whether its group has no slot for it. */
 export interface BatchRun {
@@ -12,34 +12,33 @@ export interface BatchRun {
 }
 
 // As the statement that inserts one run, for many: one change of the workflow takes all numbers.
-const insertRuns = statement<{ count: number }>(
-  'batch.insert_runs',
-  `with given as (
-     select * from json_to_recordset($4::json) as g (
+const insertRuns = statement({
+  name: 'batch.insert_runs',
+  parameters: { automationId: 'uuid', runs: 'json', correlationId: 'text' },
+  row: { count: 'int' },
+  text: `with given as (
+     select * from json_to_recordset(:runs) as g (
        position int, id uuid, definition_id uuid, input json, variables json, input_bytes int, variables_bytes int,
        total_steps int, ${rareColumns})),
    numbered as (
      update automation set total_runs = total_runs + (select count(*) from given)
-      where organization_id = $1 and environment = $2 and id = $3 and state = 'active' and deleted_at is null
+      where organization_id = :organizationId and environment = :environment and id = :automationId and state = 'active' and deleted_at is null
       returning total_runs - (select count(*) from given) as before, is_paused),
    inserted as (
      insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
                       input_bytes, variables_bytes, finished_steps, total_steps, correlation_id, created_at,
                       ${rareInsert.columns})
-     select id, $1::uuid, $2::text, $3::uuid, definition_id, before + position, 'queued', input, variables, input_bytes,
-            variables_bytes, 0, total_steps, $5::text, clock_timestamp(), ${rareInsert.values}
+     select id, :organizationId, :environment, :automationId, definition_id, before + position, 'queued', input, variables, input_bytes,
+            variables_bytes, 0, total_steps, :correlationId, clock_timestamp(), ${rareInsert.values}
        from numbered cross join given order by position
      returning id, queued_for, tags, created_at),
    counted as (${countRuns('inserted')}),
    ${insertTagsSql('(select * from inserted where tags is not null)')},
    beginning as (select id from inserted where queued_for is null),
-   enqueued as (${enqueueSql('run.start', { subject: 'id', correlation: '$5', from: 'beginning', due: 'now' })})
+   enqueued as (${enqueueSql('run.start', { subject: 'id', correlation: ':correlationId', from: 'beginning', due: 'now' })})
    select count(*)::int as count from inserted`,
-  { enqueues: 'drain' },
-);
-
-/** Numbers of a row whose JSON is written once more in a larger text. */
-const bytesOf = (json: string | null) => json && Buffer.byteLength(json);
+  enqueues: 'drain',
+});
 
 function rowOf({ run, isOverLimit }: BatchRun, index: number, batchId: string): string {
   const [input, variables] = [toJson(run.input), toJson(run.variables)];
@@ -65,6 +64,7 @@ export async function insertBatchRuns(
 ): Promise<void> {
   if (runs.length === 0) return;
   const rows = runs.map((run, index) => rowOf(run, index, batchId));
-  const inserted = await tx.one(insertRuns, automationId, `[${rows.join(',')}]`, tx.correlationId);
+  const { correlationId } = tx;
+  const inserted = await tx.one(insertRuns, { automationId, runs: `[${rows.join(',')}]`, correlationId });
   if (inserted!.count !== runs.length) throw workflowInactive(automationId);
 }

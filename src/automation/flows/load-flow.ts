@@ -1,11 +1,12 @@
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import { type Stored, storedBytesSql } from '../../storage/index.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
 import type { FlowError } from '../core/flow-walk.ts';
 import type { Mocks } from '../core/mocks.ts';
 import { openRun, type RunStatus, type StepStatus } from '../core/run-status.ts';
 import type { ModelChoice, Step } from '../core/steps.ts';
-import type { KeptOutput } from '../large-outputs.ts';
 import type { FoundOutput } from '../step-outputs.ts';
 
 /** What is recorded of a step of a flow. */
@@ -45,9 +46,9 @@ export interface FlowWork extends Stored {
   /** Null where the workflow does not limit how many of its runs run at once. */
   slot: 'held' | 'lent' | 'returning' | null;
   concurrencyGroup: string | null;
-  /** Those that ended in the order of their ends, then the others. */
   /** What steps of a test run end with instead of being executed; null in other runs. */
   mocks: Mocks | null;
+  /** Those that ended in the order of their ends, then the others. */
   recorded: RecordedLeaf[];
 }
 
@@ -56,11 +57,33 @@ const ms = (column: string) => `round(extract(epoch from ${column}) * 1000)`;
 /** The largest output that is loaded with the run, in bytes: `false`. */
 const withWorkBytes = 5;
 
-const findWork = statement<FlowWork>(
-  'flow.load',
-  `with r as (
+const findWork = statement({
+  name: 'flow.load',
+  parameters: { runId: 'uuid' },
+  row: {
+    fence: 'int',
+    status: typed<RunStatus>('text'),
+    automationId: 'uuid',
+    input: 'json?',
+    variables: typed<Record<string, unknown>>('json'),
+    steps: typed<Step[]>('json'),
+    byDefault: typed<ModelChoice>('json'),
+    isWaiting: 'boolean',
+    retryOf: 'uuid?',
+    rootRunId: 'uuid?',
+    depth: 'smallint',
+    tags: typed<string[] | null>('jsonb?'),
+    metadata: typed<Record<string, unknown> | null>('json?'),
+    mocks: typed<Mocks | null>('json?'),
+    slot: typed<FlowWork['slot']>('text?'),
+    concurrencyGroup: 'uuid?',
+    plan: typed<PlanName>('text'),
+    storedBytes: 'float8',
+    recorded: typed<RecordedLeaf[]>('json'),
+  },
+  text: `with r as (
      update run set fence = fence + 1
-      where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun})
+      where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun})
      returning *)
    select r.fence, r.status, r.automation_id as "automationId", r.input, r.variables, d.steps,
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault",
@@ -78,20 +101,23 @@ const findWork = statement<FlowWork>(
      join automation a on a.id = r.automation_id and a.deleted_at is null
      join definition d on d.id = r.definition_id
      join organization o on o.id = r.organization_id`,
-);
+});
 
 /** Undefined when the run has ended or was deleted. */
-export const loadFlowWork = (scope: Scope, runId: string): Promise<FlowWork | undefined> => scope.one(findWork, runId);
+export const loadFlowWork = (scope: Scope, runId: string): Promise<FlowWork | undefined> =>
+  scope.one(findWork, { runId });
 
-const findOutputs = statement<FoundOutput & KeptOutput>(
-  'flow.outputs',
-  `select path as key, output, output_file as file, coalesce(output_bytes, 0) as bytes from run_step
-    where organization_id = $1 and environment = $2 and run_id = $3 and path = any($4) and output_bytes is not null`,
-);
+const findOutputs = statement({
+  name: 'flow.outputs',
+  parameters: { runId: 'uuid', paths: 'text[]' },
+  row: { key: 'text', output: 'json?', file: 'text?', bytes: 'int' },
+  text: `select path as key, output, output_file as file, coalesce(output_bytes, 0) as bytes from run_step
+    where organization_id = :organizationId and environment = :environment and run_id = :runId and path = any(:paths) and output_bytes is not null`,
+});
 
 /** The outputs of steps, by their dotted paths. */
 export const readFlowOutputs = (scope: Scope, runId: string, paths: readonly string[]): Promise<FoundOutput[]> =>
-  scope.rows(findOutputs, runId, paths);
+  scope.rows(findOutputs, { runId, paths });
 
 const findOpen = statement({
   name: 'flow.is_open',

@@ -90,28 +90,29 @@ export interface FlowWrite {
 }
 
 function write(on: Scope, { runId, fence, records, progress, isWaiting, end, notify }: FlowWrite) {
-  return on.one(
-    recordFlow,
+  return on.one(recordFlow, {
     runId,
-    `[${records.map(rowOf).join(',')}]`,
+    steps: `[${records.map(rowOf).join(',')}]`,
     fence,
-    end?.status ?? 'running',
-    end?.status === 'failed' ? JSON.stringify(end.error) : null,
-    records.at(-1)?.step.id ?? null,
-    progress.finished,
-    progress.known,
-    end?.status === 'completed' ? end.result : null,
+    status: end?.status ?? 'running',
+    error: end?.status === 'failed' ? JSON.stringify(end.error) : null,
+    currentStep: records.at(-1)?.step.id ?? null,
+    finished: progress.finished,
+    known: progress.known,
+    resultPath: end?.status === 'completed' ? end.result : null,
     notify,
     isWaiting,
-  );
+  });
 }
 
 // Until the commit nobody ends the run, and no other execution of it begins.
-const holdFlow = statement<{ id: string }>(
-  'flow.hold',
-  `select id from run
-    where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun}) and fence = $4 for update`,
-);
+const holdFlow = statement({
+  name: 'flow.hold',
+  parameters: { runId: 'uuid', fence: 'int' },
+  row: { id: 'uuid' },
+  text: `select id from run
+    where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun}) and fence = :fence for update`,
+});
 
 /**
  * Records steps that began and ended, what begins to wait, and the end of the run, in one transaction. The files of large outputs are
@@ -131,7 +132,7 @@ export async function recordFlowSteps(
   );
   if (stored.length === 0 && waits.length === 0 && !also) return write(scope, given);
   const written = await scope.transaction(async (tx) => {
-    if (!(await tx.one(holdFlow, runId, fence))) return undefined;
+    if (!(await tx.one(holdFlow, { runId, fence }))) return undefined;
     await also?.(tx);
     await lockEventNames(tx, waits);
     for (const wait of waits) await openWait(tx, { runId, ...wait });

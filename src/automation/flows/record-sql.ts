@@ -1,8 +1,9 @@
-import { statement } from '../../platform/sql.ts';
+import { type RowOf, statement } from '../../platform/sql.ts';
+import { typed } from '../../platform/sql-types.ts';
 import { countTokens } from '../../tenancy/index.ts';
 import { wakeDeliveries } from '../../webhooks/index.ts';
 import { releaseAtEndSql } from '../active-run-limiter-sql.ts';
-import { openRun, openStep } from '../core/run-status.ts';
+import { openRun, openStep, type RunStatus } from '../core/run-status.ts';
 import { changedRun, publishRunEventsSql, wasQueued } from '../run-events-sql.ts';
 import { closeWaitsSql } from './waits.ts';
 
@@ -12,13 +13,6 @@ export interface BegunRow {
   attempts: number;
   rounds: number;
   ageMs: number;
-}
-
-export interface RecordedRow {
-  /** How many runs wait for the slot that this one released at its end. */
-  waiting: number | null;
-  files: string[] | null;
-  begun: BegunRow[] | null;
 }
 
 /** Bytes of all outputs of a run that its row holds itself; past that, outputs over the second figure stay with their steps. */
@@ -32,22 +26,42 @@ const givenColumns = written
   .map((name) => `g.${name.trim()}`)
   .join(', ');
 
-// One statement, because each run of a flow executes it for each of its batches: it begins and ends steps, and moves the run. Its
-// values: $4 the steps as JSON, $5 the fence, $6 the state of the run, $7 its error, $8 its current step, $9 and $10 finished and known
-// leaves, $11 the path of the result, $12 the channel to notify, $13 whether all that is open waits.
-export const recordFlow = statement<RecordedRow>(
-  'flow.record',
-  `with mine as (
+// One statement, because each run of a flow executes it for each of its batches: it begins and ends steps, and moves the run.
+export const recordFlow = statement({
+  name: 'flow.record',
+  parameters: {
+    runId: 'uuid',
+    steps: 'json',
+    fence: 'int',
+    status: typed<RunStatus>('text'),
+    error: 'json?',
+    currentStep: 'text?',
+    // Leaves.
+    finished: 'int',
+    known: 'int',
+    resultPath: 'text?',
+    // A channel.
+    notify: 'text?',
+    // Whether all that is open waits.
+    isWaiting: 'boolean',
+  },
+  row: {
+    // How many runs wait for the slot that this one released at its end.
+    waiting: 'int?',
+    files: 'text[]?',
+    begun: typed<BegunRow[] | null>('json?'),
+  },
+  text: `with mine as (
      select id from run
-      where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun}) and fence = $5::int for update),
+      where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun}) and fence = :fence for update),
    given as (
-     select * from json_to_recordset($4::json) as step (position int, path text, step_id text, name text, status text,
+     select * from json_to_recordset(:steps) as step (position int, path text, step_id text, name text, status text,
        attempts int, output json, output_bytes int, output_file text, error json, warnings jsonb, warnings_total int,
        provider text, model text, models json, tokens_used int, counts json, key_run_id uuid, started_at timestamptz,
        finished_at timestamptz, duration_ms int)),
    recorded as (
      insert into run_step (run_id, organization_id, environment, ${written})
-     select mine.id, $1::uuid, $2::text, ${givenColumns} from mine cross join given g
+     select mine.id, :organizationId, :environment, ${givenColumns} from mine cross join given g
      on conflict (run_id, position) do update
         set status = excluded.status, output = excluded.output, output_bytes = excluded.output_bytes,
             output_file = excluded.output_file, error = excluded.error,
@@ -69,39 +83,39 @@ export const recordFlow = statement<RecordedRow>(
      select coalesce(sum(tokens_used), 0)::int as tokens from given where position in (select position from recorded)),
    outputs as (
      select position, path, output, output_bytes from given
-      where $6 <> 'running' and path not like '%.%' and output_bytes is not null
+      where :status <> 'running' and path not like '%.%' and output_bytes is not null
      union all
      select s.position, s.path, s.output, s.output_bytes from run_step s
-      where $6 <> 'running' and s.run_id = $3 and s.organization_id = $1 and s.environment = $2 and s.path not like '%.%'
+      where :status <> 'running' and s.run_id = :runId and s.organization_id = :organizationId and s.environment = :environment and s.path not like '%.%'
         and s.output_bytes is not null and s.position not in (select position from given)),
    kept as (
      select *, output_bytes > ${inRow.each} and sum(output_bytes) over () > ${inRow.all} as apart from outputs),
-   result as (select path, output, apart from kept where path = $11::text),
+   result as (select path, output, apart from kept where path = :resultPath),
    used as (
      update run_wait set state = 'resolved', outcome = null, resolved_at = coalesce(resolved_at, clock_timestamp())
       where run_id in (select id from mine) and (outcome is not null or type = 'slot')
         and path in (select path from given where finished_at is not null)),
    moved as (
-     update run set status = $6::text, started_at = coalesce(started_at, clock_timestamp()),
-            current_step = coalesce($8::text, current_step), finished_steps = $9::int, total_steps = $10::int,
+     update run set status = :status, started_at = coalesce(started_at, clock_timestamp()),
+            current_step = coalesce(:currentStep, current_step), finished_steps = :finished, total_steps = :known,
             tokens_used = coalesce(tokens_used, 0) + totals.tokens,
-            waited_ms = case when waiting_since is not null and not $13::boolean
+            waited_ms = case when waiting_since is not null and not :isWaiting
               then coalesce(waited_ms, 0) + round(extract(epoch from clock_timestamp() - waiting_since) * 1000) else waited_ms end,
-            waiting_since = case when $13::boolean then coalesce(waiting_since, clock_timestamp()) end,
-            output = case when $6 <> 'running' then json_build_object(
+            waiting_since = case when :isWaiting then coalesce(waiting_since, clock_timestamp()) end,
+            output = case when :status <> 'running' then json_build_object(
               'result', coalesce((select case when not apart then output end from result),
                 case when total_steps = 0 and coalesce(input_bytes, 0) <= ${inRow.all} then input end, 'null'),
               'steps', (select coalesce(json_object_agg(path, case when not apart then output end order by position), '{}') from kept)) end,
             output_bytes = case when total_steps = 0 then coalesce(input_bytes, 0)
               else coalesce((select sum(output_bytes) from kept where not apart), 0) end,
             outputs_apart = (select jsonb_object_agg(path, output_bytes) from kept where apart),
-            result_step = $11::text,
-            error = $7::json, error_code = $7::json ->> 'code',
-            finished_at = case when $6 <> 'running' then clock_timestamp() end,
-            duration_ms = case when $6 <> 'running'
+            result_step = :resultPath,
+            error = :error, error_code = :error ->> 'code',
+            finished_at = case when :status <> 'running' then clock_timestamp() end,
+            duration_ms = case when :status <> 'running'
               then round(extract(epoch from clock_timestamp() - coalesce(started_at, clock_timestamp())) * 1000) end
        from totals
-      where organization_id = $1 and environment = $2 and id in (select id from mine) and status in (${openRun})
+      where organization_id = :organizationId and environment = :environment and id in (select id from mine) and status in (${openRun})
      returning ${changedRun(wasQueued)}, totals.tokens as tokens),
    over as (select id from moved where status <> 'running'),
    stopped as (
@@ -117,6 +131,8 @@ export const recordFlow = statement<RecordedRow>(
           (select json_agg(json_build_object('position', position, 'attempts', attempts, 'rounds', rounds,
                     'ageMs', extract(epoch from clock_timestamp() - started_at) * 1000))
              from recorded where status = 'running') as begun,
-          case when $12::text is not null and status <> 'running' then pg_notify($12::text, id::text) end,
+          case when :notify is not null and status <> 'running' then pg_notify(:notify, id::text) end,
           ${wakeDeliveries} from moved`,
-);
+});
+
+export type RecordedRow = RowOf<typeof recordFlow>;
