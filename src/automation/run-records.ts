@@ -142,7 +142,7 @@ const beginStatement = statement({
     startedAt: 'timestamptz',
     name: 'text?',
   },
-  row: { attempts: 'int', rounds: 'int', ageMs: 'float8' },
+  row: { attempts: 'int', rounds: 'smallint', ageMs: 'float8' },
   text: `with moved as (
      update run set status = 'running', started_at = coalesce(started_at, :startedAt), current_step = :stepId
       where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun})

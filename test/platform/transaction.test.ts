@@ -216,7 +216,7 @@ describe('one transaction', () => {
   });
 
   test('a statement that enqueues must say so', () => {
-    const text = 'insert into outbox (id) values ($1)';
+    const text = 'insert into outbox (id) values (:organizationId) returning :environment';
     expect(() => statement({ name: 'test.silent', text })).toThrow('does not declare');
   });
 

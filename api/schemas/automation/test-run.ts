@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import { stepIdPattern } from '../../../src/automation/core/steps.ts';
+import { maxSteps, stepIdPattern } from '../../../src/automation/core/steps.ts';
+import { countedRecord } from '../counted-record.ts';
 import { executeSchema } from './run.ts';
 
 const mock = z
@@ -14,8 +15,7 @@ const mock = z
 export const testRunSchema = z
   .object({
     ...executeSchema.pick({ input: true, variables: true, inputs: true, version: true }).shape,
-    mocks: z
-      .record(z.string().regex(stepIdPattern), mock)
+    mocks: countedRecord(z.record(z.string().regex(stepIdPattern), mock), maxSteps)
       .refine((mocks) => Buffer.byteLength(JSON.stringify(mocks)) <= 262_144, 'Expected at most 256 KiB as JSON.')
       .optional()
       .openapi({
