@@ -1,8 +1,8 @@
 import { actionJob } from '../src/integrations/actions/job.ts';
 import { type PerformServices, performNext } from '../src/integrations/actions/perform-action.ts';
 import type { DirectWork } from '../src/jobs/index.ts';
-import type { Database } from '../src/platform/database.ts';
-import type { Log } from '../src/platform/log.ts';
+import type { Database } from '../src/platform/database/database.ts';
+import type { Log } from '../src/platform/observability/log.ts';
 import type { ActionProgress } from '../src/temporal/contracts/integrations.ts';
 import type { JobContext } from '../src/temporal/contracts/jobs.ts';
 import { jobActivities } from './job-activities.ts';

@@ -1,6 +1,6 @@
-import { failRun } from '../src/automation/execute-run.ts';
-import type { RunRef, RunServices } from '../src/automation/run-execution.ts';
-import type { Scope } from '../src/platform/scope.ts';
+import { failRun } from '../src/automation/runs/execute-run.ts';
+import type { RunRef, RunServices } from '../src/automation/runs/run-execution.ts';
+import type { Scope } from '../src/platform/database/scope.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import { failingUnexpected } from './unexpected-error.ts';
 

@@ -2,7 +2,7 @@ import { followConnection } from '../src/integrations/following/follow-connectio
 import { type FollowScheduleServices, followSchedule } from '../src/integrations/following/follow-schedule.ts';
 import type { FollowServices } from '../src/integrations/following/followed.ts';
 import { withoutSlash } from '../src/platform/core/base-url.ts';
-import type { Database } from '../src/platform/database.ts';
+import type { Database } from '../src/platform/database/database.ts';
 import {
   type FollowIntegrationArgs,
   type FollowOutcome,

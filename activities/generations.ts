@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
-import type { Database } from '../src/platform/database.ts';
-import type { Log } from '../src/platform/log.ts';
+import type { Database } from '../src/platform/database/database.ts';
+import type { Log } from '../src/platform/observability/log.ts';
 import { ProviderFailure } from '../src/platform/provider-failure.ts';
 import { type AdvanceServices, advanceGeneration } from '../src/studio/advance-generation.ts';
 import { cancelAtProvider } from '../src/studio/cancel-generation.ts';

@@ -1,9 +1,9 @@
 import { Context } from '@temporalio/activity';
 import type { StopReason } from '../src/jobs/index.ts';
-import type { Database } from '../src/platform/database.ts';
-import type { Log } from '../src/platform/log.ts';
+import type { Database } from '../src/platform/database/database.ts';
+import type { Scope } from '../src/platform/database/scope.ts';
+import type { Log } from '../src/platform/observability/log.ts';
 import { ProviderFailure } from '../src/platform/provider-failure.ts';
-import type { Scope } from '../src/platform/scope.ts';
 import type { JobContext, JobContract, JobRef } from '../src/temporal/contracts/jobs.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { retryableFailure } from './retryable-failure.ts';

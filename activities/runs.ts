@@ -1,8 +1,8 @@
 import { type ApplicationFailure, Context } from '@temporalio/activity';
-import { cancelRunRow } from '../src/automation/cancel-run.ts';
-import { type CallRef, continueRun, walkSteps } from '../src/automation/execute-run.ts';
-import type { RunProgress, RunRef, RunServices } from '../src/automation/run-execution.ts';
-import type { Database } from '../src/platform/database.ts';
+import { cancelRunRow } from '../src/automation/runs/cancel-run.ts';
+import { type CallRef, continueRun, walkSteps } from '../src/automation/runs/execute-run.ts';
+import type { RunProgress, RunRef, RunServices } from '../src/automation/runs/run-execution.ts';
+import type { Database } from '../src/platform/database/database.ts';
 import { ProviderFailure } from '../src/platform/provider-failure.ts';
 import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';

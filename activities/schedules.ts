@@ -1,4 +1,4 @@
-import { type FireServices, fireSchedule, firingName } from '../src/automation/fire-schedule.ts';
+import { type FireServices, fireSchedule, firingName } from '../src/automation/schedules/fire-schedule.ts';
 import type { ScheduledRunArgs, ScheduledRunOutcome } from '../src/temporal/contracts/automation.ts';
 import { scopeOf } from './work-scope.ts';
 

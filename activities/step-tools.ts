@@ -1,15 +1,15 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { RunServices } from '../src/automation/runs/run-execution.ts';
 import {
   callStepTool,
   offerStepTools,
   type StepToolServices,
   type ToolProgress,
-} from '../src/automation/call-step-tool.ts';
-import type { RunServices } from '../src/automation/run-execution.ts';
+} from '../src/automation/steps/call-step-tool.ts';
+import type { StepCallRef, StepRef } from '../src/automation/steps/tool-rounds.ts';
 import { isTestRun } from '../src/automation/test-runs/is-test-run.ts';
-import type { StepCallRef, StepRef } from '../src/automation/tool-rounds.ts';
-import type { Database } from '../src/platform/database.ts';
-import { Scope } from '../src/platform/scope.ts';
+import type { Database } from '../src/platform/database/database.ts';
+import { Scope } from '../src/platform/database/scope.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { ToolServerUnavailable } from '../src/tools/tool.ts';

@@ -1,8 +1,8 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { WorkQueueFull } from '../src/platform/bounded-work/task.ts';
-import { isDatabaseUnavailable } from '../src/platform/database-errors.ts';
+import { isDatabaseUnavailable } from '../src/platform/database/database-errors.ts';
 import { AppError } from '../src/platform/errors.ts';
-import type { Log } from '../src/platform/log.ts';
+import type { Log } from '../src/platform/observability/log.ts';
 import { StorageFailure } from '../src/storage/failure.ts';
 
 /** Attempts after which an error that is not temporary fails the job. */

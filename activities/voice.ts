@@ -1,5 +1,5 @@
-import type { Database } from '../src/platform/database.ts';
-import type { Log } from '../src/platform/log.ts';
+import type { Database } from '../src/platform/database/database.ts';
+import type { Log } from '../src/platform/observability/log.ts';
 import type { JobContext, JobEnd } from '../src/temporal/contracts/jobs.ts';
 import { voiceJob } from '../src/voice/job.ts';
 import { type PerformServices, performCall } from '../src/voice/perform-call.ts';

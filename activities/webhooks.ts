@@ -10,11 +10,11 @@ import type {
   RetryOrders,
 } from '../src/temporal/contracts/webhooks.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
-import { type RedrivenPage, type RedrivePage, redrivePage } from '../src/webhooks/dead-letters.ts';
-import { awaitAttempt, findDeadLetterProgress, findProgress } from '../src/webhooks/delivery-progress.ts';
+import { type RedrivenPage, type RedrivePage, redrivePage } from '../src/webhooks/dead-letters/dead-letters.ts';
+import { discardAsOperator, operatorScopeOf, renewAsOperator } from '../src/webhooks/dead-letters/operator-actions.ts';
+import { awaitAttempt, findDeadLetterProgress, findProgress } from '../src/webhooks/deliveries/delivery-progress.ts';
 import { failPoint } from '../src/webhooks/fail-points.ts';
-import { discardAsOperator, operatorScopeOf, renewAsOperator } from '../src/webhooks/operator-actions.ts';
-import { lookAtRetries } from '../src/webhooks/retry-release.ts';
+import { lookAtRetries } from '../src/webhooks/retries/retry-release.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 

@@ -1,8 +1,8 @@
 import type { CreatedJob } from '../src/jobs/index.ts';
-import { readPatiently } from '../src/platform/database-errors.ts';
+import type { Waiters } from '../src/platform/concurrency/waiters.ts';
+import { readPatiently } from '../src/platform/database/database-errors.ts';
+import { requestInProgress, resourceDeleted } from '../src/platform/database/idempotency.ts';
 import { AppError } from '../src/platform/errors.ts';
-import { requestInProgress, resourceDeleted } from '../src/platform/idempotency.ts';
-import type { Waiters } from '../src/platform/waiters.ts';
 import type { OpenRequest } from '../src/tenancy/open-requests.ts';
 
 /** How much longer than a job's deadline a request waits for its end: a sweep records the end of an interrupted job. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { AddressRanges } from '../src/platform/address-ranges.ts';
+import { AddressRanges } from '../src/platform/egress/address-ranges.ts';
 import { clientAddress, limitedRange, trustedProxies } from './client-address.ts';
 
 const trusted = new AddressRanges(['127.0.0.0/8', '10.0.0.0/8', '::1', 'fc00::/7']);

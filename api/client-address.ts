@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { AddressRanges } from '../src/platform/address-ranges.ts';
+import { AddressRanges } from '../src/platform/egress/address-ranges.ts';
 import type { PlatformEnv } from '../src/platform/env.ts';
 
 /** Loopback and private ranges. */

@@ -1,7 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import type { Log } from '../src/platform/log.ts';
-import type { Scope } from '../src/platform/scope.ts';
+import type { Scope } from '../src/platform/database/scope.ts';
+import type { Log } from '../src/platform/observability/log.ts';
 import type { Caller } from '../src/tenancy/caller.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { Surface } from './surface.ts';

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import type { ResourceId } from '../src/platform/core/ids.ts';
+import { fingerprintOf, type IdempotencyClaim, idempotencyKeyPattern } from '../src/platform/database/idempotency.ts';
 import { invalid } from '../src/platform/errors.ts';
-import { fingerprintOf, type IdempotencyClaim, idempotencyKeyPattern } from '../src/platform/idempotency.ts';
 import type { ApiContext } from './context.ts';
 import { canonicalPath } from './surface.ts';
 

@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import type { Catalog } from '../src/platform/catalog.ts';
+import type { Catalog } from '../src/platform/parts/catalog.ts';
 import type { ApiEnv } from './context.ts';
 import type { Mount, SecurityScheme } from './mount.ts';
 import { referenceText } from './reference-text.ts';

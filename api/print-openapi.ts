@@ -1,6 +1,6 @@
 import { Connection } from '@temporalio/client';
 import packageJson from '../package.json' with { type: 'json' };
-import { openLog } from '../src/platform/log.ts';
+import { openLog } from '../src/platform/observability/log.ts';
 import { openServices, readEnv } from '../src/services.ts';
 import { buildApp } from './app.ts';
 

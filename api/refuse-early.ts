@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import type { AddressRanges } from '../src/platform/address-ranges.ts';
+import type { AddressRanges } from '../src/platform/egress/address-ranges.ts';
 import { AppError } from '../src/platform/errors.ts';
 import type { Services } from '../src/services.ts';
 import { type AddressFamily, familyOf } from '../src/tenancy/address-limits.ts';

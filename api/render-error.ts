@@ -1,7 +1,7 @@
 import { HTTPException } from 'hono/http-exception';
-import { SealError } from '../src/platform/crypto.ts';
-import { databaseFailure } from '../src/platform/database-errors.ts';
+import { databaseFailure } from '../src/platform/database/database-errors.ts';
 import { AppError, invalid, unavailable } from '../src/platform/errors.ts';
+import { SealError } from '../src/platform/security/crypto.ts';
 import { closeAfterAnswer, dropAnswerHeaders, limitHeaders, setAnswerHeaders } from './answer-headers.ts';
 import type { ApiContext } from './context.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';

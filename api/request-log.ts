@@ -1,4 +1,4 @@
-import type { Log } from '../src/platform/log.ts';
+import type { Log } from '../src/platform/observability/log.ts';
 import type { ApiContext } from './context.ts';
 
 /** A log whose lines carry the ids of the request. It is made when it is needed: most requests log one line only. */

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { statements } from '../src/platform/sql.ts';
+import { statements } from '../src/platform/database/sql.ts';
 
 /** The tenant that is bound as the first two values of every statement of a scope. */
 export type TenantValues = readonly [organizationId: string, environment: string];

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { Database } from '../src/platform/database.ts';
-import { migrate } from '../src/platform/migrate.ts';
+import type { Database } from '../src/platform/database/database.ts';
+import { migrate } from '../src/platform/database/migrate.ts';
 import { openProductDatabase } from '../src/services.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { Stand } from './stand.ts';

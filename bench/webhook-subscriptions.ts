@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { webhookIds } from '../src/webhooks/core/ids.ts';
-import { deliveriesChannel } from '../src/webhooks/publish-event.ts';
+import { deliveriesChannel } from '../src/webhooks/deliveries/publish-event.ts';
 import type { ProductClient } from './product-client.ts';
 
 /** As many attempts at once as a subscription may have. */

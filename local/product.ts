@@ -1,5 +1,5 @@
-import { migrate } from '../src/platform/migrate.ts';
-import { openDatabase } from '../src/platform/open-database.ts';
+import { migrate } from '../src/platform/database/migrate.ts';
+import { openDatabase } from '../src/platform/database/open-database.ts';
 import { createKey } from '../src/tenancy/keys.ts';
 import { createOrganization, organizationExists } from '../src/tenancy/organizations.ts';
 import { prepareBundle } from '../workers/bundle.ts';

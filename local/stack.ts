@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
+import { UnknownSchema } from '../src/platform/database/unknown-schema.ts';
 import type { LocalSettings, Variables } from '../src/platform/env.ts';
-import { UnknownSchema } from '../src/platform/unknown-schema.ts';
 import { temporalEndpoint } from '../src/temporal/endpoint.ts';
 import { type RunningApp, startApp } from './app-process.ts';
 import type { Credentials } from './credentials.ts';

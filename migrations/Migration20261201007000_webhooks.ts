@@ -25,7 +25,7 @@ export class Migration20261201007000_webhooks extends Migration {
         primary key (organization_id, environment)
       );`,
       ...secureTenantTable('delivery_backlog'),
-      // Lists with filters and totals need no scan: see src/webhooks/delivery-blocks.ts.
+      // Lists with filters and totals need no scan: see src/webhooks/deliveries/delivery-blocks.ts.
       `create table delivery_block (
         subscription_id uuid not null,
         ends_at timestamptz not null,
@@ -83,7 +83,7 @@ export class Migration20261201007000_webhooks extends Migration {
       'create index event_correlation_index on event (correlation_id);',
       `create index event_organization_id_environment_created_at_id_index on event (organization_id, environment, created_at, id);`,
       ...secureTenantTable('event'),
-      // Events whose deliveries are created after the transaction of their cause: see src/webhooks/fan-out.ts.
+      // Events whose deliveries are created after the transaction of their cause: see src/webhooks/deliveries/fan-out.ts.
       `create table event_fan_out (
         organization_id uuid not null,
         environment varchar(4) not null check (environment in ('live', 'test')),

@@ -1,16 +1,16 @@
-import type { Background } from './platform/background.ts';
 import type { BoundedWork } from './platform/bounded-work/bounded-work.ts';
+import type { Background } from './platform/concurrency/background.ts';
 import type { EventType } from './platform/core/event-type.ts';
-import type { Sealer } from './platform/crypto.ts';
-import type { Database } from './platform/database.ts';
-import type { Egress } from './platform/egress.ts';
+import type { Database } from './platform/database/database.ts';
+import type { Notifications } from './platform/database/notifications.ts';
+import type { Egress } from './platform/egress/egress.ts';
 import type { PlatformEnv } from './platform/env.ts';
-import type { Log } from './platform/log.ts';
-import type { Metrics } from './platform/metrics.ts';
-import type { Notifications } from './platform/notifications.ts';
-import type { Probe } from './platform/probe.ts';
-import type { StepKinds } from './platform/step-kind.ts';
-import type { Tracing } from './platform/telemetry.ts';
+import type { Log } from './platform/observability/log.ts';
+import type { Metrics } from './platform/observability/metrics.ts';
+import type { Probe } from './platform/observability/probe.ts';
+import type { Tracing } from './platform/observability/telemetry.ts';
+import type { StepKinds } from './platform/parts/step-kind.ts';
+import type { Sealer } from './platform/security/crypto.ts';
 import type { TemporalClient } from './temporal/client.ts';
 
 /** What every part may use. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readSources } from '../test/architecture/source-graph.ts';
 import { findUnknownStates, type StoredStates } from '../test/architecture/sql-states.ts';
 import { diagramOf } from '../test/architecture/state-diagram.ts';
-import { statements } from './platform/sql.ts';
+import { statements } from './platform/database/sql.ts';
 import { catalog, entities } from './services.ts';
 
 const machines = catalog.states;

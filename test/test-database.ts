@@ -3,8 +3,8 @@ import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { EntitySchema } from '@mikro-orm/core';
 import pg from 'pg';
-import type { Database } from '../src/platform/database.ts';
-import { openDatabase } from '../src/platform/open-database.ts';
+import type { Database } from '../src/platform/database/database.ts';
+import { openDatabase } from '../src/platform/database/open-database.ts';
 import { runningServers, type Servers } from './servers.ts';
 
 export interface TestDatabase {

@@ -1,4 +1,4 @@
-import type { Database } from '../src/platform/database.ts';
+import type { Database } from '../src/platform/database/database.ts';
 import type { ApiClient } from './api-client.ts';
 import { automationThings } from './automation/things.ts';
 import { integrationThings } from './integrations/things.ts';

@@ -31,7 +31,7 @@ async function versionAfterEdit(path: string): Promise<string> {
 test.each([
   'src/credits/core/started-units.ts',
   'src/automation/core/run-status.ts',
-  'src/automation/execute-run.ts',
+  'src/automation/runs/execute-run.ts',
   'activities/runs.ts',
   'workers/runs.ts',
 ])('an edit of %s, which no workflow imports, keeps the version', async (path) => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../src/platform/log.ts';
+import type { Log } from '../src/platform/observability/log.ts';
 import { type Bundle, removeBundle } from './bundle.ts';
 import type { StartedWorker } from './workflow-worker.ts';
 

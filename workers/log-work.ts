@@ -1,6 +1,6 @@
 import type { InjectedSinks } from '@temporalio/worker';
 import type { WorkflowInfo } from '@temporalio/workflow';
-import type { Log } from '../src/platform/log.ts';
+import type { Log } from '../src/platform/observability/log.ts';
 import { searchAttributes } from '../src/temporal/contracts/search-attributes.ts';
 import type { WorkLogSinks } from '../src/temporal/contracts/work-log.ts';
 

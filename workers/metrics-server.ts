@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, get, type Server } from 'node:http';
 import type { PlatformEnv } from '../src/platform/env.ts';
-import type { Log } from '../src/platform/log.ts';
-import type { Metrics } from '../src/platform/metrics.ts';
+import type { Log } from '../src/platform/observability/log.ts';
+import type { Metrics } from '../src/platform/observability/metrics.ts';
 import type { RunningRole } from './running-role.ts';
 
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';

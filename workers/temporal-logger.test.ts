@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { openLog } from '../src/platform/log.ts';
+import { openLog } from '../src/platform/observability/log.ts';
 import { temporalLogger } from './temporal-logger.ts';
 
 test('an error that the SDK logs is named, and so is its cause', () => {

@@ -1,5 +1,5 @@
 import type { Logger, LogLevel } from '@temporalio/worker';
-import { describeError, type Log } from '../src/platform/log.ts';
+import { describeError, type Log } from '../src/platform/observability/log.ts';
 
 /** One level lower: the SDK logs every change of a worker's state, which the process's own lines cover. */
 const quieter: Record<LogLevel, 'trace' | 'debug' | 'warn' | 'error'> = {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { Runtime } from '@temporalio/worker';
-import type { Log } from '../src/platform/log.ts';
+import type { Log } from '../src/platform/observability/log.ts';
 import { temporalLogger } from './temporal-logger.ts';
 
 const attempts = 5;

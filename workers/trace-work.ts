@@ -1,5 +1,5 @@
 import type { ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
-import type { Tracing } from '../src/platform/telemetry.ts';
+import type { Tracing } from '../src/platform/observability/telemetry.ts';
 import { type TraceSinks, traceHeader } from '../src/temporal/contracts/trace.ts';
 import { traceparentOf } from '../src/temporal/trace-starts.ts';
 

@@ -1,9 +1,9 @@
 import { priorities } from '../src/temporal/contracts/priorities.ts';
 import { queues } from '../src/temporal/contracts/queues.ts';
 import { webhookWorkflows } from '../src/temporal/contracts/webhooks.ts';
-import { DeadLetterWorkflows } from '../src/webhooks/dead-letter-workflows.ts';
-import { Dispatcher } from '../src/webhooks/dispatcher.ts';
-import { FanOut } from '../src/webhooks/fan-out.ts';
+import { DeadLetterWorkflows } from '../src/webhooks/dead-letters/dead-letter-workflows.ts';
+import { FanOut } from '../src/webhooks/deliveries/fan-out.ts';
+import { Dispatcher } from '../src/webhooks/dispatch/dispatcher.ts';
 import { startActivityWorker } from './activity-worker.ts';
 import { prepareBundle } from './bundle.ts';
 import { deploymentOf, promoteVersion } from './deployment.ts';

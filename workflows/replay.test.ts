@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { bundleWorkflowCode, DefaultLogger, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker';
-import { openLog } from '../src/platform/log.ts';
+import { openLog } from '../src/platform/observability/log.ts';
 import { workflowTypes } from '../test/histories/workflow-types.ts';
 import { runningServers } from '../test/servers.ts';
 import { prepareBundle } from '../workers/bundle.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import type { AutomationDetail } from '../../src/automation/automations.ts';
 import { automationStates } from '../../src/automation/core/automation-state.ts';
 import { runStatuses } from '../../src/automation/core/run-status.ts';
-import type { RunDetail } from '../../src/automation/runs.ts';
+import type { AutomationDetail } from '../../src/automation/definitions/automations.ts';
+import type { RunDetail } from '../../src/automation/runs/runs.ts';
 import {
   acceptedSchema,
   executedSchema,

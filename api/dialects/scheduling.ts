@@ -1,4 +1,4 @@
-import type { Page } from '../../src/platform/page.ts';
+import type { Page } from '../../src/platform/database/page.ts';
 import type { BookingPages } from '../../src/scheduling/booking-pages.ts';
 import type { BookingView } from '../../src/scheduling/booking-view.ts';
 import { bookingIds, eventTypeIds, hostIds } from '../../src/scheduling/core/ids.ts';

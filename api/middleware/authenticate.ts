@@ -1,6 +1,6 @@
 import { createMiddleware } from 'hono/factory';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { AppError, invalid, rateLimited } from '../../src/platform/errors.ts';
-import { Scope } from '../../src/platform/scope.ts';
 import type { Tenant } from '../../src/platform/tenant.ts';
 import type { Services } from '../../src/services.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';

@@ -1,6 +1,6 @@
 import { getConnInfo } from '@hono/node-server/conninfo';
 import { createMiddleware } from 'hono/factory';
-import type { AddressRanges } from '../../src/platform/address-ranges.ts';
+import type { AddressRanges } from '../../src/platform/egress/address-ranges.ts';
 import type { Services } from '../../src/services.ts';
 import { setAnswerHeaders } from '../answer-headers.ts';
 import { clientAddress } from '../client-address.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMiddleware } from 'hono/factory';
-import { CollectedBytes, PieceCount } from '../../src/platform/collected-bytes.ts';
 import { JsonRefused, parseJson } from '../../src/platform/core/bounded-json.ts';
+import { CollectedBytes, PieceCount } from '../../src/platform/egress/collected-bytes.ts';
 import { AppError, invalid } from '../../src/platform/errors.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
 import type { ApiContext, ApiEnv } from '../context.ts';

@@ -1,4 +1,4 @@
-import { requestMessage } from '../../src/platform/log-destination.ts';
+import { requestMessage } from '../../src/platform/observability/log-destination.ts';
 import type { Services } from '../../src/services.ts';
 import type { Caller } from '../../src/tenancy/caller.ts';
 import type { ApiContext } from '../context.ts';

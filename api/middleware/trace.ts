@@ -1,5 +1,5 @@
-import { usualMethods } from '../../src/platform/metrics.ts';
-import type { Tracing } from '../../src/platform/telemetry.ts';
+import { usualMethods } from '../../src/platform/observability/metrics.ts';
+import type { Tracing } from '../../src/platform/observability/telemetry.ts';
 import type { ApiContext } from '../context.ts';
 import { isProbe } from '../probes.ts';
 import { routeTemplate, unmatched } from '../route-template.ts';

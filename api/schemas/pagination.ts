@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import type { Page } from '../../src/platform/page.ts';
+import type { Page } from '../../src/platform/database/page.ts';
 import type { ApiContext } from '../context.ts';
 
 const integer = (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : Number.NaN);

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { grantCredits } from '../../src/credits/grants.ts';
 import { reserveCredits, settleCredits } from '../../src/credits/reservations.ts';
-import type { Database } from '../../src/platform/database.ts';
+import type { Database } from '../../src/platform/database/database.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { Scope } from '../../src/platform/scope.ts';
 import { openProductDatabase } from '../../src/services.ts';
 import { interleave } from '../interleave.ts';
 import { compare, type Finding, type Item } from '../item.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 // Declares the statements.
-import '../../src/webhooks/delivery-list.ts';
+import '../../src/webhooks/deliveries/delivery-list.ts';
 import { buffersOf, rowOf } from '../buffers.ts';
 import { insertDeliveries, types } from '../insert-deliveries.ts';
 import type { Finding, Item } from '../item.ts';

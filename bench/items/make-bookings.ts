@@ -1,5 +1,5 @@
+import { Scope } from '../../src/platform/database/scope.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { Scope } from '../../src/platform/scope.ts';
 import { BookingPages } from '../../src/scheduling/booking-pages.ts';
 import { BookingQueues } from '../../src/scheduling/booking-queues.ts';
 import { minuteMs } from '../../src/scheduling/core/calendar-date.ts';

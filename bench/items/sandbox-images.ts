@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BoundedWork } from '../../src/platform/bounded-work/bounded-work.ts';
-import { openLog } from '../../src/platform/log.ts';
+import { openLog } from '../../src/platform/observability/log.ts';
 import { sizes } from '../../src/providers/core/media/aspect-ratios.ts';
 import { renderMedia } from '../../src/providers/sandbox/media/rendering.ts';
 import { tenantKeyOf } from '../../test/platform/tenant-key.ts';

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
-import { Egress } from '../../src/platform/egress.ts';
-import { providerRules } from '../../src/platform/egress-destination.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { Egress } from '../../src/platform/egress/egress.ts';
+import { providerRules } from '../../src/platform/egress/egress-destination.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { Scope } from '../../src/platform/scope.ts';
 import { BookingQueues } from '../../src/scheduling/booking-queues.ts';
 import { calendarClients } from '../../src/scheduling/calendars/clients.ts';
 import { GoogleCalendarClient } from '../../src/scheduling/calendars/google-client.ts';

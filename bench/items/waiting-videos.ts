@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { grantCredits } from '../../src/credits/grants.ts';
 import { BoundedWork } from '../../src/platform/bounded-work/bounded-work.ts';
-import { openLog } from '../../src/platform/log.ts';
+import { openLog } from '../../src/platform/observability/log.ts';
 import { renderMedia } from '../../src/providers/sandbox/media/rendering.ts';
 import { openProductDatabase } from '../../src/services.ts';
 import { videoIds } from '../../src/studio/core/ids.ts';

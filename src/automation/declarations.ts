@@ -1,4 +1,4 @@
-import type { OperatorDeclarations } from '../platform/part.ts';
+import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { approvalAnswered, approvalExpired, approvalRequested } from './core/approvals.ts';
 import { batchCompleted, runCancelled, runCompleted, runFailed, runStarted } from './core/events.ts';
 import { runIds, secretIds, workflowIds } from './core/ids.ts';

@@ -1,7 +1,7 @@
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { deleteAutomation } from './automations.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { abortOpenBulkActions } from './bulk-actions/bulk-actions.ts';
+import { deleteAutomation } from './definitions/automations.ts';
 
 const findOpen = statement({
   name: 'automation.of_tenant',

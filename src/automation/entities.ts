@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../platform/database.ts';
+import { tenantFilter } from '../platform/database/database.ts';
 import type { AutomationState } from './core/automation-state.ts';
 import type { BatchStatus } from './core/batch-status.ts';
 import type { InputDefinition } from './core/inputs.ts';

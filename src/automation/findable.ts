@@ -1,4 +1,4 @@
-import type { FindableRows } from '../platform/findable.ts';
+import type { FindableRows } from '../platform/parts/findable.ts';
 import { bulkActionWorkflowId, runWorkflowId, scheduleId } from '../temporal/contracts/automation.ts';
 import { bulkActionIds, runIds, workflowIds } from './core/ids.ts';
 
@@ -13,7 +13,7 @@ export const findableAutomation: readonly FindableRows[] = [
     facts: `jsonb_build_object('workflow', r.automation_id, 'createdAt', r.created_at, 'finishedAt', r.finished_at)`,
     workflowId: runWorkflowId,
     // Its steps too, whose code is loaded when they are asked for.
-    describe: async (database, id) => (await import('./any-run.ts')).describeRun(database, id),
+    describe: async (database, id) => (await import('./runs/any-run.ts')).describeRun(database, id),
   },
   {
     kind: 'workflow',

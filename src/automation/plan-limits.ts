@@ -1,8 +1,8 @@
+import { lockForTransaction } from '../platform/concurrency/tenant-locks.ts';
+import type { Transaction } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Transaction } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
-import { lockForTransaction } from '../platform/tenant-locks.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { automationLimits } from './core/limits.ts';
 

@@ -1,4 +1,4 @@
-import type { RowBounds } from '../platform/row-bound.ts';
+import type { RowBounds } from '../platform/database/row-bound.ts';
 import { maxSecrets } from './core/secret-names.ts';
 
 const withRun = { removedWith: { table: 'run', by: ['run.remove', 'purge.runs'] } };

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { latestAudit, verifyAudit } from '../platform/audit.ts';
-import type { Database } from '../platform/database.ts';
-import { declared } from '../platform/declared-parts.ts';
-import type { AuditEntry } from '../platform/entities.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { AuditEntry } from '../platform/database/entities.ts';
+import { declared } from '../platform/parts/declared-parts.ts';
+import { latestAudit, verifyAudit } from '../platform/security/audit.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { findOrganization, listOrganizationIds } from '../tenancy/organizations.ts';
 import { CommandFailure } from './command-failure.ts';

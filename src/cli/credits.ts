@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { creditBalance } from '../credits/balance.ts';
 import { grantCredits, operatorScope } from '../credits/grants.ts';
 import { latestLedgerEntries } from '../credits/ledger-entries.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope } from '../platform/database/scope.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { readLimit } from './limit.ts';
 import type { CommandContext } from './with-database.ts';

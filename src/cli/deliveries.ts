@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander';
-import { declared } from '../platform/declared-parts.ts';
+import { declared } from '../platform/parts/declared-parts.ts';
 import { deliveryWorkflowId } from '../temporal/contracts/webhooks.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
-import { type AnyDelivery, listAnyDeliveries } from '../webhooks/all-deliveries.ts';
 import { deliveryStatuses } from '../webhooks/core/delivery-status.ts';
 import { deliveryIds, eventIds, webhookIds } from '../webhooks/core/ids.ts';
-import { redriveInDatabase } from '../webhooks/dead-letters.ts';
-import { replayAnyDelivery } from '../webhooks/operator-actions.ts';
-import { readRedriveArguments } from '../webhooks/redrive-arguments.ts';
+import { redriveInDatabase } from '../webhooks/dead-letters/dead-letters.ts';
+import { replayAnyDelivery } from '../webhooks/dead-letters/operator-actions.ts';
+import { readRedriveArguments } from '../webhooks/dead-letters/redrive-arguments.ts';
+import { type AnyDelivery, listAnyDeliveries } from '../webhooks/deliveries/all-deliveries.ts';
 import { addShowCommand } from './find.ts';
 import { readLimit } from './limit.ts';
 import type { CommandContext } from './with-database.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { findWork, showWork } from '../operations/find.ts';
-import { declared } from '../platform/declared-parts.ts';
+import { declared } from '../platform/parts/declared-parts.ts';
 import type { CommandContext, WithDatabase } from './with-database.ts';
 
 const json = ['--json', 'print one JSON document'] as const;

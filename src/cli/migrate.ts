@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import { migrate } from '../platform/database/migrate.ts';
 import type { Variables } from '../platform/env.ts';
-import { migrate } from '../platform/migrate.ts';
 import { findServers } from './servers.ts';
 import type { CommandContext } from './with-database.ts';
 

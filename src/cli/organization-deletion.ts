@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { AppError } from '../platform/errors.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { deleteOrganization, findOrganization, restoreOrganization } from '../tenancy/organizations.ts';

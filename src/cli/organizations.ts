@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { setMonthlyGrant } from '../credits/grants.ts';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import {
   createOrganization,
   listOrganizations,

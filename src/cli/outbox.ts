@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { listOutbox, type OutboxEntryView } from '../platform/outbox-entries.ts';
+import { listOutbox, type OutboxEntryView } from '../platform/outbox/outbox-entries.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { readLimit } from './limit.ts';
 import type { CommandContext } from './with-database.ts';

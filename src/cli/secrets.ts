@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { Sealer } from '../platform/crypto.ts';
-import type { Database } from '../platform/database.ts';
-import { declared } from '../platform/declared-parts.ts';
+import type { Database } from '../platform/database/database.ts';
 import { readSealingKeys, type Variables } from '../platform/env.ts';
-import { type Resealed, reseal, type UnreadableValue } from '../platform/reseal.ts';
+import { declared } from '../platform/parts/declared-parts.ts';
+import { Sealer } from '../platform/security/crypto.ts';
+import { type Resealed, reseal, type UnreadableValue } from '../platform/security/reseal.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { CommandContext } from './with-database.ts';

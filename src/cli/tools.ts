@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { SealError, Sealer } from '../platform/crypto.ts';
-import type { Database } from '../platform/database.ts';
-import { Egress } from '../platform/egress.ts';
-import { egressRules } from '../platform/egress-destination.ts';
+import type { Database } from '../platform/database/database.ts';
+import { Scope } from '../platform/database/scope.ts';
+import { Egress } from '../platform/egress/egress.ts';
+import { egressRules } from '../platform/egress/egress-destination.ts';
 import { EnvError, readGuardSettings, readSealingKeysIfGiven } from '../platform/env.ts';
 import { AppError, type FieldError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { Scope } from '../platform/scope.ts';
+import { SealError, Sealer } from '../platform/security/crypto.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { findOrganization } from '../tenancy/organizations.ts';

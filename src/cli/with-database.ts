@@ -1,7 +1,7 @@
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import { openDatabase } from '../platform/database/open-database.ts';
+import { requireServerVersionAt } from '../platform/database/server-version.ts';
 import { EnvError, type Variables } from '../platform/env.ts';
-import { openDatabase } from '../platform/open-database.ts';
-import { requireServerVersionAt } from '../platform/server-version.ts';
 import { findServers, findSettings } from './servers.ts';
 
 /** The environment and the output of a command. */
@@ -53,7 +53,7 @@ export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' 
 async function overridePlans(settings: Variables): Promise<void> {
   const [{ applyPlanLimits }] = await Promise.all([
     import('../tenancy/plan-limits.ts'),
-    import('../platform/declared-parts.ts'),
+    import('../platform/parts/declared-parts.ts'),
   ]);
   applyPlanLimits(settings);
 }

@@ -1,5 +1,5 @@
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import type { ConnectionStatus } from './core/connection-status.ts';
 
 /** What using a connection needs of it. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SealError, type Sealer, secretsUnreadable, secretsUnreadableMessage } from '../platform/crypto.ts';
-import type { Log } from '../platform/log.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import type { Log } from '../platform/observability/log.ts';
+import { SealError, type Sealer, secretsUnreadable, secretsUnreadableMessage } from '../platform/security/crypto.ts';
 import { type Access, endAccess, findAccess, leaseRefresh, postponeRefresh, saveTokens } from './access-sql.ts';
 import type { Authorities } from './authorities.ts';
 import { isRefusal, type Tokens } from './authority.ts';

@@ -1,5 +1,5 @@
 import { withoutSlash } from '../platform/core/base-url.ts';
-import type { Egress } from '../platform/egress.ts';
+import type { Egress } from '../platform/egress/egress.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { Authority } from './authority.ts';

@@ -1,11 +1,11 @@
-import type { Sealer } from '../platform/crypto.ts';
-import type { Database } from '../platform/database.ts';
+import { lockForTransaction } from '../platform/concurrency/tenant-locks.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Scope, Transaction } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import type { Log } from '../platform/log.ts';
-import type { Scope, Transaction } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { lockForTransaction } from '../platform/tenant-locks.ts';
+import type { Log } from '../platform/observability/log.ts';
+import type { Sealer } from '../platform/security/crypto.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { Authorities } from './authorities.ts';
 import type { Tokens } from './authority.ts';

@@ -1,4 +1,4 @@
-import type { OperatorDeclarations } from '../platform/part.ts';
+import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { sealedColumns } from './sealed-tokens.ts';
 

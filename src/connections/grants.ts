@@ -1,8 +1,8 @@
-import type { Sealer } from '../platform/crypto.ts';
-import type { Database } from '../platform/database.ts';
-import type { Log } from '../platform/log.ts';
-import type { Scope } from '../platform/scope.ts';
-import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { sqlOn, statement, systemStatement } from '../platform/database/sql.ts';
+import type { Log } from '../platform/observability/log.ts';
+import type { Sealer } from '../platform/security/crypto.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { Authorities } from './authorities.ts';
 import { openToken } from './sealed-tokens.ts';

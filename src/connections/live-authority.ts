@@ -1,5 +1,5 @@
 import type { AuthorizationServer, Client, ClientAuth, TokenEndpointResponse } from 'oauth4webapi';
-import type { Egress } from '../platform/egress.ts';
+import type { Egress } from '../platform/egress/egress.ts';
 import type { Authority, AuthorizationAnswer, AuthorizationRequest, Tokens } from './authority.ts';
 import { challengeOf } from './code-verifier.ts';
 import { AuthorizationFailure } from './failures.ts';

@@ -1,8 +1,8 @@
 import type { Foundation } from '../foundation.ts';
-import { inBatches } from '../platform/batches.ts';
-import { Egress } from '../platform/egress.ts';
-import { providerRules } from '../platform/egress-destination.ts';
-import type { Part } from '../platform/part.ts';
+import { inBatches } from '../platform/database/batches.ts';
+import { Egress } from '../platform/egress/egress.ts';
+import { providerRules } from '../platform/egress/egress-destination.ts';
+import type { Part } from '../platform/parts/part.ts';
 import { AccessTokens } from './access-tokens.ts';
 import { Authorities } from './authorities.ts';
 import { Connections } from './connections.ts';

@@ -1,4 +1,4 @@
-import type { Transaction } from '../platform/scope.ts';
+import type { Transaction } from '../platform/database/scope.ts';
 
 /** An OAuth 2 provider, and the client that we are registered as. */
 export interface OAuthProvider {

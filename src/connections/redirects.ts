@@ -1,10 +1,10 @@
-import { operator } from '../platform/audit.ts';
-import type { Database } from '../platform/database.ts';
-import { knownAddresses } from '../platform/egress-destination.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement, systemStatement } from '../platform/database/sql.ts';
+import { systemTransaction, type UnitOfWork } from '../platform/database/unit-of-work.ts';
+import { knownAddresses } from '../platform/egress/egress-destination.ts';
 import { invalid } from '../platform/errors.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement, systemStatement } from '../platform/sql.ts';
-import { systemTransaction, type UnitOfWork } from '../platform/unit-of-work.ts';
+import { operator } from '../platform/security/audit.ts';
 import { findOrganization } from '../tenancy/index.ts';
 
 const maxRedirects = 20;

@@ -1,11 +1,11 @@
-import type { SealedPlace, Sealer } from '../platform/crypto.ts';
-import type { Database } from '../platform/database.ts';
+import { lockForTransaction } from '../platform/concurrency/tenant-locks.ts';
+import type { Database } from '../platform/database/database.ts';
+import { Scope } from '../platform/database/scope.ts';
+import { sqlOn, statement, systemStatement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { AppError } from '../platform/errors.ts';
-import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
+import type { SealedPlace, Sealer } from '../platform/security/crypto.ts';
 import type { Environment, Tenant } from '../platform/tenant.ts';
-import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { hashOfState, newSecret, secretPattern } from './code-verifier.ts';
 
 export const stateSeconds = 600;

@@ -1,7 +1,7 @@
 import { JsonBounds, parseJson } from '../platform/core/bounded-json.ts';
 import { readRetryAfter } from '../platform/core/retry-after.ts';
-import type { Egress } from '../platform/egress.ts';
-import { EgressFailure } from '../platform/egress-failure.ts';
+import type { Egress } from '../platform/egress/egress.ts';
+import { EgressFailure } from '../platform/egress/egress-failure.ts';
 import { AuthorizationFailure } from './failures.ts';
 import type { OAuthProvider } from './providers.ts';
 

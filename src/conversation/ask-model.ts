@@ -1,6 +1,6 @@
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import type { MessageProgress } from '../temporal/contracts/conversation.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { toExecute } from '../tools/index.ts';

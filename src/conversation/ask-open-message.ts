@@ -1,6 +1,6 @@
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { ProviderFailure } from '../platform/provider-failure.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
 import type { ChatAnswer, ChatMessage, ChatModel, ProviderRegistry } from '../providers/index.ts';
 import type { MessagePolicy, MessageProgress } from '../temporal/contracts/conversation.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';

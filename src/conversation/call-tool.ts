@@ -1,6 +1,6 @@
-import { auditParameters, auditSql } from '../platform/audit.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { auditParameters, auditSql } from '../platform/security/audit.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { mayCall } from '../tools/core/rounds.ts';
 import { failedResult } from '../tools/core/tool-result.ts';

@@ -1,5 +1,5 @@
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { countTokens } from '../tenancy/index.ts';
 import { messagePrice } from './core/prices.ts';

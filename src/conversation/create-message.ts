@@ -1,8 +1,8 @@
 import type { CreatedJob } from '../jobs/index.ts';
+import { claimedKey, type IdempotencyClaim } from '../platform/database/idempotency.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { AppError, invalid } from '../platform/errors.ts';
-import { claimedKey, type IdempotencyClaim } from '../platform/idempotency.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
 import { readSandboxWords } from '../providers/core/sandbox-words.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
 import type { TemporalClient } from '../temporal/client.ts';

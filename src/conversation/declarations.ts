@@ -1,4 +1,4 @@
-import type { OperatorDeclarations } from '../platform/part.ts';
+import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { conversationLimits } from './core/limits.ts';
 import { findableMessages } from './findable.ts';
 

@@ -1,9 +1,9 @@
 import type { DirectWork } from '../jobs/index.ts';
-import type { Background } from '../platform/background.ts';
-import type { Log } from '../platform/log.ts';
+import type { Background } from '../platform/concurrency/background.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import type { Log } from '../platform/observability/log.ts';
 import { ProviderFailure } from '../platform/provider-failure.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
 import { type AskServices, askOpenMessage } from './ask-open-message.ts';
 import { messageStates } from './core/status.ts';
 import type { OpenMessage } from './open-message.ts';

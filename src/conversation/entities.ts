@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../platform/database.ts';
+import { tenantFilter } from '../platform/database/database.ts';
 import type { MessageError, MessageStatus } from './core/status.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };

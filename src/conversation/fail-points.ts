@@ -1,4 +1,4 @@
-import { defineFailPoints } from '../platform/fail-points.ts';
+import { defineFailPoints } from '../platform/parts/fail-points.ts';
 
 /** Besides those of every job. */
 export const failPoint = defineFailPoints(

@@ -1,7 +1,7 @@
 import { defineJob } from '../jobs/index.ts';
-import type { Sealer } from '../platform/crypto.ts';
-import { releaseClaim } from '../platform/idempotency.ts';
-import { statement } from '../platform/sql.ts';
+import { releaseClaim } from '../platform/database/idempotency.ts';
+import { statement } from '../platform/database/sql.ts';
+import type { Sealer } from '../platform/security/crypto.ts';
 import { type MessagePolicy, messageContract } from '../temporal/contracts/conversation.ts';
 import { priorities } from '../temporal/contracts/priorities.ts';
 import { conversationLimits } from './core/limits.ts';

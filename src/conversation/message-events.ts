@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Sealer } from '../platform/crypto.ts';
-import type { Database } from '../platform/database.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { Waiters } from '../platform/concurrency/waiters.ts';
+import type { Database } from '../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
+import type { Sealer } from '../platform/security/crypto.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { Waiters } from '../platform/waiters.ts';
 import type { Delta } from './sent-text.ts';
 
 /** Who follows a message in this process. */

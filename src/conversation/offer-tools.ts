@@ -1,5 +1,5 @@
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { type DeclaredTool, ToolServerUnavailable, type Tools } from '../tools/index.ts';
 import { messageStates } from './core/status.ts';

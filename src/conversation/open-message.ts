@@ -1,6 +1,6 @@
-import type { Scope } from '../platform/scope.ts';
-import { type RowOf, statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { type RowOf, statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import type { DeclaredTool, Round, RoundAnswer } from '../tools/index.ts';
 import { messageStates } from './core/status.ts';
 import type { MessageKind } from './entities.ts';

@@ -1,6 +1,6 @@
 import type { Foundation } from '../foundation.ts';
 import { DirectWork } from '../jobs/index.ts';
-import type { Part } from '../platform/part.ts';
+import type { Part } from '../platform/parts/part.ts';
 import type { ProviderServices } from '../providers/index.ts';
 import { defaultMessagePolicy, type MessagePolicy } from '../temporal/contracts/conversation.ts';
 import type { ToolServices } from '../tools/index.ts';

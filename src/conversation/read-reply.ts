@@ -1,7 +1,7 @@
-import type { Sealer } from '../platform/crypto.ts';
-import { readPatiently } from '../platform/database-errors.ts';
-import type { Scope } from '../platform/scope.ts';
-import { WakeSignal } from '../platform/wake-signal.ts';
+import { WakeSignal } from '../platform/concurrency/wake-signal.ts';
+import { readPatiently } from '../platform/database/database-errors.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import type { Sealer } from '../platform/security/crypto.ts';
 import type { MessageEvents } from './message-events.ts';
 import { findMessage, type StoredMessage } from './messages.ts';
 import { findEntries } from './open-message.ts';

@@ -1,7 +1,7 @@
-import type { Sealer } from '../platform/crypto.ts';
-import type { ClaimedKey } from '../platform/idempotency.ts';
-import { sealedColumns } from '../platform/sealed-columns.ts';
-import type { TenantSql } from '../platform/sql.ts';
+import type { ClaimedKey } from '../platform/database/idempotency.ts';
+import type { TenantSql } from '../platform/database/sql.ts';
+import type { Sealer } from '../platform/security/crypto.ts';
+import { sealedColumns } from '../platform/security/sealed-columns.ts';
 import type { ToolServerId } from '../tools/core/server-ids.ts';
 import type { ToolResult } from '../tools/core/tool-result.ts';
 import type { DeclaredTool, RoundAnswer } from '../tools/index.ts';

@@ -1,6 +1,6 @@
-import type { Database } from '../platform/database.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
+import type { Database } from '../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import type { Environment, Tenant } from '../platform/tenant.ts';
 
 /** A tenant whose accounts differ from its ledger. */

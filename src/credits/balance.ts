@@ -1,6 +1,6 @@
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
 import { currentGrant, isGrantDue, monthlyGrant, nextGrantAt } from './core/grants.ts';
 import { type AccountState, giveDueGrants, readAccountState } from './grants.ts';
 

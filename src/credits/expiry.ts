@@ -1,8 +1,8 @@
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import { Scope } from '../platform/database/scope.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { newId } from '../platform/ids.ts';
-import { Scope } from '../platform/scope.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { expireCredits } from './reservations.ts';
 

@@ -1,6 +1,6 @@
-import { gaugeTimeoutMs } from '../platform/metrics.ts';
-import type { Probe } from '../platform/probe.ts';
-import { systemStatement } from '../platform/sql.ts';
+import { systemStatement } from '../platform/database/sql.ts';
+import { gaugeTimeoutMs } from '../platform/observability/metrics.ts';
+import type { Probe } from '../platform/observability/probe.ts';
 
 export interface LedgerCheckState {
   faults: number;

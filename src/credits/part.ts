@@ -1,7 +1,7 @@
 import type { Foundation } from '../foundation.ts';
-import { inBatches } from '../platform/batches.ts';
-import { memoize } from '../platform/memoize.ts';
-import type { Part } from '../platform/part.ts';
+import { memoize } from '../platform/concurrency/memoize.ts';
+import { inBatches } from '../platform/database/batches.ts';
+import type { Part } from '../platform/parts/part.ts';
 import { checkLedger } from './audit.ts';
 import { creditsDeclarations } from './declarations.ts';
 import { CreditAccount, CreditEntry, CreditHold, LedgerCheck } from './entities.ts';

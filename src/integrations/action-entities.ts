@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../platform/database.ts';
-import type { IdempotencyClaim } from '../platform/idempotency.ts';
+import { tenantFilter } from '../platform/database/database.ts';
+import type { IdempotencyClaim } from '../platform/database/idempotency.ts';
 import type { ActionFailure, ActionStatus } from './core/action-status.ts';
 import type { ActionPriority } from './integration.ts';
 

@@ -1,6 +1,6 @@
 import type { OAuthProvider } from '../connections/index.ts';
 import type { Settings } from '../platform/env.ts';
-import type { NoSettings } from '../platform/part.ts';
+import type { NoSettings } from '../platform/parts/part.ts';
 import { catalog } from './catalog.ts';
 import type { IntegrationClient } from './integration.ts';
 

@@ -1,4 +1,4 @@
-import type { OperatorDeclarations } from '../platform/part.ts';
+import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { integrationAuthExpired } from './core/events.ts';
 import { actionRunIds, integrationConnectionIds } from './core/ids.ts';
 import { integrationLimits } from './core/limits.ts';

@@ -1,9 +1,9 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { ConnectionServices } from '../connections/index.ts';
-import type { Database } from '../platform/database.ts';
-import type { Log } from '../platform/log.ts';
-import type { Scope } from '../platform/scope.ts';
-import { lockForTransaction } from '../platform/tenant-locks.ts';
+import { lockForTransaction } from '../platform/concurrency/tenant-locks.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import type { Log } from '../platform/observability/log.ts';
 import { getIntegration } from './connect.ts';
 import { IntegrationConnection } from './entities.ts';
 import { notConnected } from './errors.ts';

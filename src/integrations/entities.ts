@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../platform/database.ts';
+import { tenantFilter } from '../platform/database/database.ts';
 import type { IntegrationStatus } from './core/connection-status.ts';
 
 /** A tenant's connection of one integration. It has at most one. */

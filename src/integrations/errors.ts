@@ -1,5 +1,5 @@
-import { secretsUnreadable, secretsUnreadableMessage } from '../platform/crypto.ts';
 import { AppError, type ErrorCodes, type FieldError, listed } from '../platform/errors.ts';
+import { secretsUnreadable, secretsUnreadableMessage } from '../platform/security/crypto.ts';
 
 /** `auth_expired`, `rate_limited` and `action_failed` are kinds: each has a status that no other kind of failure has here. */
 export const integrationErrors = {

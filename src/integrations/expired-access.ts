@@ -1,5 +1,5 @@
-import type { Transaction } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import type { Transaction } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { publishEvent } from '../webhooks/index.ts';
 import { integrationAuthExpired } from './core/events.ts';
 import { followKind, needsSchedule } from './following/follow-work.ts';

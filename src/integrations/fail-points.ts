@@ -1,4 +1,4 @@
-import { defineFailPoints } from '../platform/fail-points.ts';
+import { defineFailPoints } from '../platform/parts/fail-points.ts';
 
 export const failPoint = defineFailPoints(
   'integration.connected',

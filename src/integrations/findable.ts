@@ -1,5 +1,5 @@
 import { findableJob } from '../jobs/core/findable.ts';
-import type { FindableRows } from '../platform/findable.ts';
+import type { FindableRows } from '../platform/parts/findable.ts';
 import { followScheduleId } from '../temporal/contracts/followed-integrations.ts';
 import { actionContract } from '../temporal/contracts/integrations.ts';
 import { actionRunIds, integrationConnectionIds } from './core/ids.ts';

@@ -1,7 +1,7 @@
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Scope } from '../platform/database/scope.ts';
 import { newId } from '../platform/ids.ts';
-import type { Log } from '../platform/log.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Log } from '../platform/observability/log.ts';
 import { connectionsOf } from './inbound/connections-of-accounts.ts';
 import type { Integrations } from './integrations.ts';
 

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../platform/database.ts';
+import { tenantFilter } from '../platform/database/database.ts';
 
 /**
  * An event that a provider sent without its data, which must be fetched. Kept for a day, because it may be sent again. An event

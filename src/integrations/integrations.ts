@@ -5,7 +5,7 @@ import {
   ConnectionMissing,
   type Connections,
 } from '../connections/index.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope } from '../platform/database/scope.ts';
 import { findIntegration } from './catalog.ts';
 import type { IntegrationClients } from './clients.ts';
 import { notConnected } from './errors.ts';

@@ -1,5 +1,5 @@
-import type { Sealer } from '../platform/crypto.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import type { Sealer } from '../platform/security/crypto.ts';
 import { catalog } from './catalog.ts';
 import type { IntegrationStatus } from './core/connection-status.ts';
 import { listConnections } from './find-connection.ts';

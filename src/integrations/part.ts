@@ -1,9 +1,9 @@
 import type { ConnectionServices } from '../connections/index.ts';
 import type { Foundation } from '../foundation.ts';
 import { DirectWork } from '../jobs/index.ts';
-import { inBatches } from '../platform/batches.ts';
-import type { Part } from '../platform/part.ts';
-import type { Waiters } from '../platform/waiters.ts';
+import type { Waiters } from '../platform/concurrency/waiters.ts';
+import { inBatches } from '../platform/database/batches.ts';
+import type { Part } from '../platform/parts/part.ts';
 import { defaultFollowPolicy, type FollowPolicy } from '../temporal/contracts/followed-integrations.ts';
 import { defaultFetchEventsPolicy, type FetchEventsPolicy } from '../temporal/contracts/integration-events.ts';
 import { type ActionPolicy, type ActionProgress, defaultActionPolicy } from '../temporal/contracts/integrations.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { EgressRequest } from '../platform/egress.ts';
+import type { EgressRequest } from '../platform/egress/egress.ts';
 
 /** A connected account, as calls to its provider see it. */
 export interface Account {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { AccessTokenRefused, AuthExpired } from '../connections/failures.ts';
-import type { EgressRequest } from '../platform/egress.ts';
-import { EgressFailure } from '../platform/egress-failure.ts';
+import type { EgressRequest } from '../platform/egress/egress.ts';
+import { EgressFailure } from '../platform/egress/egress-failure.ts';
 import { statusFailure } from './answers.ts';
 import { IntegrationFailure } from './failures.ts';
 import type { ProviderRequest } from './provider-call.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { AccessTokenRefused, AuthExpired } from '../connections/index.ts';
-import type { Egress, EgressResponse } from '../platform/egress.ts';
-import { EgressFailure, wasNeverSent } from '../platform/egress-failure.ts';
+import type { Egress, EgressResponse } from '../platform/egress/egress.ts';
+import { EgressFailure, wasNeverSent } from '../platform/egress/egress-failure.ts';
 import { readAnswer } from './answer-json.ts';
 import { IntegrationFailure } from './failures.ts';
 import type { Integration, IntegrationClient } from './integration.ts';

@@ -1,4 +1,4 @@
-import type { RowBounds } from '../platform/row-bound.ts';
+import type { RowBounds } from '../platform/database/row-bound.ts';
 import { catalog } from './catalog.ts';
 
 /** How the rows of integrations are bounded. */

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { SealedPlace, Sealer } from '../platform/crypto.ts';
+import type { SealedPlace, Sealer } from '../platform/security/crypto.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { Integration } from './integration.ts';
 import type { Account } from './provider-call.ts';

@@ -1,6 +1,6 @@
 import { AuthExpired } from '../connections/index.ts';
+import type { Scope } from '../platform/database/scope.ts';
 import { newId } from '../platform/ids.ts';
-import type { Scope } from '../platform/scope.ts';
 import { isOutOfTime } from './account-of.ts';
 import { getIntegration } from './connect.ts';
 import { authExpired, notConnected, providerRateLimited } from './errors.ts';

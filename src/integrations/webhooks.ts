@@ -1,8 +1,8 @@
+import type { IdempotencyClaim, Once } from '../platform/database/idempotency.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { AppError, invalid } from '../platform/errors.ts';
-import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
 import { webhookIds } from '../webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../webhooks/core/retry-schedule.ts';
 import {

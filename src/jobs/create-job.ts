@@ -1,8 +1,8 @@
 import { reserveCredits } from '../credits/index.ts';
+import { findClaim, type IdempotencyClaim } from '../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { concurrencyLimitReached } from '../platform/errors.ts';
-import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
-import type { Scope, Transaction } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { creditKey, storedName } from './core/names.ts';
 import type { JobDeclaration, JobTypes } from './declaration.ts';

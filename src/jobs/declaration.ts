@@ -1,6 +1,6 @@
-import type { Transaction } from '../platform/scope.ts';
-import type { SqlType, Typed } from '../platform/sql-types.ts';
-import type { Waiters } from '../platform/waiters.ts';
+import type { Waiters } from '../platform/concurrency/waiters.ts';
+import type { Transaction } from '../platform/database/scope.ts';
+import type { SqlType, Typed } from '../platform/database/sql-types.ts';
 import type { JobContract, JobRef } from '../temporal/contracts/jobs.ts';
 import type { Priority } from '../temporal/contracts/priorities.ts';
 import type { PlanLimit } from '../tenancy/core/plan-limits.ts';

@@ -1,7 +1,7 @@
-import type { Notifications } from '../platform/notifications.ts';
-import type { OutboxHandlers } from '../platform/outbox.ts';
-import type { Declarations } from '../platform/part.ts';
-import { Waiters } from '../platform/waiters.ts';
+import { Waiters } from '../platform/concurrency/waiters.ts';
+import type { Notifications } from '../platform/database/notifications.ts';
+import type { OutboxHandlers } from '../platform/outbox/outbox.ts';
+import type { Declarations } from '../platform/parts/part.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { creditKey, jobWorkflowId, storedName } from './core/names.ts';
 import { jobCreation } from './create-job.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { settleCredits, voidCredits } from '../credits/index.ts';
-import { databaseFailure } from '../platform/database-errors.ts';
-import type { Scope, Transaction } from '../platform/scope.ts';
+import { databaseFailure } from '../platform/database/database-errors.ts';
+import type { Scope, Transaction } from '../platform/database/scope.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { creditKey, storedName } from './core/names.ts';
 import type { Ending, JobDeclaration, JobTypes, StopReason } from './declaration.ts';

@@ -1,10 +1,10 @@
-import { inBatches } from '../platform/batches.ts';
-import type { Database } from '../platform/database.ts';
-import type { Log } from '../platform/log.ts';
-import type { Sweep } from '../platform/part.ts';
-import { Scope } from '../platform/scope.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
-import { type Declaration, type RowWith, typed } from '../platform/sql-types.ts';
+import { inBatches } from '../platform/database/batches.ts';
+import type { Database } from '../platform/database/database.ts';
+import { Scope } from '../platform/database/scope.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
+import { type Declaration, type RowWith, typed } from '../platform/database/sql-types.ts';
+import type { Log } from '../platform/observability/log.ts';
+import type { Sweep } from '../platform/parts/part.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { watchEachStopped } from '../temporal/stopped-workflows.ts';

@@ -1,4 +1,4 @@
-import type { OperatorDeclarations } from '../platform/part.ts';
+import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { keyExpiring } from './core/events.ts';
 import { findableOutbox } from './findable.ts';
 

@@ -1,6 +1,6 @@
+import { systemStatement } from '../platform/database/sql.ts';
 import { type PlatformEnv, requiredInProduction } from '../platform/env.ts';
-import type { Probe } from '../platform/probe.ts';
-import { systemStatement } from '../platform/sql.ts';
+import type { Probe } from '../platform/observability/probe.ts';
 import type { Disk } from '../storage/index.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { missingAttributesProblem } from '../temporal/namespace.ts';

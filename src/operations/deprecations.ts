@@ -1,6 +1,6 @@
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import type { Mailer } from '../platform/mail.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 

@@ -1,4 +1,4 @@
-import type { DrainReport } from '../platform/outbox.ts';
+import type { DrainReport } from '../platform/outbox/outbox.ts';
 
 /** Shorter than the usual timeouts of schedulers and proxies. */
 const maxMs = 20_000;

@@ -1,15 +1,15 @@
 import { type LedgerEntry, ledgerEntriesOf } from '../credits/index.ts';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import { Scope } from '../platform/database/scope.ts';
 import { AppError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
 import {
   type FindableRows,
   type FoundRow,
   findRowById,
   findRowsByCorrelation,
   printedId,
-} from '../platform/findable.ts';
-import { newId } from '../platform/ids.ts';
-import { Scope } from '../platform/scope.ts';
+} from '../platform/parts/findable.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 
 /** What a piece of work is, how it stands and why. */

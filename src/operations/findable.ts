@@ -1,4 +1,4 @@
-import type { FindableRows } from '../platform/findable.ts';
+import type { FindableRows } from '../platform/parts/findable.ts';
 
 /** What the outbox owes. An entry is gone once its work is done. */
 export const findableOutbox: FindableRows = {

@@ -1,8 +1,8 @@
-import type { Database } from '../platform/database.ts';
-import { memoize } from '../platform/memoize.ts';
-import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
-import type { Probe } from '../platform/probe.ts';
-import { systemStatement } from '../platform/sql.ts';
+import { memoize } from '../platform/concurrency/memoize.ts';
+import type { Database } from '../platform/database/database.ts';
+import { systemStatement } from '../platform/database/sql.ts';
+import { type GaugeOptions, gaugeTimeoutMs } from '../platform/observability/metrics.ts';
+import type { Probe } from '../platform/observability/probe.ts';
 
 const cachedMs = 5_000;
 

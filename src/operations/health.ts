@@ -1,4 +1,4 @@
-import { memoize } from '../platform/memoize.ts';
+import { memoize } from '../platform/concurrency/memoize.ts';
 import { type Dependency, dependencies } from './core/health.ts';
 
 /** Leaves time to answer within the second after which a probe gives up. */

@@ -1,6 +1,6 @@
-import type { Log } from '../platform/log.ts';
-import type { Probe } from '../platform/probe.ts';
-import { systemStatement } from '../platform/sql.ts';
+import { systemStatement } from '../platform/database/sql.ts';
+import type { Log } from '../platform/observability/log.ts';
+import type { Probe } from '../platform/observability/probe.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { type HealthStatus, healthStatus, isReady } from './core/health.ts';
 import { type OutboxState, readOutbox } from './gauges.ts';

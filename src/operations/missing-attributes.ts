@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../platform/log.ts';
+import type { Log } from '../platform/observability/log.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { missingAttributesProblem } from '../temporal/namespace.ts';
 

@@ -1,7 +1,7 @@
-import type { Database } from '../platform/database.ts';
-import type { Log } from '../platform/log.ts';
+import type { Database } from '../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import type { Mail, Mailer } from '../platform/mail.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
+import type { Log } from '../platform/observability/log.ts';
 
 /** Longer than sending a mail takes. After this time another process sends the notice of a killed one. */
 const leaseMinutes = 5;

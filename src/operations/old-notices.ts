@@ -1,5 +1,5 @@
-import type { Database } from '../platform/database.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
+import type { Database } from '../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 
 /** Longer than the reason of a notice lasts, which is a week, except for the use of a deprecated endpoint. */
 const noticeDays = 90;

@@ -1,10 +1,10 @@
 import type { Foundation } from '../foundation.ts';
-import { inBatches } from '../platform/batches.ts';
+import { inBatches } from '../platform/database/batches.ts';
+import { forgetOldClaims } from '../platform/database/idempotency.ts';
 import { mailSettings } from '../platform/env.ts';
-import { forgetOldClaims } from '../platform/idempotency.ts';
 import { type Mailer, openMailer } from '../platform/mail.ts';
-import type { Part } from '../platform/part.ts';
-import { Probe } from '../platform/probe.ts';
+import { Probe } from '../platform/observability/probe.ts';
+import type { Part } from '../platform/parts/part.ts';
 import type { StorageServices } from '../storage/index.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
 import { maxSeries } from './core/vitals.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Foundation } from '../foundation.ts';
+import { Scope } from '../platform/database/scope.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { newId } from '../platform/ids.ts';
-import { Scope } from '../platform/scope.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
 import { environments } from '../platform/tenant.ts';
 import { removeDueFilesOf, type StorageServices } from '../storage/index.ts';
 import { restorableDays, type TenancyServices } from '../tenancy/index.ts';

@@ -1,5 +1,5 @@
-import type { Database } from '../platform/database.ts';
-import { type Sql, sqlOn, systemStatement } from '../platform/sql.ts';
+import type { Database } from '../platform/database/database.ts';
+import { type Sql, sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { failPoint } from './fail-points.ts';
 
 /** Rows that one statement removes. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { openLog } from '../platform/log.ts';
-import type { Sweep } from '../platform/part.ts';
+import { openLog } from '../platform/observability/log.ts';
+import type { Sweep } from '../platform/parts/part.ts';
 import type { SweepResult } from '../temporal/contracts/housekeeping.ts';
 import { SweepRunner } from './sweep-runner.ts';
 

@@ -1,6 +1,6 @@
-import { isDatabaseUnavailable } from '../platform/database-errors.ts';
-import type { Log } from '../platform/log.ts';
-import type { Sweep } from '../platform/part.ts';
+import { isDatabaseUnavailable } from '../platform/database/database-errors.ts';
+import type { Log } from '../platform/observability/log.ts';
+import type { Sweep } from '../platform/parts/part.ts';
 import type { SweepResult, TickArgs } from '../temporal/contracts/housekeeping.ts';
 
 /**

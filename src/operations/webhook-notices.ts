@@ -1,7 +1,7 @@
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import type { Mailer } from '../platform/mail.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
 import { webhookIds } from '../webhooks/core/ids.ts';
 import { type DisabledReason, disabledReasons } from '../webhooks/core/subscription-state.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';

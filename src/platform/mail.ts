@@ -3,8 +3,8 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { MailMessage } from 'nodemailer';
+import { KeyedSemaphore } from './concurrency/keyed-semaphore.ts';
 import type { MailSettings } from './env.ts';
-import { KeyedSemaphore } from './keyed-semaphore.ts';
 
 export interface Mail {
   to: string;

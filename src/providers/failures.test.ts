@@ -6,8 +6,8 @@ import { openaiError } from '../../test/fakes/openai.ts';
 import type { Behaviour, FakeProvider, WireAnswer } from '../../test/fakes/wire-server.ts';
 import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import { type FailureKind, failureKinds, ProviderFailure } from '../platform/provider-failure.ts';
-import type { LiveOptions } from './live-model.ts';
 import type { TextRequest } from './ports.ts';
+import type { LiveOptions } from './text/live-model.ts';
 
 /** What a failure is expected to be; retryable is as its kind has it unless it is said. */
 type Expected = { kind: FailureKind; retryable?: boolean; retryAfterMs?: number };

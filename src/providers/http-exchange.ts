@@ -1,8 +1,8 @@
 import { setImmediate as nextLoopRound } from 'node:timers/promises';
-import { CollectedBytes, PieceCount } from '../platform/collected-bytes.ts';
 import { JsonBounds, readJson } from '../platform/core/bounded-json.ts';
 import { EventBounds } from '../platform/core/event-bounds.ts';
-import { fetchDispatcher } from '../platform/egress-dispatcher.ts';
+import { CollectedBytes, PieceCount } from '../platform/egress/collected-bytes.ts';
+import { fetchDispatcher } from '../platform/egress/egress-dispatcher.ts';
 
 /** Well above the longest stream and the largest file of any model. */
 const maxAnswerBytes = 32 * 1024 * 1024;

@@ -1,8 +1,6 @@
 // What other parts use of providers: the ports, their registries, and the examination of media.
 
-export { examineAudio } from './audio/audio-examination.ts';
-export type { ChatAnswer, ChatMessage, ChatModel } from './chat-ports.ts';
-export { examineImage } from './images/examination.ts';
+export { examineImage } from './media/images/examination.ts';
 export {
   ImageUnusable,
   type JobImage,
@@ -10,10 +8,12 @@ export {
   type MediaJob,
   type MediaModel,
   SubmissionLost,
-} from './media-ports.ts';
-export { type MediaRegistry, mediaModelFor } from './media-registry.ts';
+} from './media/media-ports.ts';
+export { type MediaRegistry, mediaModelFor } from './media/media-registry.ts';
 export type { ProviderServices } from './part.ts';
 export type { Call, JsonSchema, TextAnswer, TextModel, TextRequest } from './ports.ts';
 export type { ProviderRegistry } from './registry.ts';
-export type { SpeechRequest, Transcript } from './voice-ports.ts';
-export type { VoiceRegistry } from './voice-registry.ts';
+export { examineAudio } from './speech/audio/audio-examination.ts';
+export type { SpeechRequest, Transcript } from './speech/voice-ports.ts';
+export type { VoiceRegistry } from './speech/voice-registry.ts';
+export type { ChatAnswer, ChatMessage, ChatModel } from './text/chat-ports.ts';

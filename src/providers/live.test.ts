@@ -3,7 +3,7 @@ import { startFakeOpenai } from '../../test/fakes/openai.ts';
 import { openBoundedWork } from '../../test/platform/open-bounded-work.ts';
 import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import { readEnv } from '../platform/env.ts';
-import type { Log } from '../platform/log.ts';
+import type { Log } from '../platform/observability/log.ts';
 import { openProviders } from './live.ts';
 import { providerSettings } from './settings.ts';
 

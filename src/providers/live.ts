@@ -1,17 +1,17 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { withoutSlash } from '../platform/core/base-url.ts';
 import type { SettingsOf } from '../platform/env.ts';
-import type { Log } from '../platform/log.ts';
-import { anthropicModel } from './anthropic.ts';
-import { googleModel } from './google.ts';
-import type { LiveOptions } from './live-model.ts';
-import { type TextProvider, textProviders, withAliases } from './models.ts';
-import { openaiModel } from './openai.ts';
+import type { Log } from '../platform/observability/log.ts';
 import { type Models, type ProviderRegistry, providerRegistry } from './registry.ts';
 import { sandboxChatModel } from './sandbox/chat-model.ts';
 import { sandboxTextModel } from './sandbox/text-model.ts';
 import type { providerSettings } from './settings.ts';
-import { warnOfSunsets } from './sunsets.ts';
+import { anthropicModel } from './text/anthropic.ts';
+import { googleModel } from './text/google.ts';
+import type { LiveOptions } from './text/live-model.ts';
+import { type TextProvider, textProviders, withAliases } from './text/models.ts';
+import { openaiModel } from './text/openai.ts';
+import { warnOfSunsets } from './text/sunsets.ts';
 
 export type ProviderEnv = SettingsOf<typeof providerSettings.shape>;
 

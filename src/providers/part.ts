@@ -1,23 +1,23 @@
 import type { Foundation } from '../foundation.ts';
 import { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
-import type { Part } from '../platform/part.ts';
-import { examineAudio } from './audio/audio-examination.ts';
-import { examineImage } from './images/examination.ts';
-import { FalReports } from './live/fal-reports.ts';
-import { finishOutput } from './live/finishing.ts';
-import { openLiveMedia } from './live/open-media.ts';
+import type { Part } from '../platform/parts/part.ts';
 import { openProviders } from './live.ts';
-import { withMediaAliases } from './media-aliases.ts';
-import { type MediaRegistry, mediaRegistry } from './media-registry.ts';
+import { examineImage } from './media/images/examination.ts';
+import { FalReports } from './media/live/fal-reports.ts';
+import { finishOutput } from './media/live/finishing.ts';
+import { openLiveMedia } from './media/live/open-media.ts';
+import { withMediaAliases } from './media/media-aliases.ts';
+import { type MediaRegistry, mediaRegistry } from './media/media-registry.ts';
 import type { ProviderRegistry } from './registry.ts';
 import { renderMedia } from './sandbox/media/rendering.ts';
 import { sandboxMediaModel } from './sandbox/media-model.ts';
 import { sayText } from './sandbox/speech/saying.ts';
 import { makeInstance } from './sandbox/text-model.ts';
 import { providerSettings } from './settings.ts';
-import { warnOfSunsets } from './sunsets.ts';
+import { examineAudio } from './speech/audio/audio-examination.ts';
+import { openVoices, type VoiceRegistry } from './speech/voice-registry.ts';
+import { warnOfSunsets } from './text/sunsets.ts';
 import { tracedProviders } from './traced.ts';
-import { openVoices, type VoiceRegistry } from './voice-registry.ts';
 
 export interface ProviderServices {
   providers: ProviderRegistry;

@@ -1,4 +1,4 @@
-import type { TenantKey } from '../platform/tenant-key.ts';
+import type { TenantKey } from '../platform/security/tenant-key.ts';
 
 /** A JSON Schema document, draft 2020-12. */
 export type JsonSchema = Record<string, unknown>;

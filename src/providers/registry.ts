@@ -1,8 +1,8 @@
 import { AppError } from '../platform/errors.ts';
 import type { Environment } from '../platform/tenant.ts';
-import type { ChatModel } from './chat-ports.ts';
-import { listedModels, type ModelList, type TextProvider } from './models.ts';
 import type { TextModel } from './ports.ts';
+import type { ChatModel } from './text/chat-ports.ts';
+import { listedModels, type ModelList, type TextProvider } from './text/models.ts';
 
 /** A text model that callers can name. */
 export interface TextModelEntry {

@@ -1,7 +1,7 @@
-import type { Tracing } from '../platform/telemetry.ts';
-import type { ChatModel } from './chat-ports.ts';
+import type { Tracing } from '../platform/observability/telemetry.ts';
 import type { Call, TextAnswer, TextModel } from './ports.ts';
 import type { ProviderRegistry } from './registry.ts';
+import type { ChatModel } from './text/chat-ports.ts';
 
 interface Named {
   provider: string;

@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Scope } from '../platform/database/scope.ts';
 import { AppError, invalid } from '../platform/errors.ts';
-import type { Scope } from '../platform/scope.ts';
 import { type Bookable, readBookable } from './calendar-rules.ts';
 import { dayNumber, writeDay } from './core/calendar-date.ts';
 import { type Remaining, remainingBookings } from './core/limits.ts';

@@ -1,6 +1,6 @@
-import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
+import type { IdempotencyClaim, Once } from '../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../platform/database/scope.ts';
 import { newId } from '../platform/ids.ts';
-import type { Scope, Transaction } from '../platform/scope.ts';
 import { blackoutIds } from './core/ids.ts';
 import { readInstant } from './core/read-times.ts';
 import { BlackoutPeriod } from './entities.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { retryIndividually } from '../platform/batcher.ts';
-import { keepOutcomes, readClaimed, releaseClaims, takeClaims } from '../platform/idempotency.ts';
-import type { Transaction } from '../platform/scope.ts';
+import { retryIndividually } from '../platform/concurrency/batcher.ts';
+import { keepOutcomes, readClaimed, releaseClaims, takeClaims } from '../platform/database/idempotency.ts';
+import type { Transaction } from '../platform/database/scope.ts';
 import { publishEvents } from '../webhooks/index.ts';
 import type { BookingPages } from './booking-pages.ts';
 import { type BookingRequest, type BookingServices, lockHosts, type MadeBooking } from './booking-queues.ts';

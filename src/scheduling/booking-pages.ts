@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { withoutSlash } from '../platform/core/base-url.ts';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import { Scope } from '../platform/database/scope.ts';
+import { sqlOn, statement, systemStatement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { AppError } from '../platform/errors.ts';
-import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { isKept } from '../tenancy/index.ts';
 

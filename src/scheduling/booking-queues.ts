@@ -1,9 +1,9 @@
-import { Batcher } from '../platform/batcher.ts';
+import { Batcher } from '../platform/concurrency/batcher.ts';
+import { KeyedSemaphore } from '../platform/concurrency/keyed-semaphore.ts';
+import { lockAllForTransaction } from '../platform/concurrency/tenant-locks.ts';
+import type { IdempotencyClaim } from '../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../platform/database/scope.ts';
 import { AppError, unavailable } from '../platform/errors.ts';
-import type { IdempotencyClaim } from '../platform/idempotency.ts';
-import { KeyedSemaphore } from '../platform/keyed-semaphore.ts';
-import type { Scope, Transaction } from '../platform/scope.ts';
-import { lockAllForTransaction } from '../platform/tenant-locks.ts';
 import type { BookingView } from './booking-view.ts';
 import type { NewBooking } from './check-booking.ts';
 import type { EffectSettings } from './effects/enqueue-effects.ts';

@@ -1,6 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
-import type { Page, PageRequest } from '../platform/page.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Page, PageRequest } from '../platform/database/page.ts';
+import type { Scope } from '../platform/database/scope.ts';
 import type { BookingStatus, ListedStatus } from './core/booking-status.ts';
 import { type DayNumber, dayMs, dayNumber } from './core/calendar-date.ts';
 import { bookingIds, eventTypeIds } from './core/ids.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../platform/database.ts';
+import { tenantFilter } from '../platform/database/database.ts';
 import type { CalendarStatus, Service } from './core/calendar-status.ts';
 import type { OutsideChange } from './core/outside-change.ts';
 

@@ -1,6 +1,6 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import type { Scope } from '../platform/database/scope.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Scope } from '../platform/scope.ts';
 import { publishEvent } from '../webhooks/index.ts';
 import { type BookingServices, lockHosts, queueMove } from './booking-queues.ts';
 import { type BookingView, viewOf, withEffects } from './booking-view.ts';

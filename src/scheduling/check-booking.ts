@@ -1,4 +1,4 @@
-import type { Scope } from '../platform/scope.ts';
+import type { Scope } from '../platform/database/scope.ts';
 import { checkResponses, chooseLocation } from './booking-input.ts';
 import type { Attendee, BookingView } from './booking-view.ts';
 import { type Bookable, readBookable } from './calendar-rules.ts';

@@ -1,6 +1,6 @@
-import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
+import type { IdempotencyClaim, Once } from '../platform/database/idempotency.ts';
+import type { Scope } from '../platform/database/scope.ts';
 import { newId } from '../platform/ids.ts';
-import type { Scope } from '../platform/scope.ts';
 import { type BookBatchServices, bookTogether } from './book-batch.ts';
 import { queueCreate } from './booking-queues.ts';
 import type { BookingView } from './booking-view.ts';

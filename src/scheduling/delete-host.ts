@@ -1,6 +1,6 @@
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
 import { lockHosts } from './booking-queues.ts';
 import { Calendar } from './calendar-entities.ts';
 import { BlackoutPeriod, Booking, SchedulingEventType } from './entities.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../platform/database.ts';
+import { tenantFilter } from '../platform/database/database.ts';
 import type { BookingStatus } from './core/booking-status.ts';
 import type { BookingLimits, PatternKind } from './core/rules.ts';
 import type { StoredBusinessHours, Week } from './settings-records.ts';

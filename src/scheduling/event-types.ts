@@ -1,10 +1,10 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { lockForTransaction } from '../platform/concurrency/tenant-locks.ts';
+import type { IdempotencyClaim, Once } from '../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { AppError, invalid } from '../platform/errors.ts';
-import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
-import type { Scope, Transaction } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { defaultReminders } from './core/effects.ts';
 import { eventTypeIds } from './core/ids.ts';
 import { freeSlug, slugOf } from './core/slug.ts';

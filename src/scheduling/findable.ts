@@ -1,4 +1,4 @@
-import type { FindableRows } from '../platform/findable.ts';
+import type { FindableRows } from '../platform/parts/findable.ts';
 import { calendarScheduleId } from '../temporal/contracts/calendars.ts';
 import { bookingWorkflowId } from '../temporal/contracts/scheduling.ts';
 import { bookingIds, calendarIds } from './core/ids.ts';

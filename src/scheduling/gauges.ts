@@ -1,7 +1,7 @@
-import { memoize } from '../platform/memoize.ts';
-import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
-import type { Probe } from '../platform/probe.ts';
-import { systemStatement } from '../platform/sql.ts';
+import { memoize } from '../platform/concurrency/memoize.ts';
+import { systemStatement } from '../platform/database/sql.ts';
+import { type GaugeOptions, gaugeTimeoutMs } from '../platform/observability/metrics.ts';
+import type { Probe } from '../platform/observability/probe.ts';
 import { calendarStatuses, isConnected } from './core/calendar-status.ts';
 import { openEffect } from './core/effect-status.ts';
 import { effectTypes } from './core/effects.ts';

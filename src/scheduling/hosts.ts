@@ -1,10 +1,10 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import type { IdempotencyClaim, Once } from '../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { invalid } from '../platform/errors.ts';
-import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
-import type { Scope, Transaction } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
 import { hostIds } from './core/ids.ts';
 import { SchedulingHost } from './entities.ts';
 import { hostNotFound } from './errors.ts';

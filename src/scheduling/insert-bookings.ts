@@ -1,6 +1,6 @@
-import { enqueueSql } from '../platform/enqueue.ts';
-import type { Transaction } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import type { Transaction } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { enqueueSql } from '../platform/outbox/enqueue.ts';
 import type { PlannedEffect } from './core/effects.ts';
 import { followWork } from './effects/enqueue-effects.ts';
 import type { Booking } from './entities.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope } from '../platform/database/scope.ts';
 import { listBlackouts } from './blackouts.ts';
 import { dayNumber } from './core/calendar-date.ts';
 import { holidayDaysForOccurrences, type Occurrence, occurrenceDays, walkOccurrences } from './core/occurrences.ts';

@@ -1,7 +1,7 @@
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
 import { walkAvailability } from './availability.ts';
 import { type BookingView, viewOf } from './booking-view.ts';
 import { readBookableOf } from './calendar-rules.ts';

@@ -1,6 +1,6 @@
 import type { ConnectionServices } from '../connections/index.ts';
 import type { Foundation } from '../foundation.ts';
-import type { Part } from '../platform/part.ts';
+import type { Part } from '../platform/parts/part.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
 import { BookingPages } from './booking-pages.ts';
 import { BookingQueues, type BookingServices } from './booking-queues.ts';

@@ -1,6 +1,6 @@
-import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
+import type { IdempotencyClaim, Once } from '../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../platform/database/scope.ts';
 import { newId } from '../platform/ids.ts';
-import type { Scope, Transaction } from '../platform/scope.ts';
 import { patternIds } from './core/ids.ts';
 import type { PatternKind } from './core/rules.ts';
 import { RecurringPattern } from './entities.ts';

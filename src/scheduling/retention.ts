@@ -1,9 +1,9 @@
-import { inBatches } from '../platform/batches.ts';
-import type { Database } from '../platform/database.ts';
-import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
+import { changeByTenant } from '../platform/concurrency/tenant-batches.ts';
+import { inBatches } from '../platform/database/batches.ts';
+import type { Database } from '../platform/database/database.ts';
+import { sqlOn, statement, systemStatement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import type { Environment } from '../platform/tenant.ts';
-import { changeByTenant } from '../platform/tenant-batches.ts';
 import { tenancyLimits } from '../tenancy/core/limits.ts';
 import { openEffect } from './core/effect-status.ts';
 

@@ -1,4 +1,4 @@
-import type { RowBounds } from '../platform/row-bound.ts';
+import type { RowBounds } from '../platform/database/row-bound.ts';
 import { maxCalendarsOfHost } from './calendars/calendars.ts';
 import { maxEvents } from './calendars/pull-calendar.ts';
 

@@ -1,6 +1,6 @@
-import type { Scope, Transaction } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
+import type { Scope, Transaction } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { hostIds } from './core/ids.ts';
 import { type BookingLimits, noLimits } from './core/rules.ts';
 import { hostNotFound } from './errors.ts';

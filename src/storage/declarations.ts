@@ -1,4 +1,4 @@
-import type { OperatorDeclarations } from '../platform/part.ts';
+import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { storageLimits } from './core/limits.ts';
 
 export const storageDeclarations: OperatorDeclarations = {

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../platform/database.ts';
+import { tenantFilter } from '../platform/database/database.ts';
 
 /**
  * A file and whose it is. The row is there before the file, so that no file is ever unknown: what is not recorded in time,

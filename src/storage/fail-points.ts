@@ -1,3 +1,3 @@
-import { defineFailPoints } from '../platform/fail-points.ts';
+import { defineFailPoints } from '../platform/parts/fail-points.ts';
 
 export const failPoint = defineFailPoints('file.stored');

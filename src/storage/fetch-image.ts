@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
-import type { Egress } from '../platform/egress.ts';
-import { EgressFailure } from '../platform/egress-failure.ts';
+import type { Egress } from '../platform/egress/egress.ts';
+import { EgressFailure } from '../platform/egress/egress-failure.ts';
 import { type AppError, invalid } from '../platform/errors.ts';
 import { Arrival } from './core/arrival.ts';
 import { type ImageHeader, readImageHeader } from './core/image-header.ts';

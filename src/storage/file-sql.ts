@@ -1,4 +1,4 @@
-import { statement, systemStatement } from '../platform/sql.ts';
+import { statement, systemStatement } from '../platform/database/sql.ts';
 
 /** The outbox entry of a transaction that marked files as removable: they are removed right after its commit. */
 export const removedFilesKind = 'file.remove';

@@ -1,6 +1,6 @@
 import type { Foundation } from '../foundation.ts';
-import { inBatches } from '../platform/batches.ts';
-import type { Part } from '../platform/part.ts';
+import { inBatches } from '../platform/database/batches.ts';
+import type { Part } from '../platform/parts/part.ts';
 import { storageDeclarations } from './declarations.ts';
 import { Downloads } from './downloads.ts';
 import { File, StorageUsed, storageSlots } from './entities.ts';

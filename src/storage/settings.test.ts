@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { readEnv } from '../platform/env.ts';
-import { Metrics } from '../platform/metrics.ts';
+import { Metrics } from '../platform/observability/metrics.ts';
 import { LocalDisk } from './local-disk.ts';
 import { storage } from './part.ts';
 import { S3Bucket } from './s3-bucket.ts';

@@ -1,8 +1,8 @@
-import { inBatches } from '../platform/batches.ts';
-import type { Database } from '../platform/database.ts';
-import type { Log } from '../platform/log.ts';
-import type { Scope } from '../platform/scope.ts';
-import { sqlOn } from '../platform/sql.ts';
+import { inBatches } from '../platform/database/batches.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { sqlOn } from '../platform/database/sql.ts';
+import type { Log } from '../platform/observability/log.ts';
 import { findRemovable, findRemovableOf, forgetRemoved, putOff } from './file-sql.ts';
 import type { Disk } from './ports.ts';
 

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { ProviderFailure } from '../platform/provider-failure.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
 import { mediaProviders } from '../providers/core/media/models.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import { ImageUnusable, type JobImage, type MadeMedia, type MediaRegistry, mediaModelFor } from '../providers/index.ts';

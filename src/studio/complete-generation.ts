@@ -1,5 +1,5 @@
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import type { MadeMedia } from '../providers/index.ts';
 import type { Files, SignedUrls, StoredFile } from '../storage/index.ts';

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { CreatedJob } from '../jobs/index.ts';
-import type { Egress } from '../platform/egress.ts';
+import { claimedKey, type IdempotencyClaim } from '../platform/database/idempotency.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import type { Egress } from '../platform/egress/egress.ts';
 import { AppError, invalid } from '../platform/errors.ts';
-import { claimedKey, type IdempotencyClaim } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
 import type { MediaKind } from '../providers/core/media/models.ts';
 import { canonicalRequest, type GenerationRequest, problemsOf, seedOf } from '../providers/core/media/requests.ts';
 import { type MediaRegistry, mediaModelFor } from '../providers/index.ts';

@@ -1,4 +1,4 @@
-import type { OperatorDeclarations } from '../platform/part.ts';
+import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { videoCompleted, videoFailed } from './core/events.ts';
 import { generationIds } from './core/ids.ts';
 import { findableGenerations } from './findable.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Scope } from '../platform/database/scope.ts';
 import { ProviderFailure } from '../platform/provider-failure.ts';
-import type { Scope } from '../platform/scope.ts';
-import type { TenantKey } from '../platform/tenant-key.ts';
+import type { TenantKey } from '../platform/security/tenant-key.ts';
 import { enhanceModel } from '../providers/core/media/models.ts';
 import type { ProviderRegistry, TextModel, TextRequest } from '../providers/index.ts';
 import type { GenerationPolicy } from '../temporal/contracts/studio.ts';

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../platform/database.ts';
-import type { IdempotencyClaim } from '../platform/idempotency.ts';
+import { tenantFilter } from '../platform/database/database.ts';
+import type { IdempotencyClaim } from '../platform/database/idempotency.ts';
 import type { MediaKind } from '../providers/core/media/models.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import type { GenerationImage } from './core/image.ts';

@@ -1,6 +1,6 @@
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import { generationIds, videoIds } from './core/ids.ts';
 import type { GenerationImage } from './core/image.ts';

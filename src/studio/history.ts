@@ -1,12 +1,12 @@
-import { inBatches } from '../platform/batches.ts';
-import type { Database } from '../platform/database.ts';
+import { lockForTransaction } from '../platform/concurrency/tenant-locks.ts';
+import { inBatches } from '../platform/database/batches.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Page, PageRequest } from '../platform/database/page.ts';
+import { Scope } from '../platform/database/scope.ts';
+import { sqlOn, statement, systemStatement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { newId } from '../platform/ids.ts';
-import type { Page, PageRequest } from '../platform/page.ts';
-import { Scope } from '../platform/scope.ts';
-import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
 import type { Environment } from '../platform/tenant.ts';
-import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { generationStates } from './core/status.ts';
 import { type GenerationDetail, generationColumns, generationRow } from './generations.ts';
 

@@ -1,8 +1,8 @@
 import { defineJob, jobSubmission } from '../jobs/index.ts';
-import { type IdempotencyClaim, releaseClaim } from '../platform/idempotency.ts';
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
-import type { Waiters } from '../platform/waiters.ts';
+import type { Waiters } from '../platform/concurrency/waiters.ts';
+import { type IdempotencyClaim, releaseClaim } from '../platform/database/idempotency.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import type { MediaKind } from '../providers/core/media/models.ts';
 import type { Files } from '../storage/index.ts';
 import { priorities } from '../temporal/contracts/priorities.ts';

@@ -1,10 +1,10 @@
 // The steps of workflows that generate.
 import { createHash } from 'node:crypto';
-import { fingerprintOf } from '../platform/idempotency.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { invalidPayload, problemsOf, refusalOfStep, slotAfterMs } from '../platform/step-errors.ts';
-import type { StepKind, StepOutcome } from '../platform/step-kind.ts';
+import { fingerprintOf } from '../platform/database/idempotency.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { invalidPayload, problemsOf, refusalOfStep, slotAfterMs } from '../platform/parts/step-errors.ts';
+import type { StepKind, StepOutcome } from '../platform/parts/step-kind.ts';
 import { sizes } from '../providers/core/media/aspect-ratios.ts';
 import {
   canonicalRequest,

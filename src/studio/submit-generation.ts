@@ -1,7 +1,7 @@
 import { recordPatiently } from '../jobs/index.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { ProviderFailure } from '../platform/provider-failure.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
 import { type Call, type MediaJob, type MediaModel, SubmissionLost } from '../providers/index.ts';
 import { generationStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';

@@ -1,7 +1,7 @@
-import type { Background } from '../platform/background.ts';
-import type { Log } from '../platform/log.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import type { Background } from '../platform/concurrency/background.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import type { Log } from '../platform/observability/log.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
 import { generationStates } from './core/status.ts';

@@ -6,7 +6,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { SearchAttributePair } from '@temporalio/common';
-import type { Tracing } from '../platform/telemetry.ts';
+import type { Tracing } from '../platform/observability/telemetry.ts';
 import type { Priority } from './contracts/priorities.ts';
 import { type Queue, taskQueueName } from './contracts/queues.ts';
 import type { Fairness, WorkContext } from './contracts/work-context.ts';

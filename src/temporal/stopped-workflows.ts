@@ -1,7 +1,7 @@
 import type { QueryResultRow } from 'pg';
-import type { Database } from '../platform/database.ts';
-import type { Log } from '../platform/log.ts';
-import { type Statement, sqlOn } from '../platform/sql.ts';
+import type { Database } from '../platform/database/database.ts';
+import { type Statement, sqlOn } from '../platform/database/sql.ts';
+import type { Log } from '../platform/observability/log.ts';
 import type { TemporalClient } from './client.ts';
 import type { Queue } from './contracts/queues.ts';
 

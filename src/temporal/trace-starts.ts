@@ -1,6 +1,6 @@
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
-import type { Tracing } from '../platform/telemetry.ts';
+import type { Tracing } from '../platform/observability/telemetry.ts';
 import { traceHeader } from './contracts/trace.ts';
 
 const withTrace = (headers: Headers, traceparent: string): Headers => ({

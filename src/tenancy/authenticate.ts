@@ -1,8 +1,8 @@
-import type { Background } from '../platform/background.ts';
-import type { Database } from '../platform/database.ts';
+import type { Background } from '../platform/concurrency/background.ts';
+import type { Database } from '../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { AppError } from '../platform/errors.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { Caller, Variant } from './caller.ts';
 import { limitsOf } from './core/limits.ts';

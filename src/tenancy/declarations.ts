@@ -1,4 +1,4 @@
-import type { OperatorDeclarations } from '../platform/part.ts';
+import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { keyIds, organizationIds } from './core/ids.ts';
 import { tenancyLimits } from './core/limits.ts';
 

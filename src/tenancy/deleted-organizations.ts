@@ -1,5 +1,5 @@
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 
 /**
  * A condition in SQL: the organization was not deleted. Until a deleted one is restored nothing works for it.

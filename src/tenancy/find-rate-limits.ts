@@ -1,6 +1,6 @@
-import type { Database } from '../platform/database.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
+import type { Database } from '../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { limitsOf } from './core/limits.ts';
 import type { PlanName } from './core/plans.ts';
 import type { RateLimits } from './core/rate-windows.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { Database } from '../platform/database.ts';
-import type { Notifications } from '../platform/notifications.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Notifications } from '../platform/database/notifications.ts';
 import type { Caller } from './caller.ts';
 
 const changedChannel = 'atelier_keys_changed';

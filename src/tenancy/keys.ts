@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { operator } from '../platform/audit.ts';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
+import { systemTransaction } from '../platform/database/unit-of-work.ts';
 import { AppError, type FieldError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
+import { operator } from '../platform/security/audit.ts';
 import type { Environment } from '../platform/tenant.ts';
-import { systemTransaction } from '../platform/unit-of-work.ts';
 import { keyIds } from './core/ids.ts';
 import type { ApiKey } from './entities.ts';
 import { announceKeyChange } from './key-cache.ts';
@@ -135,7 +135,7 @@ function check(input: NewKey, known: readonly string[], now: Date): void {
 export async function createKey(database: Database, input: NewKey): Promise<IssuedKey> {
   const now = new Date();
   // Loaded here: who lists or revokes keys needs no declarations.
-  const { declared } = await import('../platform/declared-parts.ts');
+  const { declared } = await import('../platform/parts/declared-parts.ts');
   const known = declared.scopes;
   check(input, known, now);
   const organization = await findOrganization(database, input.organizationId);

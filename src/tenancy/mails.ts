@@ -1,6 +1,6 @@
-import type { Database } from '../platform/database.ts';
-import type { Scope } from '../platform/scope.ts';
-import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { sqlOn, statement, systemStatement } from '../platform/database/sql.ts';
 import { tenancyLimits } from './core/limits.ts';
 
 const today = "(clock_timestamp() at time zone 'UTC')::date";

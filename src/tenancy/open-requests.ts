@@ -1,6 +1,6 @@
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { type AppError, concurrencyLimitReached, unavailable } from '../platform/errors.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
 import { unauthorized } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import { tenancyLimits } from './core/limits.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { operator } from '../platform/audit.ts';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../platform/database/sql.ts';
+import { systemTransaction, type UnitOfWork } from '../platform/database/unit-of-work.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { sqlOn, systemStatement } from '../platform/sql.ts';
-import { systemTransaction, type UnitOfWork } from '../platform/unit-of-work.ts';
+import { operator } from '../platform/security/audit.ts';
 import { organizationIds } from './core/ids.ts';
 import { isPlanName, type PlanName, planNames } from './core/plans.ts';
 import type { Organization } from './entities.ts';

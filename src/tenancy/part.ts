@@ -1,7 +1,7 @@
 import type { Foundation } from '../foundation.ts';
-import { inBatches } from '../platform/batches.ts';
-import type { Log } from '../platform/log.ts';
-import type { Part } from '../platform/part.ts';
+import { inBatches } from '../platform/database/batches.ts';
+import type { Log } from '../platform/observability/log.ts';
+import type { Part } from '../platform/parts/part.ts';
 import { AddressLimiter } from './address-limiter.ts';
 import { AddressLimits } from './address-limits.ts';
 import { Authenticator } from './authenticate.ts';

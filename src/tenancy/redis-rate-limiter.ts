@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { Log } from '../platform/log.ts';
+import type { Log } from '../platform/observability/log.ts';
 import {
   decide,
   decideOperation,

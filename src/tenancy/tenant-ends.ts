@@ -1,4 +1,4 @@
-import type { Scope } from '../platform/scope.ts';
+import type { Scope } from '../platform/database/scope.ts';
 
 /** Ends what a feature has at work for a tenant, as its owner would. @returns whether some of it is still to end */
 export type TenantEnd = (scope: Scope) => Promise<boolean>;

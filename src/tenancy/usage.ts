@@ -1,7 +1,7 @@
-import type { Database } from '../platform/database.ts';
-import type { Log } from '../platform/log.ts';
-import type { Scope } from '../platform/scope.ts';
-import { sqlOn, statement, systemStatement } from '../platform/sql.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { sqlOn, statement, systemStatement } from '../platform/database/sql.ts';
+import type { Log } from '../platform/observability/log.ts';
 import type { Tenant } from '../platform/tenant.ts';
 
 /** The first day of the current UTC month, as SQL. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { TenantAuditRecord } from '../platform/audit.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import type { TenantAuditRecord } from '../platform/security/audit.ts';
 import { unknownOutcome } from './core/rounds.ts';
 import type { ToolResult } from './core/tool-result.ts';
 import type { ToolCall } from './tool.ts';

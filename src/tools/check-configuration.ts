@@ -1,4 +1,4 @@
-import type { Egress } from '../platform/egress.ts';
+import type { Egress } from '../platform/egress/egress.ts';
 import type { FieldError } from '../platform/errors.ts';
 import { postgresAddress } from './own/postgres-address.ts';
 import type { Secrets } from './secrets.ts';

@@ -1,10 +1,10 @@
-import type { Sealer } from '../platform/crypto.ts';
-import type { Egress } from '../platform/egress.ts';
+import type { Scope, Transaction } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
+import type { Egress } from '../platform/egress/egress.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import type { Scope, Transaction } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
+import type { Sealer } from '../platform/security/crypto.ts';
 import { catalogue } from './catalogue.ts';
 import { applyChange, type Configuration, type ConfigurationChange } from './check-configuration.ts';
 import { isToolServerId, type ToolServerId, toolServerIds } from './core/server-ids.ts';

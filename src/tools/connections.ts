@@ -1,7 +1,7 @@
-import { unlessAborted } from '../platform/deadline.ts';
-import type { Log } from '../platform/log.ts';
-import type { Scope } from '../platform/scope.ts';
-import type { EnvironmentKey, TenantKey } from '../platform/tenant-key.ts';
+import { unlessAborted } from '../platform/concurrency/deadline.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import type { Log } from '../platform/observability/log.ts';
+import type { EnvironmentKey, TenantKey } from '../platform/security/tenant-key.ts';
 import { catalogue } from './catalogue.ts';
 import type { StoredConfiguration } from './configurations.ts';
 import type { ToolServerId } from './core/server-ids.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../platform/database.ts';
+import { tenantFilter } from '../platform/database/database.ts';
 
 /** What an organization supplied for one tool server in one environment. */
 export const ToolConfiguration = defineEntity({

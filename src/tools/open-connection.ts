@@ -1,4 +1,4 @@
-import type { Egress } from '../platform/egress.ts';
+import type { Egress } from '../platform/egress/egress.ts';
 import { catalogue } from './catalogue.ts';
 import type { OpenConnection } from './connections.ts';
 import { StubConnection } from './stub-connection.ts';

@@ -1,5 +1,5 @@
 import type { Foundation } from '../foundation.ts';
-import type { Part } from '../platform/part.ts';
+import type { Part } from '../platform/parts/part.ts';
 import { ToolConnections } from './connections.ts';
 import { toolConfigurationIds } from './core/ids.ts';
 import { toolServerIds } from './core/server-ids.ts';

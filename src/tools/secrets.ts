@@ -1,4 +1,4 @@
-import type { SealedPlace, Sealer } from '../platform/crypto.ts';
+import type { SealedPlace, Sealer } from '../platform/security/crypto.ts';
 import type { Tenant } from '../platform/tenant.ts';
 
 /** Where the secrets of a configuration are sealed for. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { databaseRoles } from '../platform/database.ts';
-import { unlessAborted } from '../platform/deadline.ts';
-import type { Scope } from '../platform/scope.ts';
-import type { EnvironmentKey } from '../platform/tenant-key.ts';
+import { unlessAborted } from '../platform/concurrency/deadline.ts';
+import { databaseRoles } from '../platform/database/database.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import type { EnvironmentKey } from '../platform/security/tenant-key.ts';
 import type { ToolServerId } from './core/server-ids.ts';
 
 /** The exclusive use of one server of one tenant. */

@@ -1,9 +1,9 @@
+import { unlessAborted } from '../platform/concurrency/deadline.ts';
 import { cleanText } from '../platform/core/clean-text.ts';
-import { SealError, secretsUnreadableMessage } from '../platform/crypto.ts';
-import { unlessAborted } from '../platform/deadline.ts';
+import type { Scope } from '../platform/database/scope.ts';
 import { type FieldError, invalid } from '../platform/errors.ts';
-import type { Log } from '../platform/log.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Log } from '../platform/observability/log.ts';
+import { SealError, secretsUnreadableMessage } from '../platform/security/crypto.ts';
 import { argumentsOf, type CalledTool, calledTool } from './called-tool.ts';
 import {
   type ConfigurationServices,

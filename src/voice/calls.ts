@@ -1,7 +1,7 @@
-import type { Sealer } from '../platform/crypto.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
+import type { Sealer } from '../platform/security/crypto.ts';
 import type { VoiceCallError, VoiceCallStatus } from './core/status.ts';
 import { type StoredTranscript, voiceContents } from './sealed-call.ts';
 

@@ -1,9 +1,9 @@
 import type { CreatedJob } from '../jobs/index.ts';
-import type { Sealer } from '../platform/crypto.ts';
-import type { IdempotencyClaim } from '../platform/idempotency.ts';
+import type { IdempotencyClaim } from '../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { newId } from '../platform/ids.ts';
-import type { Scope, Transaction } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import type { Sealer } from '../platform/security/crypto.ts';
 import type { SpeechRequest } from '../providers/index.ts';
 import { enforceStorageLimit } from '../storage/index.ts';
 import type { VoiceCallPolicy } from '../temporal/contracts/voice.ts';

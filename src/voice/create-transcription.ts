@@ -1,8 +1,8 @@
 import type { CreatedJob } from '../jobs/index.ts';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../platform/bounded-work/task.ts';
+import type { Scope } from '../platform/database/scope.ts';
 import { unavailable } from '../platform/errors.ts';
-import type { Scope } from '../platform/scope.ts';
 import type { AudioFormat } from '../providers/core/speech/audio-format.ts';
 import { examineAudio } from '../providers/index.ts';
 import type { Files, Spooled } from '../storage/index.ts';

@@ -1,4 +1,4 @@
-import type { OperatorDeclarations } from '../platform/part.ts';
+import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { voiceLimits } from './core/limits.ts';
 import { findableCalls } from './findable.ts';
 

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../platform/database.ts';
+import { tenantFilter } from '../platform/database/database.ts';
 import type { VoiceCallError, VoiceCallStatus } from './core/status.ts';
 
 /** Text to speech, or speech to text. */

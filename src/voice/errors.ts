@@ -1,5 +1,5 @@
+import { resourceDeleted } from '../platform/database/idempotency.ts';
 import { AppError } from '../platform/errors.ts';
-import { resourceDeleted } from '../platform/idempotency.ts';
 import { storageAway } from '../storage/index.ts';
 
 /** A published sentence about a request. The answer contains nothing else. */

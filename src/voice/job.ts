@@ -1,6 +1,6 @@
 import { defineJob, jobSubmission } from '../jobs/index.ts';
-import { statement } from '../platform/sql.ts';
-import type { Waiters } from '../platform/waiters.ts';
+import type { Waiters } from '../platform/concurrency/waiters.ts';
+import { statement } from '../platform/database/sql.ts';
 import type { Files } from '../storage/index.ts';
 import { priorities } from '../temporal/contracts/priorities.ts';
 import { type VoiceCallPolicy, voiceContract } from '../temporal/contracts/voice.ts';

@@ -1,6 +1,6 @@
 import type { Foundation } from '../foundation.ts';
-import type { Part } from '../platform/part.ts';
-import type { Waiters } from '../platform/waiters.ts';
+import type { Waiters } from '../platform/concurrency/waiters.ts';
+import type { Part } from '../platform/parts/part.ts';
 import type { ProviderServices } from '../providers/index.ts';
 import type { StorageServices } from '../storage/index.ts';
 import { defaultVoiceCallPolicy, type VoiceCallPolicy } from '../temporal/contracts/voice.ts';

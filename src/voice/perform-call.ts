@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
+import { typed } from '../platform/database/sql-types.ts';
 import { ProviderFailure } from '../platform/provider-failure.ts';
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { typed } from '../platform/sql-types.ts';
 import { openWorkFolder } from '../platform/work-folder.ts';
 import type { Call, SpeechRequest, VoiceRegistry } from '../providers/index.ts';
 import { type Files, StorageFailure } from '../storage/index.ts';

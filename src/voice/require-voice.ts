@@ -1,5 +1,5 @@
+import type { Scope } from '../platform/database/scope.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Scope } from '../platform/scope.ts';
 import type { VoiceRegistry } from '../providers/index.ts';
 import { notConfigured } from './errors.ts';
 

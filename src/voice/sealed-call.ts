@@ -1,4 +1,4 @@
-import { sealedColumns } from '../platform/sealed-columns.ts';
+import { sealedColumns } from '../platform/security/sealed-columns.ts';
 import type { AudioFormat } from '../providers/core/speech/audio-format.ts';
 import type { SpeechRequest, Transcript } from '../providers/index.ts';
 

@@ -1,9 +1,9 @@
-import type { OperatorDeclarations } from '../platform/part.ts';
+import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { testWebhook } from './core/events.ts';
 import { deliveryIds, webhookIds } from './core/ids.ts';
 import { webhookLimits } from './core/limits.ts';
 import { findableWebhooks } from './findable.ts';
-import { sealedColumns } from './subscription-secrets.ts';
+import { sealedColumns } from './subscriptions/subscription-secrets.ts';
 
 export const webhooksDeclarations: OperatorDeclarations = {
   name: 'webhooks',

@@ -1,8 +1,8 @@
-import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
-import { deleteSubscription } from './change-subscription.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { openDelivery } from './core/delivery-status.ts';
-import type { SubscribedTypes } from './subscribed-types.ts';
+import { deleteSubscription } from './subscriptions/change-subscription.ts';
+import type { SubscribedTypes } from './subscriptions/subscribed-types.ts';
 
 const findOpen = statement({
   name: 'subscription.of_tenant',

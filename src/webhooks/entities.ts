@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../platform/database.ts';
+import { tenantFilter } from '../platform/database/database.ts';
 import { type DeliveryStatus, openDelivery, unusualDelivery } from './core/delivery-status.ts';
 import type { DisabledReason } from './core/subscription-state.ts';
 

@@ -1,7 +1,7 @@
-import type { FindableRows } from '../platform/findable.ts';
+import type { FindableRows } from '../platform/parts/findable.ts';
 import { deliveryWorkflowId, webhookWorkflowId } from '../temporal/contracts/webhooks.ts';
 import { deliveryIds, webhookIds } from './core/ids.ts';
-import { eventIdOf } from './publish-event.ts';
+import { eventIdOf } from './deliveries/publish-event.ts';
 
 /** What operators find of webhooks. */
 export const findableWebhooks: readonly FindableRows[] = [

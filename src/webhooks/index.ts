@@ -1,8 +1,5 @@
 // What other parts use of webhooks: they publish events, alone or in a statement of theirs, and have subscriptions of their own kind.
 
-export { deleteSubscription } from './change-subscription.ts';
-export { hostWaitMs, limitedHost, takeHostRate } from './host-rate.ts';
-export type { WebhookServices } from './part.ts';
 export {
   deliveriesChannel,
   isAwaited,
@@ -13,5 +10,8 @@ export {
   publishEvents,
   publishEventsSql,
   wakeDeliveries,
-} from './publish-event.ts';
-export { createSubscription, defaultConcurrency, type SubscriptionServices } from './subscriptions.ts';
+} from './deliveries/publish-event.ts';
+export { hostWaitMs, limitedHost, takeHostRate } from './dispatch/host-rate.ts';
+export type { WebhookServices } from './part.ts';
+export { deleteSubscription } from './subscriptions/change-subscription.ts';
+export { createSubscription, defaultConcurrency, type SubscriptionServices } from './subscriptions/subscriptions.ts';

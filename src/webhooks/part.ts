@@ -1,18 +1,22 @@
 import type { Foundation } from '../foundation.ts';
-import { inBatches } from '../platform/batches.ts';
-import type { Part } from '../platform/part.ts';
+import { inBatches } from '../platform/database/batches.ts';
+import type { Part } from '../platform/parts/part.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
-import { countedDeliveries } from './block-entities.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { deliveryStates } from './core/delivery-status.ts';
 import { deliveryIds, eventIds, recoveryIds, webhookIds } from './core/ids.ts';
 import { subscriptionStates } from './core/subscription-state.ts';
 import { webhooksDeclarations } from './declarations.ts';
-import { forgetDeletedSubscriptions } from './deleted-subscriptions.ts';
-import { sweepDeliveryBacklog } from './delivery-backlog.ts';
-import { sweepDeliveryBlocks } from './delivery-blocks.ts';
-import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './delivery-policy.ts';
-import { endOpenDeliveries, sweepDisabled } from './disable-subscription.ts';
+import { countedDeliveries } from './deliveries/block-entities.ts';
+import { sweepDeliveryBacklog } from './deliveries/delivery-backlog.ts';
+import { sweepDeliveryBlocks } from './deliveries/delivery-blocks.ts';
+import { DeliveryBacklog, EventFanOut, SkippedEvents } from './deliveries/fan-out-entities.ts';
+import { deliveriesChannel } from './deliveries/publish-event.ts';
+import { continueRecovery } from './deliveries/recovery.ts';
+import { RecoveryProgress } from './deliveries/recovery-entities.ts';
+import { forgetOldDeliveries, forgetOldRecoveries, forgetUnusedHosts } from './deliveries/retention.ts';
+import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './dispatch/delivery-policy.ts';
+import { DeliveryWakeup } from './dispatch/wakeup.ts';
 import { endSubscriptions } from './end-tenant.ts';
 import {
   AttemptHour,
@@ -24,17 +28,13 @@ import {
   WebhookSubscription,
 } from './entities.ts';
 import { failPoint } from './fail-points.ts';
-import { DeliveryBacklog, EventFanOut, SkippedEvents } from './fan-out-entities.ts';
 import { deliveryGauges } from './gauges.ts';
-import { deliveriesChannel } from './publish-event.ts';
-import { continueRecovery } from './recovery.ts';
-import { RecoveryProgress } from './recovery-entities.ts';
-import { restartStalledRetries, wakeRetryRelease } from './restart-stalled-retries.ts';
-import { forgetOldDeliveries, forgetOldRecoveries, forgetUnusedHosts } from './retention.ts';
+import { restartStalledRetries, wakeRetryRelease } from './retries/restart-stalled-retries.ts';
 import { webhookRowBounds } from './row-bounds.ts';
 import { webhookSettings } from './settings.ts';
-import { SubscribedTypes } from './subscribed-types.ts';
-import { DeliveryWakeup } from './wakeup.ts';
+import { forgetDeletedSubscriptions } from './subscriptions/deleted-subscriptions.ts';
+import { endOpenDeliveries, sweepDisabled } from './subscriptions/disable-subscription.ts';
+import { SubscribedTypes } from './subscriptions/subscribed-types.ts';
 
 const hourMs = 3_600_000;
 

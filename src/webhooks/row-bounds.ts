@@ -1,4 +1,4 @@
-import type { RowBounds } from '../platform/row-bound.ts';
+import type { RowBounds } from '../platform/database/row-bound.ts';
 
 const withWebhook = { removedWith: { table: 'webhook_subscription', by: ['deleted_subscription.remove'] } };
 

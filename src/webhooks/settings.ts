@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defaultBrand, isBrand } from './core/signing.ts';
-import { defaultDeliveryPolicy } from './delivery-policy.ts';
+import { defaultDeliveryPolicy } from './dispatch/delivery-policy.ts';
 
 export const webhookSettings = {
   shape: {

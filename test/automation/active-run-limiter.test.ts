@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ActiveRunLimiter } from '../../src/automation/active-run-limiter.ts';
 import { automationLimits } from '../../src/automation/core/limits.ts';
+import { ActiveRunLimiter } from '../../src/automation/runs/active-run-limiter.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { updateOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { runIds } from '../../src/automation/core/ids.ts';
-import { reconcileRuns } from '../../src/automation/reconcile.ts';
+import { reconcileRuns } from '../../src/automation/runs/reconcile.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
 import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';

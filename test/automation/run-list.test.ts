@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { countRunBlocks } from '../../src/automation/run-blocks.ts';
-import '../../src/automation/run-list.ts';
-import { statements } from '../../src/platform/sql.ts';
+import { countRunBlocks } from '../../src/automation/runs/run-blocks.ts';
+import '../../src/automation/runs/run-list.ts';
+import { statements } from '../../src/platform/database/sql.ts';
 import type { ApiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { createTemporalSchedule } from '../../src/automation/temporal-schedules.ts';
+import { createTemporalSchedule } from '../../src/automation/schedules/temporal-schedules.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';

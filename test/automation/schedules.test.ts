@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { restoreSchedules } from '../../src/automation/restore-schedules.ts';
+import { restoreSchedules } from '../../src/automation/schedules/restore-schedules.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openSecrets } from '../../src/automation/secrets/secrets.ts';
-import { Sealer } from '../../src/platform/crypto.ts';
-import { Scope } from '../../src/platform/scope.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { Sealer } from '../../src/platform/security/crypto.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { runCli } from '../cli/run-cli.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ActiveRunLimiter } from '../../src/automation/active-run-limiter.ts';
-import { callStepTool } from '../../src/automation/call-step-tool.ts';
 import { runIds } from '../../src/automation/core/ids.ts';
 import { automationLimits } from '../../src/automation/core/limits.ts';
-import { forgetRounds } from '../../src/automation/forget-rounds.ts';
+import { ActiveRunLimiter } from '../../src/automation/runs/active-run-limiter.ts';
+import { callStepTool } from '../../src/automation/steps/call-step-tool.ts';
+import { forgetRounds } from '../../src/automation/steps/forget-rounds.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { followEvents } from '../event-stream.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { declared } from '../../src/platform/declared-parts.ts';
+import { declared } from '../../src/platform/parts/declared-parts.ts';
 import { catalog } from '../../src/services.ts';
 import { createTestDatabase, type TestDatabase } from '../test-database.ts';
 import { runProgram } from './run-cli.ts';

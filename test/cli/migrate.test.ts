@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { databaseRoles } from '../../src/platform/database.ts';
+import { databaseRoles } from '../../src/platform/database/database.ts';
 import { runningServers } from '../servers.ts';
 import { spawnCli } from './run-cli.ts';
 

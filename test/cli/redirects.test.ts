@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Scope } from '../../src/platform/scope.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { openConnections } from '../connections/open-connections.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Connections } from '../../src/connections/connections.ts';
 import { addRedirect } from '../../src/connections/redirects.ts';
 import { removeExpiredStates } from '../../src/connections/states.ts';
-import type { Database } from '../../src/platform/database.ts';
-import { Scope } from '../../src/platform/scope.ts';
+import type { Database } from '../../src/platform/database/database.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth-server.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';

@@ -5,10 +5,10 @@ import { Connections } from '../../src/connections/connections.ts';
 import { type ConnectionPolicy, connectionPolicy } from '../../src/connections/policy.ts';
 import type { OAuthProvider, Purpose } from '../../src/connections/providers.ts';
 import { States } from '../../src/connections/states.ts';
-import { Sealer } from '../../src/platform/crypto.ts';
-import type { Database } from '../../src/platform/database.ts';
-import { Egress } from '../../src/platform/egress.ts';
-import { providerRules } from '../../src/platform/egress-destination.ts';
+import type { Database } from '../../src/platform/database/database.ts';
+import { Egress } from '../../src/platform/egress/egress.ts';
+import { providerRules } from '../../src/platform/egress/egress-destination.ts';
+import { Sealer } from '../../src/platform/security/crypto.ts';
 import type { FakeOAuth } from '../fakes/oauth-server.ts';
 import { secrets } from '../operator.ts';
 

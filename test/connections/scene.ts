@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { Connections } from '../../src/connections/connections.ts';
 import { AccessTokenRefused } from '../../src/connections/failures.ts';
-import type { Database } from '../../src/platform/database.ts';
-import { Scope } from '../../src/platform/scope.ts';
+import type { Database } from '../../src/platform/database/database.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth-server.ts';

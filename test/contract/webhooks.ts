@@ -1,4 +1,4 @@
-import type { Database } from '../../src/platform/database.ts';
+import type { Database } from '../../src/platform/database/database.ts';
 import { addDelivery } from '../webhooks/rows.ts';
 import { askThrice, type Caller } from './caller.ts';
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { Client, Connection } from '@temporalio/client';
 import { messageJob } from '../../src/conversation/job.ts';
 import { answerOf } from '../../src/conversation/messages.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { ProviderFailure } from '../../src/platform/provider-failure.ts';
-import { Scope } from '../../src/platform/scope.ts';
 import { messageContract } from '../../src/temporal/contracts/conversation.ts';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';

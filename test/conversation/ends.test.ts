@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { messageJob } from '../../src/conversation/job.ts';
 import { answerOf, findMessage } from '../../src/conversation/messages.ts';
-import { Scope } from '../../src/platform/scope.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { openProduct, type Product } from '../product.ts';
 import { creditsIn, never, nothing, openMessage, type Scene, tool } from './message-scene.ts';

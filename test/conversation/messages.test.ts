@@ -260,7 +260,7 @@ test('twenty at once with credits for five are five replies and fifteen refusals
   const poor = apiClient(product.process.api, testKey);
   const { balance } = await creditsOf(poor);
   const { reserveCredits } = await import('../../src/credits/reservations.ts');
-  const { Scope } = await import('../../src/platform/scope.ts');
+  const { Scope } = await import('../../src/platform/database/scope.ts');
   const { organizationIds } = await import('../../src/tenancy/core/ids.ts');
   const tenant = { organizationId: organizationIds.parse(organizationId)!, environment: 'test' } as const;
   const scope = new Scope(product.database, tenant, 'conversation-test');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { textProviders } from '../../src/providers/models.ts';
+import { textProviders } from '../../src/providers/text/models.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { type LiveFakes, liveAdapters, startLiveFakes } from '../fakes/live-adapters.ts';

@@ -1,6 +1,6 @@
 import { Connection } from '@temporalio/client';
 import { buildApp } from '../../api/app.ts';
-import { openLog } from '../../src/platform/log.ts';
+import { openLog } from '../../src/platform/observability/log.ts';
 import { openServices, readEnv } from '../../src/services.ts';
 
 /** A route that the API serves: what the router has, and not only what the document lists. */

@@ -1,6 +1,6 @@
 import { failPoint } from '../../src/connections/fail-points.ts';
-import { armFailPoint } from '../../src/platform/fail-points.ts';
-import { Scope } from '../../src/platform/scope.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { armFailPoint } from '../../src/platform/parts/fail-points.ts';
 import { openProductDatabase } from '../../src/services.ts';
 import { openConnections } from '../connections/open-connections.ts';
 

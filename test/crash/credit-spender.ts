@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { reserveCredits, settleCredits } from '../../src/credits/reservations.ts';
-import { Scope } from '../../src/platform/scope.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { openProductDatabase } from '../../src/services.ts';
 
 /** What a spender says as it goes: a key, and how far its work has come. */

@@ -1,6 +1,6 @@
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import type { Database } from '../../src/platform/database.ts';
+import type { Database } from '../../src/platform/database/database.ts';
 import { searchAttributes } from '../../src/temporal/contracts/search-attributes.ts';
 import { deliveryWorkflowId, webhookWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
 import { deliveryIds, eventIds } from '../../src/webhooks/core/ids.ts';

@@ -1,5 +1,5 @@
 import { deliveryIds } from '../../src/webhooks/core/ids.ts';
-import { defaultDeliveryPolicy, scaled } from '../../src/webhooks/delivery-policy.ts';
+import { defaultDeliveryPolicy, scaled } from '../../src/webhooks/dispatch/delivery-policy.ts';
 import type { ProductOptions } from '../product.ts';
 import { until } from '../until.ts';
 import { openReceiver, type Received, type Receiver, type Reply, type Script } from '../webhooks/receiver.ts';

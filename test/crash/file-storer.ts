@@ -1,5 +1,5 @@
-import { armFailPoint } from '../../src/platform/fail-points.ts';
-import { Scope } from '../../src/platform/scope.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { armFailPoint } from '../../src/platform/parts/fail-points.ts';
 import { openProductDatabase } from '../../src/services.ts';
 import { failPoint } from '../../src/storage/fail-points.ts';
 import { openFiles } from '../storage/open-files.ts';

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { isTerminal, type RunStatus } from '../../src/automation/core/run-status.ts';
-import type { Database } from '../../src/platform/database.ts';
+import type { Database } from '../../src/platform/database/database.ts';
 import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
 import { openProduct, type Product, type ProductOptions } from '../product.ts';
 import { runningServers } from '../servers.ts';

@@ -4,8 +4,8 @@ import { findFreePort } from '../../local/ports.ts';
 import { startPostgres } from '../../local/postgres.ts';
 import { findTemporalProgram } from '../../local/temporal-program.ts';
 import { startTemporal } from '../../local/temporal-server.ts';
+import { migrate } from '../../src/platform/database/migrate.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
-import { migrate } from '../../src/platform/migrate.ts';
 import { postgresOfTests, runningServers, temporalOfTests } from '../servers.ts';
 import { applicationUrl, openTestDatabase, type TestDatabase } from '../test-database.ts';
 

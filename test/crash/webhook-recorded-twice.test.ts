@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
-import { Scope } from '../../src/platform/scope.ts';
-import { type AttemptOutcome, loadAttempts } from '../../src/webhooks/attempt.ts';
-import { recordAttempts } from '../../src/webhooks/record-attempts.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { type AttemptOutcome, loadAttempts } from '../../src/webhooks/dispatch/attempt.ts';
+import { recordAttempts } from '../../src/webhooks/dispatch/record-attempts.ts';
 import { deliveryPolicy, withDeliveries } from './delivery-scene.ts';
 
 // Far more than it takes alone: others may use the machine too.

@@ -3,8 +3,8 @@ import { AccessTokenRefused, AuthExpired } from '../../src/connections/failures.
 import type { Integration, IntegrationClient } from '../../src/integrations/integration.ts';
 import type { Account, ProviderCall } from '../../src/integrations/provider-call.ts';
 import { providerCall } from '../../src/integrations/provider-http.ts';
-import { Egress } from '../../src/platform/egress.ts';
-import { egressRules, providerRules } from '../../src/platform/egress-destination.ts';
+import { Egress } from '../../src/platform/egress/egress.ts';
+import { egressRules, providerRules } from '../../src/platform/egress/egress-destination.ts';
 import type { FakeApp } from './oauth-app.ts';
 
 type Rules = Parameters<typeof egressRules>[0];

@@ -1,9 +1,9 @@
-import { anthropicModel } from '../../src/providers/anthropic.ts';
-import { googleModel } from '../../src/providers/google.ts';
-import type { LiveOptions } from '../../src/providers/live-model.ts';
-import { listedModels, type TextProvider } from '../../src/providers/models.ts';
-import { openaiModel } from '../../src/providers/openai.ts';
 import type { Models } from '../../src/providers/registry.ts';
+import { anthropicModel } from '../../src/providers/text/anthropic.ts';
+import { googleModel } from '../../src/providers/text/google.ts';
+import type { LiveOptions } from '../../src/providers/text/live-model.ts';
+import { listedModels, type TextProvider } from '../../src/providers/text/models.ts';
+import { openaiModel } from '../../src/providers/text/openai.ts';
 import { startFakeAnthropic } from './anthropic.ts';
 import { startFakeGoogle } from './google.ts';
 import { startFakeOpenai } from './openai.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { encodeMp3 } from '../../src/providers/audio/mp3.ts';
+import { encodeMp3 } from '../../src/providers/speech/audio/mp3.ts';
 import { soundFile } from './media-files.ts';
 import { bearer, type Json, type WireAnswer, write } from './wire-server.ts';
 

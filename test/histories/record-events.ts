@@ -1,5 +1,5 @@
 import { ClientStates } from '../../src/integrations/inbound/client-states.ts';
-import type { Database } from '../../src/platform/database.ts';
+import type { Database } from '../../src/platform/database/database.ts';
 import { fetchEventsWorkflowId } from '../../src/temporal/contracts/integration-events.ts';
 import { apiClient } from '../api-client.ts';
 import { addConnection } from '../integrations/connection-rows.ts';

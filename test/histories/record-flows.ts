@@ -1,5 +1,5 @@
 import { runIds } from '../../src/automation/core/ids.ts';
-import type { Database } from '../../src/platform/database.ts';
+import type { Database } from '../../src/platform/database/database.ts';
 import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
 import type { ApiClient } from '../api-client.ts';
 import { makeFlow } from '../automation/make-flow.ts';

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { Database } from '../../src/platform/database.ts';
+import type { Database } from '../../src/platform/database/database.ts';
 import { followScheduleId } from '../../src/temporal/contracts/followed-integrations.ts';
 import { apiClient } from '../api-client.ts';
 import { addConnection } from '../integrations/connection-rows.ts';

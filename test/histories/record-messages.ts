@@ -1,4 +1,4 @@
-import type { Database } from '../../src/platform/database.ts';
+import type { Database } from '../../src/platform/database/database.ts';
 import { messageContract } from '../../src/temporal/contracts/conversation.ts';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import type { ApiClient } from '../api-client.ts';

@@ -1,6 +1,6 @@
-import { Sealer } from '../../src/platform/crypto.ts';
-import type { Database } from '../../src/platform/database.ts';
+import type { Database } from '../../src/platform/database/database.ts';
 import { newId } from '../../src/platform/ids.ts';
+import { Sealer } from '../../src/platform/security/crypto.ts';
 import type { Environment } from '../../src/platform/tenant.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { secrets } from '../operator.ts';

@@ -67,7 +67,7 @@ describe('without OTEL_EXPORTER_OTLP_ENDPOINT', () => {
   test('nothing of OpenTelemetry is loaded: one file imports it, and is itself imported on demand', () => {
     const files = readSources().filter(({ isTest }) => !isTest);
     const importers = files.filter(({ imports }) => imports.some(({ target }) => target.startsWith('@opentelemetry/')));
-    expect(importers.map(({ path }) => path)).toEqual(['src/platform/opentelemetry.ts']);
+    expect(importers.map(({ path }) => path)).toEqual(['src/platform/observability/opentelemetry.ts']);
     expect(files.filter(({ text }) => /from '[^']*opentelemetry\.ts'/.test(text))).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { removeUnusedDefinitions } from '../../src/automation/unused-definitions.ts';
+import { removeUnusedDefinitions } from '../../src/automation/definitions/unused-definitions.ts';
 import { forgetOldNotices } from '../../src/operations/old-notices.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { Scope } from '../../src/platform/scope.ts';
 import { bookingIds, eventTypeIds, hostIds } from '../../src/scheduling/core/ids.ts';
 import { removeDeletedSettings, removeOldBookings } from '../../src/scheduling/retention.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';

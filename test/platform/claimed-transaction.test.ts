@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { onceOutside } from '../../src/platform/claimed-work.ts';
-import { Sealer } from '../../src/platform/crypto.ts';
-import type { Database } from '../../src/platform/database.ts';
-import { fingerprintOf, type IdempotencyClaim } from '../../src/platform/idempotency.ts';
+import { onceOutside } from '../../src/platform/database/claimed-work.ts';
+import type { Database } from '../../src/platform/database/database.ts';
+import { fingerprintOf, type IdempotencyClaim } from '../../src/platform/database/idempotency.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { statement } from '../../src/platform/database/sql.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { Scope } from '../../src/platform/scope.ts';
-import { statement } from '../../src/platform/sql.ts';
+import { Sealer } from '../../src/platform/security/crypto.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';

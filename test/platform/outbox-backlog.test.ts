@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { pino } from 'pino';
-import { Background } from '../../src/platform/background.ts';
-import type { Database } from '../../src/platform/database.ts';
-import { kindsInStatements } from '../../src/platform/enqueue.ts';
+import { Background } from '../../src/platform/concurrency/background.ts';
+import type { Database } from '../../src/platform/database/database.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { sqlOn, statement, systemStatement } from '../../src/platform/database/sql.ts';
 import { newId } from '../../src/platform/ids.ts';
+import { kindsInStatements } from '../../src/platform/outbox/enqueue.ts';
 import {
   defaultOutboxPolicy,
   GoesOn,
   Outbox,
   type OutboxHandlers,
   type OutboxPolicy,
-} from '../../src/platform/outbox.ts';
-import { Scope } from '../../src/platform/scope.ts';
-import { sqlOn, statement, systemStatement } from '../../src/platform/sql.ts';
+} from '../../src/platform/outbox/outbox.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';

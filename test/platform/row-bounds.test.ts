@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
-import { openLog } from '../../src/platform/log.ts';
-import type { RowBound } from '../../src/platform/row-bound.ts';
-import { statements } from '../../src/platform/sql.ts';
+import type { RowBound } from '../../src/platform/database/row-bound.ts';
+import { statements } from '../../src/platform/database/sql.ts';
+import { openLog } from '../../src/platform/observability/log.ts';
 import { entities, openServices, readEnv, rowBounds, type Services } from '../../src/services.ts';
 import { declaredLimits } from '../../src/tenancy/core/plan-limits.ts';
 import { createTestDatabase, type TestDatabase } from '../test-database.ts';

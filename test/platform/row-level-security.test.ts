@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { createAutomation, listAutomations } from '../../src/automation/automations.ts';
+import { createAutomation, listAutomations } from '../../src/automation/definitions/automations.ts';
 import { Automation } from '../../src/automation/entities.ts';
-import { type Database, databaseRoles } from '../../src/platform/database.ts';
+import { type Database, databaseRoles } from '../../src/platform/database/database.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { statement } from '../../src/platform/database/sql.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { Scope } from '../../src/platform/scope.ts';
-import { statement } from '../../src/platform/sql.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { MikroORM } from '@mikro-orm/postgresql';
-import { ormConfig } from '../../src/platform/entity-managers.ts';
+import { ormConfig } from '../../src/platform/database/entity-managers.ts';
 import { entities } from '../../src/services.ts';
 import { allEntities, createTestDatabase } from '../test-database.ts';
 

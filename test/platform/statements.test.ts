@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { type StatementText, statements, systemStatement } from '../../src/platform/sql.ts';
-import { type Declaration, postgresType, typed } from '../../src/platform/sql-types.ts';
+import { type StatementText, statements, systemStatement } from '../../src/platform/database/sql.ts';
+import { type Declaration, postgresType, typed } from '../../src/platform/database/sql-types.ts';
 import { readSources } from '../architecture/source-graph.ts';
 import { createTestDatabase, type TestDatabase } from '../test-database.ts';
 import { prepare } from './prepared-statement.ts';

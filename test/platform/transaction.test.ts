@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Automation, Definition } from '../../src/automation/entities.ts';
-import type { Database } from '../../src/platform/database.ts';
-import type { Committed } from '../../src/platform/enqueue.ts';
-import { fingerprintOf, type IdempotencyClaim } from '../../src/platform/idempotency.ts';
+import type { Database } from '../../src/platform/database/database.ts';
+import { fingerprintOf, type IdempotencyClaim } from '../../src/platform/database/idempotency.ts';
+import { Scope, type Transaction } from '../../src/platform/database/scope.ts';
+import { sqlOn, statement } from '../../src/platform/database/sql.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { Scope, type Transaction } from '../../src/platform/scope.ts';
-import { sqlOn, statement } from '../../src/platform/sql.ts';
+import type { Committed } from '../../src/platform/outbox/enqueue.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { testWebhook } from '../../src/webhooks/core/events.ts';
+import { publishEventTo } from '../../src/webhooks/deliveries/publish-event.ts';
 import { WebhookSubscription } from '../../src/webhooks/entities.ts';
-import { publishEventTo } from '../../src/webhooks/publish-event.ts';
-import { untried } from '../../src/webhooks/subscriptions.ts';
+import { untried } from '../../src/webhooks/subscriptions/subscriptions.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 
 let files: TestDatabase;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { migrate } from '../../src/platform/migrate.ts';
-import { UnknownSchema } from '../../src/platform/unknown-schema.ts';
+import { migrate } from '../../src/platform/database/migrate.ts';
+import { UnknownSchema } from '../../src/platform/database/unknown-schema.ts';
 import { createTestDatabase, type TestDatabase } from '../test-database.ts';
 
 let database: TestDatabase;

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FalReports, readKeys } from '../../src/providers/live/fal-reports.ts';
+import { FalReports, readKeys } from '../../src/providers/media/live/fal-reports.ts';
 import { type HostileFront, hostileAnswers, openFront } from '../cost/hostile-front.ts';
 
 let front: HostileFront;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Scope } from '../../src/platform/database/scope.ts';
 import type { AppError } from '../../src/platform/errors.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { Scope } from '../../src/platform/scope.ts';
 import { BookingPages } from '../../src/scheduling/booking-pages.ts';
 import { BookingQueues } from '../../src/scheduling/booking-queues.ts';
 import { eventTypeIds } from '../../src/scheduling/core/ids.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AccessTokenRefused, AuthExpired } from '../../src/connections/failures.ts';
 import { addRedirect } from '../../src/connections/redirects.ts';
-import { Scope } from '../../src/platform/scope.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { connectionExpired } from '../../src/scheduling/calendars/sync-state.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { openConnections, providerOf } from '../connections/open-connections.ts';

@@ -1,7 +1,7 @@
-import type { Database } from '../../src/platform/database.ts';
-import { Egress } from '../../src/platform/egress.ts';
-import { providerRules } from '../../src/platform/egress-destination.ts';
-import { Scope } from '../../src/platform/scope.ts';
+import type { Database } from '../../src/platform/database/database.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { Egress } from '../../src/platform/egress/egress.ts';
+import { providerRules } from '../../src/platform/egress/egress-destination.ts';
 import { GoogleCalendarClient } from '../../src/scheduling/calendars/google-client.ts';
 import { MicrosoftCalendarClient } from '../../src/scheduling/calendars/microsoft-client.ts';
 import type { Account, CalendarClient, EntryToWrite } from '../../src/scheduling/calendars/ports.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Scope } from '../../src/platform/scope.ts';
-import { type Statement, statements } from '../../src/platform/sql.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { type Statement, statements } from '../../src/platform/database/sql.ts';
 import type { Tenant } from '../../src/platform/tenant.ts';
 import { eventTypeIds } from '../../src/scheduling/core/ids.ts';
 import '../../src/scheduling/occupied-times.ts';

@@ -4,7 +4,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Scope } from '../../src/platform/scope.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { places } from '../../src/storage/downloads.ts';
 import type { NewFile, StoredFile } from '../../src/storage/ports.ts';
 import { SignedUrls } from '../../src/storage/signed-urls.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { Database } from '../../src/platform/database.ts';
-import { openLog } from '../../src/platform/log.ts';
+import type { Database } from '../../src/platform/database/database.ts';
+import { openLog } from '../../src/platform/observability/log.ts';
 import { Files } from '../../src/storage/files.ts';
 import { LocalDisk } from '../../src/storage/local-disk.ts';
 import { Spool } from '../../src/storage/spool.ts';

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { buffersOf, rowOf } from '../../bench/buffers.ts';
 import { insertGenerations } from '../../bench/insert-generations.ts';
-import type { Database } from '../../src/platform/database.ts';
+import type { Database } from '../../src/platform/database/database.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { Scope } from '../../src/platform/scope.ts';
 import { countGenerationBlocks, type HistoryType, historyTypes, listHistory } from '../../src/studio/history.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 

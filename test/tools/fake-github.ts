@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import type { Scope } from '../../src/platform/scope.ts';
+import type { Scope } from '../../src/platform/database/scope.ts';
 import type { ToolResult } from '../../src/tools/core/tool-result.ts';
 import { type FakeMcpServer, fakeMcpServer } from '../fakes/mcp-server.ts';
 import { openToolScene, type ToolProcess, type ToolScene } from './tool-scene.ts';

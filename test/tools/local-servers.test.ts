@@ -1,8 +1,8 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { latestAudit } from '../../src/platform/audit.ts';
-import type { Scope } from '../../src/platform/scope.ts';
+import type { Scope } from '../../src/platform/database/scope.ts';
+import { latestAudit } from '../../src/platform/security/audit.ts';
 import { catalogue } from '../../src/tools/catalogue.ts';
 import { toolServerIds } from '../../src/tools/core/server-ids.ts';
 import { until } from '../until.ts';

@@ -1,8 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Egress } from '../../src/platform/egress.ts';
-import { egressRules } from '../../src/platform/egress-destination.ts';
+import { Egress } from '../../src/platform/egress/egress.ts';
+import { egressRules } from '../../src/platform/egress/egress-destination.ts';
 import { applyChange } from '../../src/tools/check-configuration.ts';
 import { PostgresConnection } from '../../src/tools/own/postgres.ts';
 import { postgresAddress } from '../../src/tools/own/postgres-address.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Egress } from '../../src/platform/egress.ts';
-import { egressRules } from '../../src/platform/egress-destination.ts';
+import { Egress } from '../../src/platform/egress/egress.ts';
+import { egressRules } from '../../src/platform/egress/egress-destination.ts';
 import { WebSearchConnection } from '../../src/tools/own/web-search.ts';
 import { type HostileFront, hostileAnswers, openFront } from '../cost/hostile-front.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
-import { reconcileRuns } from '../../src/automation/reconcile.ts';
+import { reconcileRuns } from '../../src/automation/runs/reconcile.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
 import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
 import { apiClient } from '../api-client.ts';

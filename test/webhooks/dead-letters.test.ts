@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { latestAudit } from '../../src/platform/audit.ts';
+import { latestAudit } from '../../src/platform/security/audit.ts';
 import { deliveryMessages, webhookWorkflows } from '../../src/temporal/contracts/webhooks.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Egress } from '../../src/platform/egress.ts';
-import { egressRules } from '../../src/platform/egress-destination.ts';
-import { Scope } from '../../src/platform/scope.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { Egress } from '../../src/platform/egress/egress.ts';
+import { egressRules } from '../../src/platform/egress/egress-destination.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
-import { defaultDeliveryPolicy } from '../../src/webhooks/delivery-policy.ts';
-import { disableSubscription } from '../../src/webhooks/disable-subscription.ts';
-import { leaseDue } from '../../src/webhooks/lease.ts';
+import { defaultDeliveryPolicy } from '../../src/webhooks/dispatch/delivery-policy.ts';
+import { leaseDue } from '../../src/webhooks/dispatch/lease.ts';
+import { disableSubscription } from '../../src/webhooks/subscriptions/disable-subscription.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { startProduct } from '../product.ts';
 import { addDelivery } from './rows.ts';

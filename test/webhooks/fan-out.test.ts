@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
-import { sweepDeliveryBacklog } from '../../src/webhooks/delivery-backlog.ts';
+import { sweepDeliveryBacklog } from '../../src/webhooks/deliveries/delivery-backlog.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import { eventsUrl, from } from '../integrations/events-scene.ts';

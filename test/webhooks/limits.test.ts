@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runCancelled } from '../../src/automation/core/events.ts';
 import { noticeTurnedOffWebhooks } from '../../src/operations/webhook-notices.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { newId } from '../../src/platform/ids.ts';
 import type { Mail } from '../../src/platform/mail.ts';
-import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { updateOrganization } from '../../src/tenancy/organizations.ts';
-import { publishEvent } from '../../src/webhooks/publish-event.ts';
+import { publishEvent } from '../../src/webhooks/deliveries/publish-event.ts';
 import { until } from '../until.ts';
 import type { Script } from './receiver.ts';
 import { openWebhookScene, type WebhookScene, webhookEnv } from './scene.ts';

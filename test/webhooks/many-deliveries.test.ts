@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Scope } from '../../src/platform/scope.ts';
-import { statements } from '../../src/platform/sql.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { statements } from '../../src/platform/database/sql.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryStatuses } from '../../src/webhooks/core/delivery-status.ts';
 import { deliveryIds, recoveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
-import { sweepDeliveryBlocks } from '../../src/webhooks/delivery-blocks.ts';
-import { continueRecovery } from '../../src/webhooks/recovery.ts';
-import { forgetOldDeliveries } from '../../src/webhooks/retention.ts';
+import { sweepDeliveryBlocks } from '../../src/webhooks/deliveries/delivery-blocks.ts';
+import { continueRecovery } from '../../src/webhooks/deliveries/recovery.ts';
+import { forgetOldDeliveries } from '../../src/webhooks/deliveries/retention.ts';
 // Declares the statements.
-import '../../src/webhooks/delivery-list.ts';
+import '../../src/webhooks/deliveries/delivery-list.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { openProduct, type Product } from '../product.ts';
 import { until } from '../until.ts';

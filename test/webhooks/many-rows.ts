@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Database } from '../../src/platform/database.ts';
+import type { Database } from '../../src/platform/database/database.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
 
 export const types = ['workflow.run.started', 'workflow.run.completed', 'workflow.run.failed'];

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { latestAudit } from '../../src/platform/audit.ts';
+import { latestAudit } from '../../src/platform/security/audit.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
 import { runCli } from '../cli/run-cli.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { inBatches } from '../../src/platform/batches.ts';
+import { inBatches } from '../../src/platform/database/batches.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
-import { forgetDeletedSubscriptions } from '../../src/webhooks/deleted-subscriptions.ts';
-import { forgetOldDeliveries, forgetOldRecoveries } from '../../src/webhooks/retention.ts';
+import { forgetOldDeliveries, forgetOldRecoveries } from '../../src/webhooks/deliveries/retention.ts';
+import { forgetDeletedSubscriptions } from '../../src/webhooks/subscriptions/deleted-subscriptions.ts';
 import { addDelivery } from './rows.ts';
 import { openWebhookScene, type WebhookScene } from './scene.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { latestAudit } from '../../src/platform/audit.ts';
+import { latestAudit } from '../../src/platform/security/audit.ts';
 import { eventTypes } from '../../src/services.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';

@@ -1,16 +1,16 @@
-import type { AutomationDetail, AutomationSummary } from '../../../src/automation/automations.ts';
 import { approvalIds, batchIds } from '../../../src/automation/core/ids.ts';
 import { type RunStatus, runStatuses } from '../../../src/automation/core/run-status.ts';
 import { defaultPriority } from '../../../src/automation/core/starts.ts';
 import { readPath } from '../../../src/automation/core/step-path.ts';
-import type { SeenEvent } from '../../../src/automation/follow-run.ts';
-import type { RunOptions } from '../../../src/automation/insert-run.ts';
-import type { RunSummary, ValuesApart } from '../../../src/automation/run-columns.ts';
+import type { AutomationDetail, AutomationSummary } from '../../../src/automation/definitions/automations.ts';
 import type { RunPage } from '../../../src/automation/run-search/search-runs.ts';
-import type { RunDetail, StepResult } from '../../../src/automation/runs.ts';
-import type { CreatedRun } from '../../../src/automation/start-run-workflow.ts';
-import type { WaitingFor } from '../../../src/automation/waiting-for.ts';
-import type { Page } from '../../../src/platform/page.ts';
+import type { SeenEvent } from '../../../src/automation/runs/follow-run.ts';
+import type { RunOptions } from '../../../src/automation/runs/insert-run.ts';
+import type { RunSummary, ValuesApart } from '../../../src/automation/runs/run-columns.ts';
+import type { RunDetail, StepResult } from '../../../src/automation/runs/runs.ts';
+import type { CreatedRun } from '../../../src/automation/runs/start-run-workflow.ts';
+import type { WaitingFor } from '../../../src/automation/runs/waiting-for.ts';
+import type { Page } from '../../../src/platform/database/page.ts';
 import type {
   AcceptedAnswer,
   ExecuteBody,

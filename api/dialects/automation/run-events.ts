@@ -1,5 +1,5 @@
 import { isTerminal, type RunError } from '../../../src/automation/core/run-status.ts';
-import type { SeenEvent } from '../../../src/automation/follow-run.ts';
+import type { SeenEvent } from '../../../src/automation/runs/follow-run.ts';
 import { shownWait } from './dialect.ts';
 import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownOutput, shownPath } from './outputs.ts';

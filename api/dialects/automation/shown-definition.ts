@@ -1,5 +1,5 @@
-import type { DefinitionFields } from '../../../src/automation/automations.ts';
 import { definitionOf } from '../../../src/automation/core/definition-fields.ts';
+import type { DefinitionFields } from '../../../src/automation/definitions/automations.ts';
 import type { Variant } from '../../../src/tenancy/caller.ts';
 
 type Members = Record<string, unknown>;

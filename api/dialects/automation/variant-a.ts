@@ -1,7 +1,7 @@
-import type { AutomationSummary } from '../../../src/automation/automations.ts';
 import { asText } from '../../../src/automation/core/template.ts';
-import type { RunSummary } from '../../../src/automation/run-columns.ts';
-import type { RunDetail } from '../../../src/automation/runs.ts';
+import type { AutomationSummary } from '../../../src/automation/definitions/automations.ts';
+import type { RunSummary } from '../../../src/automation/runs/run-columns.ts';
+import type { RunDetail } from '../../../src/automation/runs/runs.ts';
 import { statusInA } from '../../schemas/automation/run.ts';
 import { paginationOf } from '../../schemas/pagination.ts';
 import { type AutomationDialect, readExecution, startedWith, startingOf } from './dialect.ts';

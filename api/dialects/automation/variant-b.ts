@@ -1,9 +1,9 @@
-import type { AutomationSummary } from '../../../src/automation/automations.ts';
 import { runIds, workflowIds } from '../../../src/automation/core/ids.ts';
-import type { RunSummary } from '../../../src/automation/run-columns.ts';
-import type { RunDetail } from '../../../src/automation/runs.ts';
+import type { AutomationSummary } from '../../../src/automation/definitions/automations.ts';
+import type { RunSummary } from '../../../src/automation/runs/run-columns.ts';
+import type { RunDetail } from '../../../src/automation/runs/runs.ts';
+import type { Page } from '../../../src/platform/database/page.ts';
 import { invalid } from '../../../src/platform/errors.ts';
-import type { Page } from '../../../src/platform/page.ts';
 import { type AutomationDialect, readExecution, startedWith, startingOf } from './dialect.ts';
 import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownOutput, shownPlace } from './outputs.ts';

@@ -3,7 +3,7 @@ import type { MessageKind } from '../../../src/conversation/entities.ts';
 import { answerOf, findMessage, type StoredMessage } from '../../../src/conversation/messages.ts';
 import { ReplyReader } from '../../../src/conversation/read-reply.ts';
 import type { MessageRequest } from '../../../src/conversation/sealed-message.ts';
-import { requestInProgress, resourceDeleted } from '../../../src/platform/idempotency.ts';
+import { requestInProgress, resourceDeleted } from '../../../src/platform/database/idempotency.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import type { Services } from '../../../src/services.ts';
 import { lingerMs, notReady, refusalOf } from '../../await-job.ts';

@@ -3,9 +3,9 @@ import { interruptMessage } from '../../../src/conversation/complete-message.ts'
 import { messageFailed } from '../../../src/conversation/errors.ts';
 import { answerOf, type StoredMessage } from '../../../src/conversation/messages.ts';
 import type { ReplyEvent, ReplyReader } from '../../../src/conversation/read-reply.ts';
+import { resourceDeleted } from '../../../src/platform/database/idempotency.ts';
+import type { Scope } from '../../../src/platform/database/scope.ts';
 import { AppError } from '../../../src/platform/errors.ts';
-import { resourceDeleted } from '../../../src/platform/idempotency.ts';
-import type { Scope } from '../../../src/platform/scope.ts';
 import type { Services } from '../../../src/services.ts';
 import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
 import type { ApiContext } from '../../context.ts';

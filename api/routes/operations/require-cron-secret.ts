@@ -1,6 +1,6 @@
 import { createMiddleware } from 'hono/factory';
-import { isSameSecret } from '../../../src/platform/compare-secrets.ts';
 import { AppError } from '../../../src/platform/errors.ts';
+import { isSameSecret } from '../../../src/platform/security/compare-secrets.ts';
 import type { Services } from '../../../src/services.ts';
 import { limitedRange } from '../../client-address.ts';
 import type { ApiEnv } from '../../context.ts';

@@ -1,7 +1,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { findTimezone } from '../../../src/platform/core/timezone.ts';
+import type { Scope } from '../../../src/platform/database/scope.ts';
 import { AppError, invalid } from '../../../src/platform/errors.ts';
-import type { Scope } from '../../../src/platform/scope.ts';
 import { checkToken, findPage } from '../../../src/scheduling/booking-pages.ts';
 import { cancelBooking, rescheduleBooking } from '../../../src/scheduling/change-booking.ts';
 import { answersOf, withWhom } from '../../../src/scheduling/core/mail-text.ts';

@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { onceOutside } from '../../../src/platform/claimed-work.ts';
+import { onceOutside } from '../../../src/platform/database/claimed-work.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
 import { enhancePrompt } from '../../../src/studio/enhance-prompt.ts';

@@ -1,6 +1,6 @@
+import type { IdempotencyClaim } from '../../../src/platform/database/idempotency.ts';
+import type { Scope } from '../../../src/platform/database/scope.ts';
 import { type AppError, invalid } from '../../../src/platform/errors.ts';
-import type { IdempotencyClaim } from '../../../src/platform/idempotency.ts';
-import type { Scope } from '../../../src/platform/scope.ts';
 import type { GenerationRequest } from '../../../src/providers/core/media/requests.ts';
 import type { Services } from '../../../src/services.ts';
 import { formatId } from '../../../src/studio/core/ids.ts';

@@ -1,8 +1,8 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { readJson } from '../../../src/platform/core/bounded-json.ts';
 import { AppError } from '../../../src/platform/errors.ts';
-import type { ReportSignature } from '../../../src/providers/live/fal-reports.ts';
-import { upstreamIdPattern } from '../../../src/providers/live/media-host.ts';
+import type { ReportSignature } from '../../../src/providers/media/live/fal-reports.ts';
+import { upstreamIdPattern } from '../../../src/providers/media/live/media-host.ts';
 import type { Services } from '../../../src/services.ts';
 import { generationIds, videoIds } from '../../../src/studio/core/ids.ts';
 import { providerReported } from '../../../src/studio/provider-report.ts';

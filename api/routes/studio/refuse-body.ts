@@ -2,7 +2,7 @@ import type { z } from '@hono/zod-openapi';
 import { invalid } from '../../../src/platform/errors.ts';
 import { defaultModels } from '../../../src/providers/core/media/models.ts';
 import { problemsOfBody } from '../../../src/providers/core/media/requests.ts';
-import type { MediaRegistry } from '../../../src/providers/media-registry.ts';
+import type { MediaRegistry } from '../../../src/providers/media/media-registry.ts';
 import type { ApiContext } from '../../context.ts';
 import { problemsOfSchema } from '../../new-routes.ts';
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import { PieceCount } from '../../../src/platform/collected-bytes.ts';
+import { PieceCount } from '../../../src/platform/egress/collected-bytes.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import { StorageFailure } from '../../../src/storage/failure.ts';
 import type { Files } from '../../../src/storage/files.ts';

@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { CreatedJob } from '../../../src/jobs/index.ts';
-import type { Scope } from '../../../src/platform/scope.ts';
+import type { Scope } from '../../../src/platform/database/scope.ts';
 import type { Services } from '../../../src/services.ts';
 import { enforceStorageLimit } from '../../../src/storage/storage-limit.ts';
 import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { type TextProvider, textProviders } from '../../../src/providers/models.ts';
+import { type TextProvider, textProviders } from '../../../src/providers/text/models.ts';
 
 export const textModelListSchema = z
   .object({

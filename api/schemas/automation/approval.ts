@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 import type { ApprovalView } from '../../../src/automation/approvals/views.ts';
 import { approvalStates, maxCommentLength } from '../../../src/automation/core/approvals.ts';
 import { approvalIds, runIds, workflowIds } from '../../../src/automation/core/ids.ts';
-import type { Page } from '../../../src/platform/page.ts';
+import type { Page } from '../../../src/platform/database/page.ts';
 import { freeForm } from '../free-form.ts';
 import { inDialect, orNull } from '../in-dialect.ts';
 import { flatPage, paginationOf, paginationSchema } from '../pagination.ts';

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { batchStates } from '../../../src/automation/core/batch-status.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
-import { idempotencyKeyPattern } from '../../../src/platform/idempotency.ts';
+import { idempotencyKeyPattern } from '../../../src/platform/database/idempotency.ts';
 import { countedList } from '../counted-list.ts';
 import { freeForm } from '../free-form.ts';
 import { listSchema } from '../pagination.ts';

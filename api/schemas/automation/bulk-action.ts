@@ -9,7 +9,7 @@ import {
 } from '../../../src/automation/core/bulk-actions.ts';
 import { runErrorCodes } from '../../../src/automation/core/run-status.ts';
 import { tagPattern, triggerTypes } from '../../../src/automation/core/starts.ts';
-import { retryDefinitions } from '../../../src/automation/retry-run.ts';
+import { retryDefinitions } from '../../../src/automation/runs/retry-run.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
 import { runStatusWords } from '../../dialects/automation/dialect.ts';
 import { countedList } from '../counted-list.ts';

@@ -1,6 +1,6 @@
 import type { z } from '@hono/zod-openapi';
 import type { NewTrigger } from '../../../src/automation/events/triggers.ts';
-import type { NewSchedule } from '../../../src/automation/schedules.ts';
+import type { NewSchedule } from '../../../src/automation/schedules/schedules.ts';
 import type { triggersSchema } from './event.ts';
 import type { newScheduleSchema } from './schedule.ts';
 

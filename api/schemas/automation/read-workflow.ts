@@ -1,5 +1,5 @@
-import type { AutomationChange, NewAutomation } from '../../../src/automation/automations.ts';
 import type { AutomationState } from '../../../src/automation/core/automation-state.ts';
+import type { AutomationChange, NewAutomation } from '../../../src/automation/definitions/automations.ts';
 import type { NewWorkflowBody, WorkflowChangeBody } from './workflow.ts';
 
 const defaultModel = 'claude-sonnet-4-20250514';

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { durationForms, readDuration } from '../../../src/automation/core/duration.ts';
 import { maxDelayMs, maxMetadataBytes, maxTags, tagPattern } from '../../../src/automation/core/starts.ts';
-import type { RunOptions } from '../../../src/automation/insert-run.ts';
+import type { RunOptions } from '../../../src/automation/runs/insert-run.ts';
 import { type FieldError, invalid } from '../../../src/platform/errors.ts';
 import { freeForm } from '../free-form.ts';
 

@@ -8,7 +8,7 @@ import {
   stepStates,
 } from '../../../src/automation/core/run-status.ts';
 import { stepIdPattern } from '../../../src/automation/core/steps.ts';
-import { retryDefinitions } from '../../../src/automation/retry-run.ts';
+import { retryDefinitions } from '../../../src/automation/runs/retry-run.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
 import { freeForm } from '../free-form.ts';
 import { inDialect, orNull } from '../in-dialect.ts';

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { maxSecretLength, maxSecrets, secretNamePattern } from '../../../src/automation/core/secret-names.ts';
 import type { SecretView } from '../../../src/automation/secrets/secrets.ts';
-import type { Page } from '../../../src/platform/page.ts';
+import type { Page } from '../../../src/platform/database/page.ts';
 import { inDialect } from '../in-dialect.ts';
 import { flatPage, paginationOf, paginationSchema } from '../pagination.ts';
 import { text } from '../text.ts';

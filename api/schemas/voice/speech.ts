@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { speechLimits, type Voice, voices } from '../../../src/providers/core/speech/voices.ts';
-import type { SpeechRequest } from '../../../src/providers/voice-ports.ts';
+import type { SpeechRequest } from '../../../src/providers/speech/voice-ports.ts';
 import { speechPrice } from '../../../src/voice/core/prices.ts';
 import { refused } from '../../../src/voice/errors.ts';
 

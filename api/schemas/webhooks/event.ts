@@ -1,7 +1,7 @@
 import { type RouteConfig, z } from '@hono/zod-openapi';
 import type { EventType } from '../../../src/platform/core/event-type.ts';
 import { testWebhook } from '../../../src/webhooks/core/events.ts';
-import { payloadOf } from '../../../src/webhooks/payload.ts';
+import { payloadOf } from '../../../src/webhooks/deliveries/payload.ts';
 import { webhookId } from './webhook.ts';
 
 /** How the reference describes an event type. Each feature documents its own. */

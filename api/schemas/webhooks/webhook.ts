@@ -1,7 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { headerNamePattern, headerValuePattern } from '../../../src/platform/core/http-headers.ts';
 import { eventTypes } from '../../../src/services.ts';
-import { maxHeaders, maxHeaderValueLength } from '../../../src/webhooks/check-subscription.ts';
 import { everyEvent } from '../../../src/webhooks/core/events.ts';
 import { type HealthState, healthStates } from '../../../src/webhooks/core/health.ts';
 import { maxCounted } from '../../../src/webhooks/core/retry-release.ts';
@@ -11,8 +10,9 @@ import {
   disabledReasons,
   subscriptionStates,
 } from '../../../src/webhooks/core/subscription-state.ts';
-import { maxOfSameUrl } from '../../../src/webhooks/same-url.ts';
-import { defaultConcurrency } from '../../../src/webhooks/subscriptions.ts';
+import { maxHeaders, maxHeaderValueLength } from '../../../src/webhooks/subscriptions/check-subscription.ts';
+import { maxOfSameUrl } from '../../../src/webhooks/subscriptions/same-url.ts';
+import { defaultConcurrency } from '../../../src/webhooks/subscriptions/subscriptions.ts';
 import { texts } from '../free-form.ts';
 import { prefixedIdInPath } from '../ids.ts';
 import { listSchema } from '../pagination.ts';

@@ -1,8 +1,8 @@
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { Scope } from '../../platform/database/scope.ts';
+import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
-import { Scope } from '../../platform/scope.ts';
-import { sqlOn, systemStatement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import { isKept } from '../../tenancy/index.ts';
 import { getApproval } from './approvals.ts';

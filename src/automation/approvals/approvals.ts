@@ -1,8 +1,8 @@
+import type { Page, PageRequest } from '../../platform/database/page.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import type { TenantSql } from '../../platform/database/sql.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Page, PageRequest } from '../../platform/page.ts';
-import type { Scope } from '../../platform/scope.ts';
-import type { TenantSql } from '../../platform/sql.ts';
-import { statement } from '../../platform/sql.ts';
 import type { ApprovalStatus } from '../core/approvals.ts';
 import { approvalIds, workflowIds } from '../core/ids.ts';
 import { type ApprovalView, approvalColumns, approvalRow, viewOf } from './views.ts';

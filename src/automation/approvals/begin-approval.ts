@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Sealer } from '../../platform/crypto.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { sealedColumns } from '../../platform/sealed-columns.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import type { Sealer } from '../../platform/security/crypto.ts';
+import { sealedColumns } from '../../platform/security/sealed-columns.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { publishEvent } from '../../webhooks/index.ts';
 import { approvalRequested } from '../core/approvals.ts';
@@ -12,8 +12,8 @@ import { readDuration } from '../core/duration.ts';
 import { automationLimits } from '../core/limits.ts';
 import { type ApprovalStep, defaultApprovalActions, defaultApprovalTimeout } from '../core/step-types.ts';
 import { renderTemplate, templateNames, type Warning } from '../core/template.ts';
-import type { StepContext } from '../step-context.ts';
-import type { StepFault } from '../step-end.ts';
+import type { StepContext } from '../steps/step-context.ts';
+import type { StepFault } from '../steps/step-end.ts';
 import { getApproval } from './approvals.ts';
 import { factsOf } from './views.ts';
 

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../../platform/database.ts';
+import { tenantFilter } from '../../platform/database/database.ts';
 import type { ApprovalResponse, ApprovalStatus } from '../core/approvals.ts';
 import type { ApprovalAction } from '../core/step-types.ts';
 

@@ -1,12 +1,12 @@
 import { withoutSlash } from '../../platform/core/base-url.ts';
-import type { Sealer } from '../../platform/crypto.ts';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { Scope } from '../../platform/database/scope.ts';
+import { sqlOn, statement, systemStatement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import type { MailSettings } from '../../platform/env.ts';
-import type { Log } from '../../platform/log.ts';
 import { type Mailer, MailFailure, openMailer } from '../../platform/mail.ts';
-import { Scope } from '../../platform/scope.ts';
-import { sqlOn, statement, systemStatement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import type { Log } from '../../platform/observability/log.ts';
+import type { Sealer } from '../../platform/security/crypto.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import { countMail } from '../../tenancy/index.ts';
 import { maxWarnings, type Warning } from '../core/template.ts';

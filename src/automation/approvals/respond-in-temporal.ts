@@ -1,7 +1,7 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import { sortedJson } from '../../platform/database/idempotency.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 import { AppError } from '../../platform/errors.ts';
-import { sortedJson } from '../../platform/idempotency.ts';
-import type { Scope } from '../../platform/scope.ts';
 import type { OperatorAnswer } from '../core/approval-answer.ts';
 import type { ApprovalResponse } from '../core/approvals.ts';
 import { approvalNotFound, getApproval } from './approvals.ts';

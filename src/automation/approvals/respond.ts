@@ -1,10 +1,10 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { AppError, invalid, unavailable } from '../../platform/errors.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
 import { publishEvent } from '../../webhooks/index.ts';
-import { checkForm } from '../bounded-tasks.ts';
+import { checkForm } from '../bounded/bounded-tasks.ts';
 import { type ApprovalChannel, type ApprovalResponse, approvalAnswered, approvalExpired } from '../core/approvals.ts';
 import type { ApprovalStep } from '../core/step-types.ts';
 import type { WaitOutcome } from '../core/waits.ts';

@@ -1,4 +1,4 @@
-import { type Declaration, typed } from '../../platform/sql-types.ts';
+import { type Declaration, typed } from '../../platform/database/sql-types.ts';
 import type { ApprovalFacts, ApprovalResponse, ApprovalStatus } from '../core/approvals.ts';
 import { readPath } from '../core/step-path.ts';
 import type { ApprovalAction } from '../core/step-types.ts';

@@ -1,23 +1,23 @@
-import type { Database } from '../../platform/database.ts';
+import { lockAllForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { fingerprintOf, type IdempotencyClaim } from '../../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { AppError, invalid, rateLimited } from '../../platform/errors.ts';
-import { fingerprintOf, type IdempotencyClaim } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { lockAllForTransaction } from '../../platform/tenant-locks.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { findRateLimits, type RateLimiter, subjectOf } from '../../tenancy/index.ts';
 import { automationLimits } from '../core/limits.ts';
+import { workflowInactive } from '../errors.ts';
+import { failPoint } from '../fail-points.ts';
 import {
   type CreateRunServices,
   findStartableWorkflow,
   prepareRun,
   type RunRequest,
   type Startable,
-} from '../create-run.ts';
-import { workflowInactive } from '../errors.ts';
-import { failPoint } from '../fail-points.ts';
-import { isDelayed, type NewRun, type RunOptions } from '../insert-run.ts';
+} from '../runs/create-run.ts';
+import { isDelayed, type NewRun, type RunOptions } from '../runs/insert-run.ts';
 import { findGroup } from '../starts/concurrency-group.ts';
 import { endRuns, superseded } from '../starts/end-runs.ts';
 import { enforceQueueLimit } from '../starts/queue-limit.ts';

@@ -1,9 +1,9 @@
-import { enqueueSql } from '../../platform/enqueue.ts';
-import type { Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import type { Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { enqueueSql } from '../../platform/outbox/enqueue.ts';
 import { countRuns } from '../../tenancy/index.ts';
 import { workflowInactive } from '../errors.ts';
-import { bytesOf, insertTagsSql, type NewRun, rareColumns, rareInsert, rareOf, toJson } from '../insert-run.ts';
+import { bytesOf, insertTagsSql, type NewRun, rareColumns, rareInsert, rareOf, toJson } from '../runs/insert-run.ts';
 
 /** A run of a batch, and whether its group has no slot for it. */
 export interface BatchRun {

@@ -1,10 +1,10 @@
-import { inBatches } from '../../platform/batches.ts';
-import type { Database } from '../../platform/database.ts';
+import { inBatches } from '../../platform/database/batches.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Page, PageRequest } from '../../platform/database/page.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { sqlOn, statement, systemStatement, type TenantSql } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Page, PageRequest } from '../../platform/page.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { sqlOn, statement, systemStatement, type TenantSql } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
 import { tenancyLimits } from '../../tenancy/core/limits.ts';
 import {
   type BulkActionStatus,
@@ -15,7 +15,7 @@ import {
 } from '../core/bulk-actions.ts';
 import { bulkActionIds } from '../core/ids.ts';
 import { failPoint } from '../fail-points.ts';
-import type { RetryDefinition } from '../retry-run.ts';
+import type { RetryDefinition } from '../runs/retry-run.ts';
 
 export interface BulkAction {
   id: string;

@@ -1,8 +1,8 @@
-import type { Database } from '../../platform/database.ts';
-import type { Log } from '../../platform/log.ts';
-import { Scope } from '../../platform/scope.ts';
-import { statement, systemStatement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { Scope } from '../../platform/database/scope.ts';
+import { statement, systemStatement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
+import type { Log } from '../../platform/observability/log.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
 import { automationWorkflows, bulkActionWorkflowId } from '../../temporal/contracts/automation.ts';
@@ -12,7 +12,7 @@ import type { PlanName } from '../../tenancy/core/plans.ts';
 import { fairnessOf } from '../../tenancy/index.ts';
 import { type BulkActionType, openBulkAction } from '../core/bulk-actions.ts';
 import { failPoint } from '../fail-points.ts';
-import { startBulkActionWorkflow } from '../run-workflows.ts';
+import { startBulkActionWorkflow } from '../runs/run-workflows.ts';
 import { abortRow } from './bulk-actions.ts';
 
 const findPending = statement({

@@ -1,9 +1,9 @@
+import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import { findClaim, type IdempotencyClaim } from '../../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { AppError, invalid } from '../../platform/errors.ts';
-import { findClaim, type IdempotencyClaim } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { lockForTransaction } from '../../platform/tenant-locks.ts';
 import {
   type BulkActionStatus,
   type BulkActionType,
@@ -16,8 +16,8 @@ import {
 } from '../core/bulk-actions.ts';
 import { runIds } from '../core/ids.ts';
 import { failPoint } from '../fail-points.ts';
-import type { RetryDefinition } from '../retry-run.ts';
 import { findRunIds, type RunFilter } from '../run-search/search-runs.ts';
+import type { RetryDefinition } from '../runs/retry-run.ts';
 
 /** Which runs. A filter has `from` and `to`. */
 export type BulkSelection = { runIds: readonly string[] } | { filter: RunFilter };

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../../platform/database.ts';
+import { tenantFilter } from '../../platform/database/database.ts';
 import type { BulkActionStatus, BulkActionType, BulkError } from '../core/bulk-actions.ts';
-import type { RetryDefinition } from '../retry-run.ts';
+import type { RetryDefinition } from '../runs/retry-run.ts';
 
 /** Runs that are cancelled or retried one after the other. */
 export const BulkAction = defineEntity({

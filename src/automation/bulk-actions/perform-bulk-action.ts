@@ -1,8 +1,8 @@
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { type RowOf, statement, type TenantSql } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { type RowOf, statement, type TenantSql } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
 import { findRateLimits, type RateLimiter, subjectOf } from '../../tenancy/index.ts';
 import {
   type BulkActionStatus,
@@ -15,9 +15,9 @@ import {
   unknownRun,
 } from '../core/bulk-actions.ts';
 import type { RunStatus } from '../core/run-status.ts';
-import type { CreateRunServices } from '../create-run.ts';
 import { failPoint } from '../fail-points.ts';
-import { type RetryDefinition, retryRun } from '../retry-run.ts';
+import type { CreateRunServices } from '../runs/create-run.ts';
+import { type RetryDefinition, retryRun } from '../runs/retry-run.ts';
 import { endRuns } from '../starts/end-runs.ts';
 
 export interface BulkActionServices extends CreateRunServices {

@@ -1,10 +1,10 @@
-import type { IdempotencyClaim, Once } from '../../platform/idempotency.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { type AutomationDetail, insertAutomation, type NewAutomation } from '../automations.ts';
-import { type CheckServices, checkAutomation } from '../check-automation.ts';
+import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import type { WorkflowWarning } from '../core/step-references.ts';
+import { type AutomationDetail, insertAutomation, type NewAutomation } from '../definitions/automations.ts';
+import { type CheckServices, checkAutomation } from '../definitions/check-automation.ts';
 import { checkTriggers, type NewTrigger, type TriggerServices, writeTriggers } from '../events/triggers.ts';
-import { checkSchedule, type NewSchedule, writeSchedule } from '../schedules.ts';
+import { checkSchedule, type NewSchedule, writeSchedule } from '../schedules/schedules.ts';
 
 /** A document whose names were resolved. */
 export interface ImportedDocument {

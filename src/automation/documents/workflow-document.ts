@@ -1,13 +1,13 @@
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { invalid } from '../../platform/errors.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { getAutomation } from '../automations.ts';
 import { definitionOf } from '../core/definition-fields.ts';
 import { workflowIds } from '../core/ids.ts';
 import type { WorkflowWarning } from '../core/step-references.ts';
+import { getAutomation } from '../definitions/automations.ts';
+import { findWorkflowNames } from '../definitions/workflow-names.ts';
 import { getTriggers, type NewTrigger } from '../events/triggers.ts';
-import { findSchedule, type Schedule } from '../schedule-sync.ts';
-import { findWorkflowNames } from '../workflow-names.ts';
+import { findSchedule, type Schedule } from '../schedules/schedule-sync.ts';
 
 type Members = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
 import { invalid } from '../../platform/errors.ts';
-import type { TenantKey } from '../../platform/tenant-key.ts';
-import { readYaml, writeYaml } from '../bounded-tasks.ts';
+import type { TenantKey } from '../../platform/security/tenant-key.ts';
+import { readYaml, writeYaml } from '../bounded/bounded-tasks.ts';
 
 const refuse = (message: string) => invalid([{ path: '', message }]);
 

@@ -1,6 +1,6 @@
-import type { Database } from '../../platform/database.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { type RowOf, statement } from '../../platform/sql.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { type RowOf, statement } from '../../platform/database/sql.ts';
 import { findRateLimits, type RateLimiter, subjectOf } from '../../tenancy/index.ts';
 import type { MatchCandidate, Matched } from '../bounded/match-event.ts';
 import { maxChain } from '../core/event-names.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Scope } from '../../platform/scope.ts';
-import { type RowOf, sqlOn } from '../../platform/sql.ts';
-import { WakeSignal } from '../../platform/wake-signal.ts';
+import { WakeSignal } from '../../platform/concurrency/wake-signal.ts';
+import { Scope } from '../../platform/database/scope.ts';
+import { type RowOf, sqlOn } from '../../platform/database/sql.ts';
 import { EventDecision } from './decide.ts';
 import { claimOpen, findOpenNames, findStartingTenants } from './events-sql.ts';
 import { type EventStartServices, startRuns } from './start-runs.ts';

@@ -1,6 +1,6 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import type { EventType } from '../../platform/core/event-type.ts';
-import type { RowWith } from '../../platform/sql-types.ts';
+import type { RowWith } from '../../platform/database/sql-types.ts';
 import type { Files } from '../../storage/index.ts';
 import type { EventValue } from '../bounded/match-event.ts';
 

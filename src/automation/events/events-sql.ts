@@ -1,5 +1,5 @@
-import { statement, systemStatement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import { statement, systemStatement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import type { Environment } from '../../platform/tenant.ts';
 
 /** How long an event belongs to the process that decides it. Renewed with every step. */

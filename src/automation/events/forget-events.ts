@@ -1,6 +1,6 @@
-import { inBatches } from '../../platform/batches.ts';
-import type { Database } from '../../platform/database.ts';
-import { sqlOn, systemStatement } from '../../platform/sql.ts';
+import { inBatches } from '../../platform/database/batches.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
 
 // An hour for steps that look back, and a day for who sends an event again.
 const emptyOld = systemStatement({

@@ -1,5 +1,5 @@
-import type { Scope } from '../../platform/scope.ts';
-import { type RowOf, statement } from '../../platform/sql.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { type RowOf, statement } from '../../platform/database/sql.ts';
 import type { MatchCandidate } from '../bounded/match-event.ts';
 import { maxChain } from '../core/event-names.ts';
 import { chainOf } from './chains.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../../platform/bounded-work/task.ts';
-import type { TenantKey } from '../../platform/tenant-key.ts';
+import type { TenantKey } from '../../platform/security/tenant-key.ts';
+import { matchEvent } from '../bounded/bounded-tasks.ts';
 import type { EventValue, MatchCandidate, Matched } from '../bounded/match-event.ts';
-import { matchEvent } from '../bounded-tasks.ts';
 
 /** Before candidates are matched again that found no room in the pool: so many times, and after so long. */
 const attempts = 5;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fingerprintOf, type IdempotencyClaim } from '../../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { invalid } from '../../platform/errors.ts';
-import { fingerprintOf, type IdempotencyClaim } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
 import { eventIds } from '../../webhooks/core/ids.ts';
 import { findReservedName } from '../core/event-names.ts';
 import { failPoint } from '../fail-points.ts';

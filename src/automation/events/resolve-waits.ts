@@ -1,5 +1,5 @@
-import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
-import { statement } from '../../platform/sql.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
 
 /** Ends open waits with the same output and has their runs proceed, as `resolveWait` does. Returns a row for each run. */
 export const resolveWaits = statement({

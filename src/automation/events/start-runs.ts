@@ -1,13 +1,13 @@
+import { fingerprintOf, type IdempotencyClaim } from '../../platform/database/idempotency.ts';
+import { Scope } from '../../platform/database/scope.ts';
+import { type RowOf, statement } from '../../platform/database/sql.ts';
 import { AppError } from '../../platform/errors.ts';
-import { fingerprintOf, type IdempotencyClaim } from '../../platform/idempotency.ts';
-import type { Log } from '../../platform/log.ts';
-import { Scope } from '../../platform/scope.ts';
-import { type RowOf, statement } from '../../platform/sql.ts';
+import type { Log } from '../../platform/observability/log.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { workflowIds } from '../core/ids.ts';
 import type { TriggerFacts } from '../core/starts.ts';
-import { type CreateRunServices, createRun } from '../create-run.ts';
 import { failPoint } from '../fail-points.ts';
+import { type CreateRunServices, createRun } from '../runs/create-run.ts';
 import { QueueLimitReached } from '../starts/queue-limit.ts';
 import { chainOf } from './chains.ts';
 import { type DecideServices, noteSkips } from './decide.ts';

@@ -1,19 +1,19 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { AppError, type FieldError, invalid, unavailable } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
-import type { TenantKey } from '../../platform/tenant-key.ts';
-import { lockForTransaction } from '../../platform/tenant-locks.ts';
+import type { TenantKey } from '../../platform/security/tenant-key.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import type { WebhookServices } from '../../webhooks/index.ts';
-import { lockAutomation } from '../automations.ts';
-import { checkExpression } from '../bounded-tasks.ts';
+import { checkExpression } from '../bounded/bounded-tasks.ts';
 import { type ExpressionKind, findLengthProblem } from '../core/expression.ts';
 import { workflowIds } from '../core/ids.ts';
 import { automationLimits } from '../core/limits.ts';
+import { lockAutomation } from '../definitions/automations.ts';
 import { workflowNotFound } from '../errors.ts';
 import { EventTrigger } from './entities.ts';
 

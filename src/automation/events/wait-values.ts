@@ -1,9 +1,9 @@
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import type { Files } from '../../storage/index.ts';
 import type { MatchCandidate } from '../bounded/match-event.ts';
 import { type ExpressionValues, parseExpression } from '../core/expression.ts';
-import { readOutput } from '../large-outputs.ts';
+import { readOutput } from '../runs/large-outputs.ts';
 
 /** Bytes of values that are in memory together for the matching of an event. */
 const maxBytes = 1024 ** 2;

@@ -1,5 +1,5 @@
-import type { Sealer } from '../../platform/crypto.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import type { Sealer } from '../../platform/security/crypto.ts';
 import { beginApproval } from '../approvals/begin-approval.ts';
 import { readDuration } from '../core/duration.ts';
 import {
@@ -10,9 +10,9 @@ import {
   type WaitStep,
 } from '../core/step-types.ts';
 import { renderTemplate, templateNames, type Warning } from '../core/template.ts';
-import type { StepContext } from '../step-context.ts';
-import type { StepEnd, StepFault } from '../step-end.ts';
-import { storable } from '../storable.ts';
+import type { StepContext } from '../steps/step-context.ts';
+import type { StepEnd, StepFault } from '../steps/step-end.ts';
+import { storable } from '../steps/storable.ts';
 import type { NewWait } from './waits.ts';
 
 /** What a step waits for, apart from where it stands; or how it ended at once. */

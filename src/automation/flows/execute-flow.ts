@@ -1,6 +1,6 @@
-import type { Scope } from '../../platform/scope.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 import type { FlowProgress } from '../core/flow-progress.ts';
-import type { RunRef, RunServices } from '../run-execution.ts';
+import type { RunRef, RunServices } from '../runs/run-execution.ts';
 import { takeSlotBack } from '../starts/lent-slots.ts';
 import { sandboxed } from '../test-runs/sandboxed.ts';
 import type { FlowServices } from './call-leaf.ts';

@@ -1,12 +1,12 @@
-import type { Scope } from '../../platform/scope.ts';
-import { WakeSignal } from '../../platform/wake-signal.ts';
+import { WakeSignal } from '../../platform/concurrency/wake-signal.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 import type { RunPolicy } from '../../temporal/contracts/automation.ts';
 import type { FlowProgress, LeafTools } from '../core/flow-progress.ts';
 import type { ReadyLeaf } from '../core/flow-walk.ts';
 import { dottedPath } from '../core/step-path.ts';
 import { candidatesOf } from '../core/steps.ts';
 import { failPoint } from '../fail-points.ts';
-import type { StepWaits } from '../perform-step.ts';
+import type { StepWaits } from '../steps/perform-step.ts';
 import { callLeaf, type FlowServices, type LeafResult } from './call-leaf.ts';
 import type { FlowExecution } from './flow-execution.ts';
 import { FlowItems } from './flow-items.ts';

@@ -1,8 +1,8 @@
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import type { ActiveRunLimiter } from '../active-run-limiter.ts';
-import { slotsByPlan, slotsOf } from '../active-run-limiter-sql.ts';
-import { maxShownWaits } from '../waiting-for.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import type { ActiveRunLimiter } from '../runs/active-run-limiter.ts';
+import { slotsByPlan, slotsOf } from '../runs/active-run-limiter-sql.ts';
+import { maxShownWaits } from '../runs/waiting-for.ts';
 
 // The row of totals decides, as for claims. While no run waits, a flow has as many slots as it wants and the plan has free; otherwise
 // it keeps those of the steps that call out now.

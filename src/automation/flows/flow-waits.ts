@@ -1,15 +1,15 @@
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import type { StepKinds } from '../../platform/step-kind.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import type { StepKinds } from '../../platform/parts/step-kind.ts';
 import type { Files } from '../../storage/index.ts';
 import { maxOpenApprovals, type OpenApproval } from '../core/approval-answer.ts';
 import type { FlowProgress } from '../core/flow-progress.ts';
 import { automationLimits } from '../core/limits.ts';
 import { readPath } from '../core/step-path.ts';
 import { type ApprovalStep, defaultApprovalActions } from '../core/step-types.ts';
-import { endOfOutcome } from '../perform-step.ts';
 import { lendSlot } from '../starts/lent-slots.ts';
-import type { StepEnd } from '../step-end.ts';
+import { endOfOutcome } from '../steps/perform-step.ts';
+import type { StepEnd } from '../steps/step-end.ts';
 import { endOfChild } from './child-runs.ts';
 import type { FlowExecution } from './flow-execution.ts';
 import {

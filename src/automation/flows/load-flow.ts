@@ -1,13 +1,13 @@
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { type Stored, storedBytesSql } from '../../storage/index.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import type { FlowError } from '../core/flow-walk.ts';
 import type { Mocks } from '../core/mocks.ts';
 import { openRun, type RunStatus, type StepStatus } from '../core/run-status.ts';
 import type { ModelChoice, Step } from '../core/steps.ts';
-import type { FoundOutput } from '../step-outputs.ts';
+import type { FoundOutput } from '../steps/step-outputs.ts';
 
 /** What is recorded of a step of a flow. */
 export interface RecordedLeaf {

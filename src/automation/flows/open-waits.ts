@@ -1,6 +1,6 @@
-import type { Scope } from '../../platform/scope.ts';
-import { type RowOf, statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { type RowOf, statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { expireApproval } from '../approvals/respond.ts';
 import { approvalIds } from '../core/ids.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
@@ -8,8 +8,8 @@ import type { EventStep } from '../core/step-types.ts';
 import type { Step } from '../core/steps.ts';
 import type { WaitOutcome, WaitState, WaitType } from '../core/waits.ts';
 import { failPoint } from '../fail-points.ts';
-import type { StepEnd } from '../step-end.ts';
-import { storable } from '../storable.ts';
+import type { StepEnd } from '../steps/step-end.ts';
+import { storable } from '../steps/storable.ts';
 import { resolveWait } from './waits.ts';
 
 const findWaits = statement({

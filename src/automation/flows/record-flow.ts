@@ -1,11 +1,11 @@
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import type { Files, StoredFile } from '../../storage/index.ts';
 import { type AskedModel, openRun, type RunError, type StepCounts } from '../core/run-status.ts';
 import type { Step } from '../core/steps.ts';
 import type { Warning } from '../core/template.ts';
 import { failPoint } from '../fail-points.ts';
-import type { RecordedOutput } from '../run-records.ts';
+import type { RecordedOutput } from '../runs/run-records.ts';
 import { type RecordedRow, recordFlow } from './record-sql.ts';
 import { lockEventNames, type NewWait, openWait } from './waits.ts';
 

@@ -1,10 +1,10 @@
-import { type RowOf, statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import { type RowOf, statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { countTokens } from '../../tenancy/index.ts';
 import { wakeDeliveries } from '../../webhooks/index.ts';
-import { releaseAtEndSql } from '../active-run-limiter-sql.ts';
 import { openRun, openStep, type RunStatus } from '../core/run-status.ts';
-import { changedRun, publishRunEventsSql, wasQueued } from '../run-events-sql.ts';
+import { releaseAtEndSql } from '../runs/active-run-limiter-sql.ts';
+import { changedRun, publishRunEventsSql, wasQueued } from '../runs/run-events-sql.ts';
 import { closeWaitsSql } from './waits.ts';
 
 /** A step that a statement began: how often, how many of these attempts were rounds of tools, and since when. */

@@ -1,7 +1,7 @@
-import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
-import type { Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { lockAllForTransaction } from '../../platform/tenant-locks.ts';
+import { lockAllForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import type { Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
 import { openRun } from '../core/run-status.ts';
 import { type WaitOutcome, type WaitType, waitStates } from '../core/waits.ts';
 

@@ -1,12 +1,12 @@
+import type { Page } from '../../platform/database/page.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import type { RowWith } from '../../platform/database/sql-types.ts';
 import { invalid } from '../../platform/errors.ts';
-import type { Page } from '../../platform/page.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import type { RowWith } from '../../platform/sql-types.ts';
 import { runIds } from '../core/ids.ts';
 import type { RunStatus } from '../core/run-status.ts';
 import type { TriggerType } from '../core/starts.ts';
-import { listColumns, live, type RunSummary, runRow, withProgress } from '../run-columns.ts';
+import { listColumns, live, type RunSummary, runRow, withProgress } from '../runs/run-columns.ts';
 import { filterParameters, type RangeName, ranges, residual } from './ranges.ts';
 
 export interface RunFilter {

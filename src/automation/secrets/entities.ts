@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../../platform/database.ts';
+import { tenantFilter } from '../../platform/database/database.ts';
 
 /** A value that steps send and nobody is shown, by its name. */
 export const Secret = defineEntity({

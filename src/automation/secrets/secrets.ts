@@ -1,11 +1,11 @@
-import type { Sealer } from '../../platform/crypto.ts';
+import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import type { Page } from '../../platform/database/page.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Page } from '../../platform/page.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { sealedColumns } from '../../platform/sealed-columns.ts';
-import { statement } from '../../platform/sql.ts';
-import { lockForTransaction } from '../../platform/tenant-locks.ts';
+import type { Sealer } from '../../platform/security/crypto.ts';
+import { sealedColumns } from '../../platform/security/sealed-columns.ts';
 import { maxSecrets, secretNamePattern } from '../core/secret-names.ts';
 import { Secret } from './entities.ts';
 

@@ -1,8 +1,8 @@
-import { directGraceMs, enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
-import { lockForTransaction } from '../../platform/tenant-locks.ts';
+import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
+import { directGraceMs, enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
 import { openRun } from '../core/run-status.ts';
 import type { Concurrency } from '../core/starts.ts';
 import { failPoint } from '../fail-points.ts';

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../../platform/bounded-work/task.ts';
 import { AppError, unavailable } from '../../platform/errors.ts';
-import type { TenantKey } from '../../platform/tenant-key.ts';
+import type { TenantKey } from '../../platform/security/tenant-key.ts';
+import { evaluateExpression } from '../bounded/bounded-tasks.ts';
 import { perform } from '../bounded/evaluate-expression.ts';
-import { evaluateExpression } from '../bounded-tasks.ts';
 import { ExpressionError, isProvedCheap, parseExpression } from '../core/expression.ts';
 import { type Concurrency, maxKeyLength } from '../core/starts.ts';
 

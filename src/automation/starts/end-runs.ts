@@ -1,10 +1,10 @@
-import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
-import { statement, type TenantSql } from '../../platform/sql.ts';
+import { statement, type TenantSql } from '../../platform/database/sql.ts';
+import { enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
 import { wakeDeliveries } from '../../webhooks/index.ts';
 import { testSeconds } from '../core/mocks.ts';
 import { openRun, openStep, type RunErrorCode } from '../core/run-status.ts';
 import { closeWaitsSql } from '../flows/waits.ts';
-import { changedRun, publishRunEventsSql } from '../run-events-sql.ts';
+import { changedRun, publishRunEventsSql } from '../runs/run-events-sql.ts';
 
 // These statements end runs whose workflows may still work, and can no longer record anything. The state of a step is that
 // of its run.

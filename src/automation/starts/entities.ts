@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { tenantFilter } from '../../platform/database.ts';
+import { tenantFilter } from '../../platform/database/database.ts';
 
 /** How many runs of a tenant may not begin yet. Kept by triggers of the runs. */
 export const QueuedTotal = defineEntity({

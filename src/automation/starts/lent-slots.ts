@@ -1,7 +1,7 @@
-import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { lockForTransaction } from '../../platform/tenant-locks.ts';
+import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
 import { openRun } from '../core/run-status.ts';
 import { findLimit } from './admission.ts';
 import { findStanding, groupLock } from './slots.ts';

@@ -1,4 +1,4 @@
-import { statement, type TenantSql } from '../../platform/sql.ts';
+import { statement, type TenantSql } from '../../platform/database/sql.ts';
 
 // A trigger starts and stops the clock of a run whose time is limited, as its status and its waits change. It keeps the time
 // that was used when this statement takes the end away.

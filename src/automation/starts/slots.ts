@@ -1,4 +1,4 @@
-import { statement } from '../../platform/sql.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { openRun } from '../core/run-status.ts';
 
 /** The lock of those who decide which runs of a group begin. */

@@ -1,15 +1,15 @@
-import { enqueueSql } from '../../platform/enqueue.ts';
-import type { IdempotencyClaim } from '../../platform/idempotency.ts';
+import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import type { IdempotencyClaim } from '../../platform/database/idempotency.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { lockForTransaction } from '../../platform/tenant-locks.ts';
+import { enqueueSql } from '../../platform/outbox/enqueue.ts';
 import type { Mocks } from '../core/mocks.ts';
 import { defaultPriority } from '../core/starts.ts';
 import { workflowNotFound } from '../errors.ts';
 import { failPoint } from '../fail-points.ts';
-import { type NewRun, toJson } from '../insert-run.ts';
-import type { RunStart } from '../start-run-workflow.ts';
+import { type NewRun, toJson } from '../runs/insert-run.ts';
+import type { RunStart } from '../runs/start-run-workflow.ts';
 
 // Test runs are numbered downwards from 0, so that the numbers of the others have no gaps.
 const insert = statement({

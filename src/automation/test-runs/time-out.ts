@@ -1,6 +1,6 @@
-import type { Scope } from '../../platform/scope.ts';
-import type { CancelRunServices } from '../cancel-run.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 import { testSeconds } from '../core/mocks.ts';
+import type { CancelRunServices } from '../runs/cancel-run.ts';
 import { endRuns, testTimedOut } from '../starts/end-runs.ts';
 
 /** How long a test run may take. */

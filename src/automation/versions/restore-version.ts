@@ -1,10 +1,10 @@
-import type { IdempotencyClaim, Once } from '../../platform/idempotency.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { addDefinition, lockAutomation } from '../automations.ts';
-import { type CheckServices, checkAutomation } from '../check-automation.ts';
+import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { findChanges } from '../core/definition-changes.ts';
 import { definitionOf } from '../core/definition-fields.ts';
 import type { Step } from '../core/step-types.ts';
+import { addDefinition, lockAutomation } from '../definitions/automations.ts';
+import { type CheckServices, checkAutomation } from '../definitions/check-automation.ts';
 import { Definition } from '../entities.ts';
 import { getVersion, type VersionDetail } from './versions.ts';
 

@@ -1,15 +1,15 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import type { Page } from '../../platform/database/page.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Page } from '../../platform/page.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
-import type { DefinitionFields } from '../automations.ts';
-import { diffDefinitions } from '../bounded-tasks.ts';
+import { diffDefinitions } from '../bounded/bounded-tasks.ts';
 import { isSameJson } from '../core/definition-changes.ts';
 import { definitionOf } from '../core/definition-fields.ts';
 import { workflowIds } from '../core/ids.ts';
+import type { DefinitionFields } from '../definitions/automations.ts';
 import { Definition } from '../entities.ts';
 import { workflowNotFound } from '../errors.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type FieldError } from '../../platform/errors.ts';
-import type { StepError, StepFields, StepKind } from '../../platform/step-kind.ts';
+import type { StepError, StepFields, StepKind } from '../../platform/parts/step-kind.ts';
 import { findIntegration } from '../catalog.ts';
 import type { ActionFailure } from '../core/action-status.ts';
 import { publishedFailure } from '../published-failure.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AuthExpired } from '../../connections/index.ts';
+import { sortedJson } from '../../platform/database/idempotency.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 import { AppError } from '../../platform/errors.ts';
-import { sortedJson } from '../../platform/idempotency.ts';
-import type { Scope } from '../../platform/scope.ts';
 import { findIntegration } from '../catalog.ts';
 import type { ReportedFailure } from '../core/after-failure.ts';
 import { readSandboxWords } from '../core/sandbox-words.ts';

@@ -1,8 +1,8 @@
 import type { CreatedJob, DirectWork } from '../../jobs/index.ts';
-import type { Background } from '../../platform/background.ts';
-import type { IdempotencyClaim } from '../../platform/idempotency.ts';
-import type { Log } from '../../platform/log.ts';
-import type { Scope } from '../../platform/scope.ts';
+import type { Background } from '../../platform/concurrency/background.ts';
+import type { IdempotencyClaim } from '../../platform/database/idempotency.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import type { Log } from '../../platform/observability/log.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
 import type { ActionProgress } from '../../temporal/contracts/integrations.ts';
 import { queues } from '../../temporal/contracts/queues.ts';

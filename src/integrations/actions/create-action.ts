@@ -1,11 +1,11 @@
 import type { CreatedJob } from '../../jobs/index.ts';
-import type { Sealer } from '../../platform/crypto.ts';
+import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import { claimedKey, type IdempotencyClaim } from '../../platform/database/idempotency.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { concurrencyLimitReached } from '../../platform/errors.ts';
-import { claimedKey, type IdempotencyClaim } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { lockForTransaction } from '../../platform/tenant-locks.ts';
+import type { Sealer } from '../../platform/security/crypto.ts';
 import type { ActionPolicy } from '../../temporal/contracts/integrations.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { integrationLimits } from '../core/limits.ts';

@@ -1,6 +1,6 @@
-import type { Sealer } from '../../platform/crypto.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import type { Sealer } from '../../platform/security/crypto.ts';
 import type { JobRef } from '../../temporal/contracts/jobs.ts';
 import type { ActionFailure, ActionStatus } from '../core/action-status.ts';
 import { type ActionJobServices, actionJob, endedColumns, endedRow, recordEnd } from './job.ts';

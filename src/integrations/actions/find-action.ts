@@ -1,7 +1,7 @@
-import type { Sealer } from '../../platform/crypto.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
+import type { Sealer } from '../../platform/security/crypto.ts';
 import type { ActionFailure, ActionStatus } from '../core/action-status.ts';
 import { actionRunIds } from '../core/ids.ts';
 import { publishedFailure } from '../published-failure.ts';

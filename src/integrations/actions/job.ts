@@ -1,9 +1,9 @@
 import { defineJob } from '../../jobs/index.ts';
-import { type ClaimedKey, releaseClaim } from '../../platform/idempotency.ts';
-import type { Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { type RowWith, typed } from '../../platform/sql-types.ts';
-import type { Waiters } from '../../platform/waiters.ts';
+import type { Waiters } from '../../platform/concurrency/waiters.ts';
+import { type ClaimedKey, releaseClaim } from '../../platform/database/idempotency.ts';
+import type { Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { type RowWith, typed } from '../../platform/database/sql-types.ts';
 import { type ActionPolicy, actionContract } from '../../temporal/contracts/integrations.ts';
 import { actionPriorities } from '../../temporal/contracts/priorities.ts';
 import { type ActionFailure, type ActionStatus, actionStates } from '../core/action-status.ts';

@@ -1,6 +1,6 @@
-import { databaseFailure } from '../../platform/database-errors.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import { databaseFailure } from '../../platform/database/database-errors.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import type { ActionProgress } from '../../temporal/contracts/integrations.ts';
 import type { JobRef } from '../../temporal/contracts/jobs.ts';
 import { isDeleted, isKept } from '../../tenancy/index.ts';

@@ -1,3 +1,3 @@
-import { sealedColumns } from '../../platform/sealed-columns.ts';
+import { sealedColumns } from '../../platform/security/sealed-columns.ts';
 
 export const actionContents = sealedColumns<{ payload: unknown; answer: unknown }>('integration_action');

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fingerprintOf, resourceDeleted } from '../../platform/idempotency.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import { fingerprintOf, resourceDeleted } from '../../platform/database/idempotency.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { type BeginServices, firstAttempt, requireConnection } from './begin-action.ts';
 import { createAction } from './create-action.ts';

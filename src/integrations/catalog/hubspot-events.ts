@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isSameSecret } from '../../platform/compare-secrets.ts';
+import { isSameSecret } from '../../platform/security/compare-secrets.ts';
 import { type Inbound, maxSignedBytes, type Notice } from '../inbound.ts';
 import { hmacOf, isRecent } from '../signatures.ts';
 

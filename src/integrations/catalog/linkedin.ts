@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { isSameSecret } from '../../platform/compare-secrets.ts';
 import { withoutSlash } from '../../platform/core/base-url.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
+import { isSameSecret } from '../../platform/security/compare-secrets.ts';
 import { retryAfterOf, statusFailure, withoutTrace } from '../answers.ts';
 import { IntegrationFailure } from '../failures.ts';
 import { type Inbound, type InboundRequest, maxSignedBytes, maxUnsignedBytes, type Notice } from '../inbound.ts';

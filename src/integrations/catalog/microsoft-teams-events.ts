@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { isSameSecret } from '../../platform/compare-secrets.ts';
+import { isSameSecret } from '../../platform/security/compare-secrets.ts';
 import { IntegrationFailure } from '../failures.ts';
 import { type Inbound, type InboundRequest, maxUnsignedBytes, type Notice } from '../inbound.ts';
 import type { FetchedNotice, PushSubscription } from '../integration.ts';

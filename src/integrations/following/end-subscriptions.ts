@@ -1,6 +1,6 @@
+import type { Scope } from '../../platform/database/scope.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Log } from '../../platform/log.ts';
-import type { Scope } from '../../platform/scope.ts';
+import type { Log } from '../../platform/observability/log.ts';
 import { findIntegration } from '../catalog.ts';
 import type { Connected } from '../find-connection.ts';
 import type { Integrations } from '../integrations.ts';

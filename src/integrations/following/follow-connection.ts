@@ -1,8 +1,8 @@
 import { AuthExpired } from '../../connections/index.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
 import type { FollowOutcome } from '../../temporal/contracts/followed-integrations.ts';
 import { isDeleted } from '../../tenancy/index.ts';
 import { isAwaited, listens } from '../../webhooks/index.ts';

@@ -1,4 +1,4 @@
-import type { Scope } from '../../platform/scope.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 import type { Connected } from '../find-connection.ts';
 import type { ClientStates } from '../inbound/client-states.ts';
 import type { Integration } from '../integration.ts';

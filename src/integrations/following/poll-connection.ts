@@ -1,4 +1,4 @@
-import { statement } from '../../platform/sql.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { failPoint } from '../fail-points.ts';
 import { publishTriggers, type TriggeredEvent } from '../inbound/publish-triggers.ts';
 import type { Integration, Poll } from '../integration.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { statement } from '../../platform/sql.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { type FailureKind, IntegrationFailure } from '../failures.ts';
 import { queueFetches } from '../inbound/queue-fetches.ts';
 import type { PushSubscription } from '../integration.ts';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { isSameSecret } from '../../platform/compare-secrets.ts';
+import { isSameSecret } from '../../platform/security/compare-secrets.ts';
 
 const pattern = /^([0-9a-f-]{36})\.[A-Za-z0-9_-]{43}$/;
 

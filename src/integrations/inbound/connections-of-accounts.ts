@@ -1,7 +1,7 @@
-import { Batcher, retryIndividually } from '../../platform/batcher.ts';
-import type { Database } from '../../platform/database.ts';
-import { sqlOn, systemStatement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import { Batcher, retryIndividually } from '../../platform/concurrency/batcher.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import type { Environment, Tenant } from '../../platform/tenant.ts';
 import { isKept } from '../../tenancy/index.ts';
 import type { IntegrationStatus } from '../core/connection-status.ts';

@@ -1,6 +1,6 @@
-import type { Database } from '../../platform/database.ts';
-import type { Log } from '../../platform/log.ts';
-import { sqlOn, systemStatement } from '../../platform/sql.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
+import type { Log } from '../../platform/observability/log.ts';
 import { deliveriesChannel } from '../../webhooks/index.ts';
 
 const notify = systemStatement({

@@ -1,10 +1,10 @@
 import { AuthExpired } from '../../connections/index.ts';
-import { isDatabaseUnavailable } from '../../platform/database-errors.ts';
+import { isDatabaseUnavailable } from '../../platform/database/database-errors.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Log } from '../../platform/log.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import type { Log } from '../../platform/observability/log.ts';
 import type { FetchEventsProgress } from '../../temporal/contracts/integration-events.ts';
 import { findIntegration } from '../catalog.ts';
 import { failPoint } from '../fail-points.ts';

@@ -1,5 +1,5 @@
-import type { Sealer } from '../../platform/crypto.ts';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Sealer } from '../../platform/security/crypto.ts';
 import type { IntegrationClients } from '../clients.ts';
 import type { Inbound, InboundRequest, Notice } from '../inbound.ts';
 import type { Integration } from '../integration.ts';

@@ -1,8 +1,8 @@
 import { hash, randomUUID } from 'node:crypto';
-import { Batcher, retryIndividually } from '../../platform/batcher.ts';
+import { Batcher, retryIndividually } from '../../platform/concurrency/batcher.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
 import { isAwaited, listens, newDeliveries, newWorkflowEvents, wakeDeliveries } from '../../webhooks/index.ts';
 import type { Integration } from '../integration.ts';
 import { type TriggerFacts, triggerType } from '../trigger-events.ts';

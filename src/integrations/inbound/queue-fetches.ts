@@ -1,6 +1,6 @@
-import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
 import type { Notice } from '../inbound.ts';
 import { triggerType } from '../trigger-events.ts';
 import { digestOf, type Source, subscribedTypes } from './publish-triggers.ts';

@@ -1,6 +1,6 @@
-import type { Database } from '../../platform/database.ts';
-import type { Log } from '../../platform/log.ts';
-import { Scope } from '../../platform/scope.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { Scope } from '../../platform/database/scope.ts';
+import type { Log } from '../../platform/observability/log.ts';
 import { failPoint } from '../fail-points.ts';
 import { takeLifecycle } from '../following/follow-work.ts';
 import type { Notice } from '../inbound.ts';

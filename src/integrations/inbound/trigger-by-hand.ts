@@ -1,7 +1,7 @@
+import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { AppError, invalid } from '../../platform/errors.ts';
-import type { IdempotencyClaim, Once } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
 import { notConnected } from '../errors.ts';
 import { findConnection } from '../find-connection.ts';
 import type { Integration } from '../integration.ts';

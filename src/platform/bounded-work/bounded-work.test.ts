@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Behaviour } from '../../../test/platform/bounded-task.ts';
 import { tenantKeyOf } from '../../../test/platform/tenant-key.ts';
-import { openLog } from '../log.ts';
+import { openLog } from '../observability/log.ts';
 import { BoundedWork } from './bounded-work.ts';
 import { type BoundedTask, WorkQueueFull, WorkTooCostly } from './task.ts';
 

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../log.ts';
-import type { TenantKey } from '../tenant-key.ts';
+import type { Log } from '../observability/log.ts';
+import type { TenantKey } from '../security/tenant-key.ts';
 import { type ChildEnd, WorkProcess } from './child-process.ts';
 import { FairQueue } from './fair-queue.ts';
 import { MainThreadShare } from './main-thread-share.ts';

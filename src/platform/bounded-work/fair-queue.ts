@@ -1,4 +1,4 @@
-import type { TenantKey } from '../tenant-key.ts';
+import type { TenantKey } from '../security/tenant-key.ts';
 
 /** First in, first out for each tenant. The tenant that has used least is next. */
 export class FairQueue<Item> {

@@ -1,4 +1,4 @@
-import type { TenantKey } from '../tenant-key.ts';
+import type { TenantKey } from '../security/tenant-key.ts';
 import { FairQueue } from './fair-queue.ts';
 import { UsedTime } from './used-time.ts';
 

@@ -1,4 +1,4 @@
-import type { TenantKey } from '../tenant-key.ts';
+import type { TenantKey } from '../security/tenant-key.ts';
 
 /** Time is counted in pieces of this length, and forgotten piece by piece. */
 const pieceMs = 5_000;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { ChatAnswer, ChatCall, ChatMessage, ChatModel, ChatRequest, ToolCall } from '../chat-ports.ts';
 import { readSandboxTools } from '../core/sandbox-tools.ts';
 import { readSandboxWords } from '../core/sandbox-words.ts';
+import type { ChatAnswer, ChatCall, ChatMessage, ChatModel, ChatRequest, ToolCall } from '../text/chat-ports.ts';
 import { pause, requestedFailure } from './requested.ts';
 import { countTokens } from './text-model.ts';
 

@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { tenantKeyOf } from '../../../test/platform/tenant-key.ts';
 import { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
-import { openLog } from '../../platform/log.ts';
+import { openLog } from '../../platform/observability/log.ts';
 import type { ImageRequest, PromptedRequest, VideoRequest } from '../core/media/requests.ts';
-import type { MadeMedia, MediaStatus } from '../media-ports.ts';
+import type { MadeMedia, MediaStatus } from '../media/media-ports.ts';
 import { renderMedia } from './media/rendering.ts';
 import { sandboxMediaModel } from './media-model.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import type { MadeMedia } from '../media-ports.ts';
+import type { MadeMedia } from '../media/media-ports.ts';
 import { StartedFiles } from './started-files.ts';
 
 beforeEach(() => void jest.useFakeTimers());

@@ -1,4 +1,4 @@
-import type { MadeMedia } from '../media-ports.ts';
+import type { MadeMedia } from '../media/media-ports.ts';
 
 /** What is not taken within this time is thrown away: its generation is made elsewhere, or not at all. */
 const keptMs = 15_000;

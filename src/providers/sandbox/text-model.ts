@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { type BoundedTask, WorkTooCostly } from '../../platform/bounded-work/task.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
-import type { TenantKey } from '../../platform/tenant-key.ts';
+import type { TenantKey } from '../../platform/security/tenant-key.ts';
 import { readSandboxWords } from '../core/sandbox-words.ts';
 import type { JsonSchema, TextModel, TextRequest } from '../ports.ts';
 import type { perform } from './make-instance.ts';

@@ -1,7 +1,7 @@
 import { AuthExpired, AuthorizationFailure, ConnectionMissing } from '../../connections/index.ts';
-import { secretsUnreadable } from '../../platform/crypto.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
-import type { Scope } from '../../platform/scope.ts';
+import { secretsUnreadable } from '../../platform/security/crypto.ts';
 import { CalendarGone } from './ports.ts';
 import { stopSyncs } from './sync-state.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Scope } from '../../platform/scope.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import type { Service } from '../core/calendar-status.ts';
 import { CalendarHttp, type CalendarHttpOptions } from './calendar-http.ts';

@@ -1,5 +1,5 @@
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import type { Interval } from '../core/intervals.ts';
 import type { ListedEvent } from './ports.ts';
 import { busyColumns, putGiven, splitBusy } from './store-busy.ts';

@@ -1,5 +1,5 @@
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import type { Interval } from '../core/intervals.ts';
 
 /** Busy times up to this long are found by their start alone. */

@@ -4,10 +4,10 @@ import { AccessTokenRefused } from '../../connections/index.ts';
 import { readJson } from '../../platform/core/bounded-json.ts';
 
 import { readRetryAfter } from '../../platform/core/retry-after.ts';
-import type { Egress, EgressRequest, EgressResponse } from '../../platform/egress.ts';
-import { EgressFailure } from '../../platform/egress-failure.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import type { Egress, EgressRequest, EgressResponse } from '../../platform/egress/egress.ts';
+import { EgressFailure } from '../../platform/egress/egress-failure.ts';
 import { type FailureKind, ProviderFailure } from '../../platform/provider-failure.ts';
-import type { Scope } from '../../platform/scope.ts';
 import type { Account } from './ports.ts';
 
 /** Access tokens of connected accounts; `use` throws AccessTokenRefused for one that the provider does not take. */

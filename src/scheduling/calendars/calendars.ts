@@ -1,9 +1,9 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
 import type { ConnectionServices } from '../../connections/index.ts';
+import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { lockForTransaction } from '../../platform/tenant-locks.ts';
 import { Calendar, SandboxCalendar } from '../calendar-entities.ts';
 import { type CalendarStatus, isConnected, type Service } from '../core/calendar-status.ts';
 import { calendarIds } from '../core/ids.ts';

@@ -1,8 +1,8 @@
 import { AccessTokenRefused, type ConnectionServices } from '../../connections/index.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Log } from '../../platform/log.ts';
+import type { Log } from '../../platform/observability/log.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
-import type { Scope } from '../../platform/scope.ts';
 import type { Service } from '../core/calendar-status.ts';
 import { calendarIds } from '../core/ids.ts';
 import { getHost, keepHost } from '../hosts.ts';

@@ -1,6 +1,6 @@
 import type { ConnectionServices } from '../../connections/index.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { deleteCalendar } from './calendars.ts';
 
 const findAll = statement({

@@ -1,7 +1,7 @@
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
 import { type BookingLinks, type BookingPages, hostLinksOf } from '../booking-pages.ts';
 import type { CalendarStatus, Service } from '../core/calendar-status.ts';
 import { addressOf, answersOf, oneLine, whereOf } from '../core/mail-text.ts';

@@ -1,8 +1,8 @@
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
 import type { MailSettings } from '../../platform/env.ts';
 import { type Mailer, openMailer } from '../../platform/mail.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { sqlOn, systemStatement } from '../../platform/sql.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import { calendarIds, hostIds } from '../core/ids.ts';
 import { hostName } from '../hosts.ts';

@@ -1,5 +1,5 @@
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { outsideChangeOf } from '../core/outside-change.ts';
 import type { ListedEvent } from './ports.ts';
 

@@ -1,5 +1,5 @@
+import type { Scope } from '../../platform/database/scope.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
-import type { Scope } from '../../platform/scope.ts';
 import type { Interval } from '../core/intervals.ts';
 
 /** The account whose primary calendar is read or written. */

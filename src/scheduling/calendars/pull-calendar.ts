@@ -1,7 +1,7 @@
-import type { Log } from '../../platform/log.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import type { Log } from '../../platform/observability/log.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
 import type { CalendarOutcome } from '../../temporal/contracts/calendars.ts';
 import { isDeleted } from '../../tenancy/index.ts';
 import type { Baseline } from '../calendar-entities.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { AuthExpired } from '../../connections/index.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
 import type { SandboxEvent, SandboxFault } from '../calendar-entities.ts';
 import type { Service } from '../core/calendar-status.ts';
 import { timeOfDays, timeOfInstants } from './event-times.ts';

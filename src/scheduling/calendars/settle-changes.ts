@@ -1,8 +1,8 @@
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Log } from '../../platform/log.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import type { Log } from '../../platform/observability/log.ts';
 import type { BookingServices } from '../booking-queues.ts';
 import { cancelBooking, rescheduleBooking } from '../change-booking.ts';
 import { minuteMs } from '../core/calendar-date.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import type { Interval } from '../core/intervals.ts';
 import { longMs } from './busy.ts';
 import type { ListedEvent } from './ports.ts';

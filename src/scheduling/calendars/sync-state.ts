@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import type { CalendarProblem } from '../../temporal/contracts/calendars.ts';
 import type { Baseline } from '../calendar-entities.ts';
 import type { CalendarStatus, Service } from '../core/calendar-status.ts';

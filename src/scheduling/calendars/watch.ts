@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { isSameSecret } from '../../platform/compare-secrets.ts';
 import { withoutSlash } from '../../platform/core/base-url.ts';
-import type { Log } from '../../platform/log.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import type { Log } from '../../platform/observability/log.ts';
+import { isSameSecret } from '../../platform/security/compare-secrets.ts';
 import { calendarIds } from '../core/ids.ts';
 import type { CalendarClients } from './clients.ts';
 import type { CalendarCall } from './ports.ts';

@@ -1,7 +1,7 @@
-import type { Database } from '../../platform/database.ts';
-import type { Log } from '../../platform/log.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 import type { Mailer } from '../../platform/mail.ts';
-import type { Scope } from '../../platform/scope.ts';
+import type { Log } from '../../platform/observability/log.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import type { BookingPages } from '../booking-pages.ts';
 import { type EffectRetries, giveUpAt, retryDelayMs } from '../core/effects.ts';

@@ -1,4 +1,4 @@
-import type { Scope } from '../../platform/scope.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 
 /** The calendars that bookings are written to. Each call may be repeated: a second one changes nothing. */
 export interface CalendarEntries {

@@ -1,7 +1,7 @@
-import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
-import type { Scope, Transaction } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
+import { enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
 import { type EffectStatus, openEffect } from '../core/effect-status.ts';
 import {
   type Change,

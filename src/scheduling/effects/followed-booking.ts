@@ -1,7 +1,7 @@
-import type { Database } from '../../platform/database.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { sqlOn, statement, systemStatement } from '../../platform/sql.ts';
-import { typed } from '../../platform/sql-types.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { sqlOn, statement, systemStatement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { BookingStatus } from '../core/booking-status.ts';
 import { type EffectStatus, openEffect } from '../core/effect-status.ts';

@@ -1,6 +1,6 @@
-import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
-import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
 import { failPoint } from '../fail-points.ts';
 
 /** The outbox kind of a booking whose workflow is to look at effects that were added to its latest change. */

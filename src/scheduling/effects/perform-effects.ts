@@ -1,4 +1,4 @@
-import type { Scope } from '../../platform/scope.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 import type { BookingProgress } from '../../temporal/contracts/scheduling.ts';
 import { isDeleted } from '../../tenancy/index.ts';
 import { judge, typeOf, versionOf } from '../core/effects.ts';

@@ -1,7 +1,7 @@
 import type { Foundation } from '../../foundation.ts';
 import type { PlatformEnv } from '../../platform/env.ts';
-import type { OutboxHandlers } from '../../platform/outbox.ts';
-import type { Sweep } from '../../platform/part.ts';
+import type { OutboxHandlers } from '../../platform/outbox/outbox.ts';
+import type { Sweep } from '../../platform/parts/part.ts';
 import { type BookingPolicy, defaultBookingPolicy } from '../../temporal/contracts/scheduling.ts';
 import type { BookingPages } from '../booking-pages.ts';
 import { calendarWork } from '../calendars/calendars.ts';

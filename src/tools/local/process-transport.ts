@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { CollectedBytes, PieceCount } from '../../platform/collected-bytes.ts';
 import { JsonRefused, parseJson } from '../../platform/core/bounded-json.ts';
+import { CollectedBytes, PieceCount } from '../../platform/egress/collected-bytes.ts';
 import { maxMessageLength, maxNotifications } from '../limits.ts';
 import { AnswerTooComplex, AnswerTooLarge, TooManyNotifications } from '../tool.ts';
 import type { ServerProcess } from './server-process.ts';

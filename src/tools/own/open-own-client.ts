@@ -1,4 +1,4 @@
-import type { Egress } from '../../platform/egress.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
 import type { StoredConfiguration } from '../configurations.ts';
 import type { ToolConnection } from '../tool.ts';
 import { PostgresConnection } from './postgres.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import type { Egress } from '../../platform/egress.ts';
-import { EgressFailure } from '../../platform/egress-failure.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
+import { EgressFailure } from '../../platform/egress/egress-failure.ts';
 import { failedResult, type ToolResult } from '../core/tool-result.ts';
 import type { Secrets } from '../secrets.ts';
 import { AnswerTooLarge, type JsonObject, type ListedTool, type ToolConnection, ToolFailure } from '../tool.ts';

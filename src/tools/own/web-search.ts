@@ -1,6 +1,6 @@
 import { JsonRefused, parseJson } from '../../platform/core/bounded-json.ts';
-import type { Egress } from '../../platform/egress.ts';
-import { EgressFailure } from '../../platform/egress-failure.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
+import { EgressFailure } from '../../platform/egress/egress-failure.ts';
 import type { StoredConfiguration } from '../configurations.ts';
 import { failedResult, type ToolResult } from '../core/tool-result.ts';
 import type { JsonObject, ListedTool, ToolConnection } from '../tool.ts';

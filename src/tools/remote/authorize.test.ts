@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { EgressRequest, EgressResponse } from '../../platform/egress.ts';
+import type { EgressRequest, EgressResponse } from '../../platform/egress/egress.ts';
 import type { StoredConfiguration } from '../configurations.ts';
 import { WebSearchConnection } from '../own/web-search.ts';
 import { aws, github, googleDrive } from '../servers/hosted.ts';

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { readJson } from '../../platform/core/bounded-json.ts';
-import type { Egress } from '../../platform/egress.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
 import type { StoredConfiguration } from '../configurations.ts';
 import type { ToolServer } from '../servers/server.ts';
 import { ToolFailure } from '../tool.ts';

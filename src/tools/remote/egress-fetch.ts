@@ -1,7 +1,7 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { JsonBounds } from '../../platform/core/bounded-json.ts';
 import { EventBounds } from '../../platform/core/event-bounds.ts';
-import type { Egress } from '../../platform/egress.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
 import { maxMessageLength, maxNotifications } from '../limits.ts';
 import { AnswerTooComplex, AnswerTooLarge, ToolFailure, TooManyNotifications } from '../tool.ts';
 

@@ -1,5 +1,5 @@
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { Egress } from '../../platform/egress.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
 import type { StoredConfiguration } from '../configurations.ts';
 import { connectMcp } from '../mcp-connection.ts';
 import type { ToolServer } from '../servers/server.ts';

@@ -1,12 +1,12 @@
 import { isTerminal, type RunErrorCode } from '../../../../src/automation/core/run-status.ts';
-import { createRun } from '../../../../src/automation/create-run.ts';
 import { isRunNotFound, workflowNotFound } from '../../../../src/automation/errors.ts';
 import { waitsBeyond } from '../../../../src/automation/flows/late-waits.ts';
-import { getRun, type RunDetail } from '../../../../src/automation/runs.ts';
-import { readPatiently } from '../../../../src/platform/database-errors.ts';
+import { createRun } from '../../../../src/automation/runs/create-run.ts';
+import { getRun, type RunDetail } from '../../../../src/automation/runs/runs.ts';
+import { readPatiently } from '../../../../src/platform/database/database-errors.ts';
+import { type IdempotencyClaim, resourceDeleted } from '../../../../src/platform/database/idempotency.ts';
+import type { Scope } from '../../../../src/platform/database/scope.ts';
 import { AppError, type ErrorKind } from '../../../../src/platform/errors.ts';
-import { type IdempotencyClaim, resourceDeleted } from '../../../../src/platform/idempotency.ts';
-import type { Scope } from '../../../../src/platform/scope.ts';
 import type { Services } from '../../../../src/services.ts';
 import { storageAway } from '../../../../src/storage/failure.ts';
 import type { Caller } from '../../../../src/tenancy/caller.ts';

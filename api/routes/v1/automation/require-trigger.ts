@@ -1,8 +1,8 @@
 import { createMiddleware } from 'hono/factory';
 import { workflowIds } from '../../../../src/automation/core/ids.ts';
-import { authenticateTrigger, checkTriggerSecret, wrongSecret } from '../../../../src/automation/trigger.ts';
+import { authenticateTrigger, checkTriggerSecret, wrongSecret } from '../../../../src/automation/runs/trigger.ts';
+import { Scope } from '../../../../src/platform/database/scope.ts';
 import { AppError } from '../../../../src/platform/errors.ts';
-import { Scope } from '../../../../src/platform/scope.ts';
 import { unauthorized } from '../../../../src/tenancy/authenticate.ts';
 import { dropAnswerHeaders, limitHeaders } from '../../../answer-headers.ts';
 import { limitedRange } from '../../../client-address.ts';

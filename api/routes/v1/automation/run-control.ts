@@ -1,9 +1,9 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import { cancelRun } from '../../../../src/automation/cancel-run.ts';
-import { changeRun } from '../../../../src/automation/change-run.ts';
-import { deleteRun } from '../../../../src/automation/remove-runs.ts';
-import { retryRun } from '../../../../src/automation/retry-run.ts';
-import { getOutput } from '../../../../src/automation/runs.ts';
+import { cancelRun } from '../../../../src/automation/runs/cancel-run.ts';
+import { changeRun } from '../../../../src/automation/runs/change-run.ts';
+import { deleteRun } from '../../../../src/automation/runs/remove-runs.ts';
+import { retryRun } from '../../../../src/automation/runs/retry-run.ts';
+import { getOutput } from '../../../../src/automation/runs/runs.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';

@@ -2,7 +2,7 @@ import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { runIds } from '../../../../src/automation/core/ids.ts';
 import { stepStates } from '../../../../src/automation/core/run-status.ts';
 import { runNotFound } from '../../../../src/automation/errors.ts';
-import { listSteps } from '../../../../src/automation/step-list.ts';
+import { listSteps } from '../../../../src/automation/steps/step-list.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';

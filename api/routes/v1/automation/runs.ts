@@ -1,8 +1,8 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { runIds } from '../../../../src/automation/core/ids.ts';
 import { runNotFound } from '../../../../src/automation/errors.ts';
-import { listRuns } from '../../../../src/automation/run-list.ts';
-import { getInput, getRun } from '../../../../src/automation/runs.ts';
+import { listRuns } from '../../../../src/automation/runs/run-list.ts';
+import { getInput, getRun } from '../../../../src/automation/runs/runs.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { runStatusWords } from '../../../dialects/automation/dialect.ts';

@@ -1,7 +1,12 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { workflowIds } from '../../../../src/automation/core/ids.ts';
 import { workflowNotFound } from '../../../../src/automation/errors.ts';
-import { deleteSchedule, getSchedule, putSchedule, type ScheduleDetail } from '../../../../src/automation/schedules.ts';
+import {
+  deleteSchedule,
+  getSchedule,
+  putSchedule,
+  type ScheduleDetail,
+} from '../../../../src/automation/schedules/schedules.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';

@@ -1,10 +1,10 @@
 import { isTerminal } from '../../../../src/automation/core/run-status.ts';
-import { createRun } from '../../../../src/automation/create-run.ts';
-import { getRun, type RunDetail } from '../../../../src/automation/runs.ts';
+import { createRun } from '../../../../src/automation/runs/create-run.ts';
+import { getRun, type RunDetail } from '../../../../src/automation/runs/runs.ts';
 import { testTimeoutMs, timeOutTestRun } from '../../../../src/automation/test-runs/time-out.ts';
-import { readPatiently } from '../../../../src/platform/database-errors.ts';
-import type { IdempotencyClaim } from '../../../../src/platform/idempotency.ts';
-import type { Scope } from '../../../../src/platform/scope.ts';
+import { readPatiently } from '../../../../src/platform/database/database-errors.ts';
+import type { IdempotencyClaim } from '../../../../src/platform/database/idempotency.ts';
+import type { Scope } from '../../../../src/platform/database/scope.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { Caller } from '../../../../src/tenancy/caller.ts';
 import type { AutomationDialect } from '../../../dialects/automation/dialect.ts';

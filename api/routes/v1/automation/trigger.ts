@@ -1,7 +1,7 @@
 import { createRoute, type OpenAPIHono, type RouteConfig, type RouteHandler, z } from '@hono/zod-openapi';
-import { createRun } from '../../../../src/automation/create-run.ts';
-import type { RunOptions } from '../../../../src/automation/insert-run.ts';
-import { rotateTriggerSecret } from '../../../../src/automation/trigger.ts';
+import { createRun } from '../../../../src/automation/runs/create-run.ts';
+import type { RunOptions } from '../../../../src/automation/runs/insert-run.ts';
+import { rotateTriggerSecret } from '../../../../src/automation/runs/trigger.ts';
 import { invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';

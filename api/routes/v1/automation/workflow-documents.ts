@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { checkAutomation } from '../../../../src/automation/check-automation.ts';
 import type { WorkflowWarning } from '../../../../src/automation/core/step-references.ts';
+import { checkAutomation } from '../../../../src/automation/definitions/check-automation.ts';
 import { importAutomation } from '../../../../src/automation/documents/import-automation.ts';
 import { exportWorkflow, requireFormat, resolveNames } from '../../../../src/automation/documents/workflow-document.ts';
 import { jsonOfYaml, yamlOf } from '../../../../src/automation/documents/yaml.ts';

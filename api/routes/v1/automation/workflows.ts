@@ -1,4 +1,7 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type AutomationState, automationStates } from '../../../../src/automation/core/automation-state.ts';
+import { workflowIds } from '../../../../src/automation/core/ids.ts';
+import type { WorkflowWarning } from '../../../../src/automation/core/step-references.ts';
 import {
   createAutomation,
   deleteAutomation,
@@ -6,10 +9,7 @@ import {
   listAutomations,
   setPaused,
   updateAutomation,
-} from '../../../../src/automation/automations.ts';
-import { type AutomationState, automationStates } from '../../../../src/automation/core/automation-state.ts';
-import { workflowIds } from '../../../../src/automation/core/ids.ts';
-import type { WorkflowWarning } from '../../../../src/automation/core/step-references.ts';
+} from '../../../../src/automation/definitions/automations.ts';
 import { workflowNotFound } from '../../../../src/automation/errors.ts';
 import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
 import type { Services } from '../../../../src/services.ts';

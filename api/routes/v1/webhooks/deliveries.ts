@@ -1,9 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import { deliveryIds, eventIds } from '../../../../src/webhooks/core/ids.ts';
-import { getDelivery } from '../../../../src/webhooks/deliveries.ts';
-import type { DeliveryEntry } from '../../../../src/webhooks/delivery-entry.ts';
-import { listDeliveries } from '../../../../src/webhooks/delivery-list.ts';
+import { getDelivery } from '../../../../src/webhooks/deliveries/deliveries.ts';
+import type { DeliveryEntry } from '../../../../src/webhooks/deliveries/delivery-entry.ts';
+import { listDeliveries } from '../../../../src/webhooks/deliveries/delivery-list.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';

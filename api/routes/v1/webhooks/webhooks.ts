@@ -1,16 +1,20 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
-import { deleteSubscription, rotateSecret, updateSubscription } from '../../../../src/webhooks/change-subscription.ts';
 import { webhookIds } from '../../../../src/webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../../../../src/webhooks/core/retry-schedule.ts';
 import { webhookNotFound } from '../../../../src/webhooks/errors.ts';
-import { getSubscriptionDetail, type WebhookHealth } from '../../../../src/webhooks/health.ts';
+import {
+  deleteSubscription,
+  rotateSecret,
+  updateSubscription,
+} from '../../../../src/webhooks/subscriptions/change-subscription.ts';
+import { getSubscriptionDetail, type WebhookHealth } from '../../../../src/webhooks/subscriptions/health.ts';
 import {
   createSubscription,
   defaultConcurrency,
   listSubscriptions,
   type Subscription,
-} from '../../../../src/webhooks/subscriptions.ts';
+} from '../../../../src/webhooks/subscriptions/subscriptions.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TenantKey } from '../../../platform/tenant-key.ts';
+import type { TenantKey } from '../../../platform/security/tenant-key.ts';
 
 interface Waiting {
   go(): void;

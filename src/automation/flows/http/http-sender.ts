@@ -1,5 +1,5 @@
+import type { TenantKey } from '../../../platform/security/tenant-key.ts';
 import type { Environment } from '../../../platform/tenant.ts';
-import type { TenantKey } from '../../../platform/tenant-key.ts';
 import type { HttpMethod } from '../../core/http-request.ts';
 
 /** A request of a step, with its secrets. */

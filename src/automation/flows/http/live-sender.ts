@@ -1,5 +1,5 @@
-import type { Egress, EgressResponse } from '../../../platform/egress.ts';
-import { EgressFailure } from '../../../platform/egress-failure.ts';
+import type { Egress, EgressResponse } from '../../../platform/egress/egress.ts';
+import { EgressFailure } from '../../../platform/egress/egress-failure.ts';
 import type { HostQueue } from './host-queue.ts';
 import { type HttpAnswer, type HttpRequest, type HttpSender, maxAnswerBytes, type SendOptions } from './http-sender.ts';
 

@@ -1,6 +1,6 @@
-import type { Database } from '../../../platform/database.ts';
-import type { Egress } from '../../../platform/egress.ts';
-import { sqlOn } from '../../../platform/sql.ts';
+import type { Database } from '../../../platform/database/database.ts';
+import { sqlOn } from '../../../platform/database/sql.ts';
+import type { Egress } from '../../../platform/egress/egress.ts';
 import { hostWaitMs, limitedHost, takeHostRate } from '../../../webhooks/index.ts';
 import { HostQueue } from './host-queue.ts';
 import type { HttpSenders } from './http-sender.ts';

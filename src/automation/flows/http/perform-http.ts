@@ -1,11 +1,11 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { readRetryAfter } from '../../../platform/core/retry-after.ts';
 import { withoutEnd } from '../../../platform/core/without-end.ts';
-import { SealError, type Sealer, secretsUnreadableMessage } from '../../../platform/crypto.ts';
-import { EgressFailure, wasNeverSent } from '../../../platform/egress-failure.ts';
-import type { Log } from '../../../platform/log.ts';
+import type { Scope } from '../../../platform/database/scope.ts';
+import { EgressFailure, wasNeverSent } from '../../../platform/egress/egress-failure.ts';
+import type { Log } from '../../../platform/observability/log.ts';
 import { ProviderFailure } from '../../../platform/provider-failure.ts';
-import type { Scope } from '../../../platform/scope.ts';
+import { SealError, type Sealer, secretsUnreadableMessage } from '../../../platform/security/crypto.ts';
 import {
   defaultTimeoutSeconds,
   type HttpFields,
@@ -20,8 +20,8 @@ import {
 import type { TemplateValues, Warning } from '../../core/template.ts';
 import { failPoint } from '../../fail-points.ts';
 import { openSecrets } from '../../secrets/secrets.ts';
-import type { StepEnd, StepFault } from '../../step-end.ts';
-import { storable } from '../../storable.ts';
+import type { StepEnd, StepFault } from '../../steps/step-end.ts';
+import { storable } from '../../steps/storable.ts';
 import { type Hide, hideSecrets } from './hide-secrets.ts';
 import type { HttpAnswer, HttpSender, HttpSenders } from './http-sender.ts';
 import { readBody } from './read-answer.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readJson } from '../../../platform/core/bounded-json.ts';
-import { EgressFailure } from '../../../platform/egress-failure.ts';
+import { EgressFailure } from '../../../platform/egress/egress-failure.ts';
 import { isStillOverloaded, readSandboxWords } from '../../../providers/core/sandbox-words.ts';
 import { hiddenSecret } from './hide-secrets.ts';
 import { type HttpAnswer, type HttpRequest, type HttpSender, maxAnswerBytes } from './http-sender.ts';

@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from 'sharp';
-import { decoding, type GivenImage, type Size } from '../../images/open-image.ts';
+import { decoding, type GivenImage, type Size } from '../../media/images/open-image.ts';
 import { cutOutMask } from './cut-out.ts';
 import { pictureSvg } from './picture.ts';
 import { randomFrom } from './random.ts';

@@ -1,7 +1,7 @@
 // Runs in a process of the pool.
 import { writeFile } from 'node:fs/promises';
-import { encodeMp3, mp3Seconds } from '../../audio/mp3.ts';
-import { type ImageProblem, ImageRefused, openImage, type Size } from '../../images/open-image.ts';
+import { type ImageProblem, ImageRefused, openImage, type Size } from '../../media/images/open-image.ts';
+import { encodeMp3, mp3Seconds } from '../../speech/audio/mp3.ts';
 import { id3Tag } from './id3.ts';
 import { drawImage, removeBackground, upscaleImage } from './images.ts';
 import { compose, sampleRate, tempoOf } from './music.ts';

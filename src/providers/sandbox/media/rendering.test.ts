@@ -8,7 +8,7 @@ import { parseBuffer } from 'music-metadata';
 import sharp, { type Color, type Sharp } from 'sharp';
 import { tenantKeyOf } from '../../../../test/platform/tenant-key.ts';
 import { BoundedWork } from '../../../platform/bounded-work/bounded-work.ts';
-import { openLog } from '../../../platform/log.ts';
+import { openLog } from '../../../platform/observability/log.ts';
 import { sizes } from '../../core/media/aspect-ratios.ts';
 import { pixelLimits } from '../../core/media/requests.ts';
 import { compose, sampleRate } from './music.ts';

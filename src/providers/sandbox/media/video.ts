@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import encoding from 'h264-mp4-encoder';
-import { type GivenImage, ImageRefused, type Size } from '../../images/open-image.ts';
+import { type GivenImage, ImageRefused, type Size } from '../../media/images/open-image.ts';
 import { drawing } from './images.ts';
 import { fastStart, retimed } from './mp4.ts';
 import { type Random, randomFrom } from './random.ts';

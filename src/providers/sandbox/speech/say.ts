@@ -1,9 +1,9 @@
 // Runs in a process of the pool.
 import { writeFile } from 'node:fs/promises';
-import { transcriptName } from '../../audio/examine-audio.ts';
-import { Mp3File, mp3Seconds } from '../../audio/mp3.ts';
 import type { Voice } from '../../core/speech/voices.ts';
-import type { SpeechRequest } from '../../voice-ports.ts';
+import { transcriptName } from '../../speech/audio/examine-audio.ts';
+import { Mp3File, mp3Seconds } from '../../speech/audio/mp3.ts';
+import type { SpeechRequest } from '../../speech/voice-ports.ts';
 import { id3Tag } from '../media/id3.ts';
 import { runFlite } from './flite.ts';
 import { piecesOf, pronounceable } from './pieces.ts';

@@ -5,11 +5,11 @@ import { pipeline } from 'node:stream/promises';
 import type { BoundedWork } from '../../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../../platform/bounded-work/task.ts';
 import { ProviderFailure } from '../../../platform/provider-failure.ts';
-import type { TenantKey } from '../../../platform/tenant-key.ts';
+import type { TenantKey } from '../../../platform/security/tenant-key.ts';
 import { openWorkFolder } from '../../../platform/work-folder.ts';
-import { examineAudio } from '../../audio/audio-examination.ts';
 import { readSandboxWords } from '../../core/sandbox-words.ts';
-import type { MadeSpeech, SpeechModel, SpeechRequest, TranscriptionModel } from '../../voice-ports.ts';
+import { examineAudio } from '../../speech/audio/audio-examination.ts';
+import type { MadeSpeech, SpeechModel, SpeechRequest, TranscriptionModel } from '../../speech/voice-ports.ts';
 import { pause, requestedFailure } from '../requested.ts';
 import { sayText } from './saying.ts';
 

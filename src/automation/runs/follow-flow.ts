@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Waiters } from '../../platform/concurrency/waiters.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
+import { type FlowStepEvent, type FlowStepTimes, flowEventsAfter } from '../core/flow-events.ts';
+import { endEvents } from '../core/run-events.ts';
+import { isTerminal, type RunStatus, type StepStatus } from '../core/run-status.ts';
+import { isFlow } from '../core/step-types.ts';
+import type { Step } from '../core/steps.ts';
+import { lookEveryMs, readUnlessGone, type SeenEvent } from './follow-run.ts';
+import { getRun, type RunDetail, type StepResult, shownCalls, stepMembers, withDates } from './runs.ts';
+import type { WaitingFor } from './waiting-for.ts';
+
+const findSteps = statement({
+  name: 'run.definition_steps',
+  parameters: { runId: 'uuid' },
+  row: { steps: typed<Step[]>('json') },
+  text: `select d.steps from run r join definition d on d.id = r.definition_id
+          where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId`,
+});
+
+/** Whether steps of the run execute side by side: their events are read in another way. */
+export async function isFlowRun(scope: Scope, runId: string): Promise<boolean> {
+  const found = await scope.one(findSteps, { runId });
+  return found !== undefined && isFlow(found.steps);
+}
+
+const findStatus = statement({
+  name: 'flow.status',
+  parameters: { runId: 'uuid' },
+  row: { status: typed<RunStatus>('text'), startedAt: 'timestamptz?' },
+  text: `select r.status, r.started_at as "startedAt" from run r join automation a on a.id = r.automation_id and a.deleted_at is null
+          where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId`,
+});
+
+// Steps that an earlier run executed have no attempts and no events.
+const findTimes = statement({
+  name: 'flow.step_times',
+  parameters: { runId: 'uuid', after: 'timestamptz' },
+  row: {
+    position: 'int',
+    path: 'text',
+    status: typed<StepStatus>('text'),
+    isContainer: 'boolean',
+    didWait: 'boolean',
+    startedAt: 'timestamptz',
+    finishedAt: 'timestamptz?',
+  },
+  text: `
+    select s.position, s.path, s.status, s.counts is not null as "isContainer", w.id is not null as "didWait",
+           s.started_at as "startedAt", s.finished_at as "finishedAt"
+      from run_step s left join run_wait w on w.run_id = s.run_id and w.path = s.path
+     where s.organization_id = :organizationId and s.environment = :environment and s.run_id = :runId and s.path is not null
+       and s.attempts > 0 and (s.started_at > :after or s.finished_at > :after)`,
+});
+
+type SeenStep = StepResult & { wait: Omit<WaitingFor, 'stepId' | 'path'> | null };
+
+const findSeen = statement({
+  name: 'flow.seen_steps',
+  parameters: { runId: 'uuid', positions: 'int[]' },
+  row: { steps: typed<{ position: number; step: SeenStep }[] | null>('json?') },
+  text: `
+    select (
+      select json_agg(json_build_object('position', s.position, 'step', json_build_object(${stepMembers}, 'toolCalls', c.calls,
+             'wait', case when w.id is not null then json_build_object('type', w.type, 'since', w.since, 'until', w.until,
+               'approvalId', case when w.type = 'approval' then w.subject_id end,
+               'runId', case when w.type = 'workflow' then w.subject_id end) end)))
+        from (select *, sum(coalesce(output_bytes, 0)) over (order by coalesce(output_bytes, 0), position) as bytes_up_to
+                from run_step where run_id = r.id and position = any(:positions)) s
+        left join run_wait w on w.run_id = s.run_id and w.path = s.path
+        left join (${shownCalls}) c on c.position = s.position) as steps
+      from run r where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId`,
+});
+
+/** Events whose steps are read together. */
+const perRead = 100;
+/** The shortest time between two looks: a flow changes more often than anybody reads. */
+const pauseMs = 200;
+
+const readTimes = (scope: Scope, runId: string, after: number): Promise<FlowStepTimes[]> =>
+  scope.rows(findTimes, { runId, after: after === 0 ? '-infinity' : new Date(after) });
+
+/** How many events a flow has that has ended. */
+export async function countFlowEvents(scope: Scope, run: RunDetail): Promise<number> {
+  const steps = flowEventsAfter(await readTimes(scope, run.id, 0), 0);
+  return (run.startedAt ? 1 : 0) + steps.length + 1;
+}
+
+/** The events of a flow with their steps. */
+async function* withSteps(scope: Scope, runId: string, events: readonly FlowStepEvent[]) {
+  for (let at = 0; at < events.length; at += perRead) {
+    const page = events.slice(at, at + perRead);
+    const found = await readUnlessGone(() =>
+      scope.one(findSeen, { runId, positions: [...new Set(page.map(({ position }) => position))] }),
+    );
+    if (found === 'gone' || found === 'later') return;
+    const steps = new Map((found?.steps ?? []).map(({ position, step }) => [position, step]));
+    for (const { position, name, at: time } of page) {
+      const step = steps.get(position);
+      if (!step) return;
+      yield { name, at: time, step: withDates(step), wait: step.wait };
+    }
+  }
+}
+
+/** As `followRun`, of a flow. */
+export async function* followFlow(
+  waiters: Waiters,
+  scope: Scope,
+  run: RunDetail,
+  after: number,
+  stop: AbortSignal,
+): AsyncGenerator<SeenEvent> {
+  let seenUpTo = 0;
+  let count = 0;
+  const watch = waiters.watch(run.id);
+  try {
+    while (!stop.aborted) {
+      const head = await readUnlessGone(() => scope.one(findStatus, { runId: run.id }));
+      if (head === undefined || head === 'gone') return;
+      const times = head === 'later' ? head : await readUnlessGone(() => readTimes(scope, run.id, seenUpTo));
+      if (times === 'gone') return;
+      if (head !== 'later' && times !== 'later') {
+        if (head.startedAt && count === 0) {
+          count = 1;
+          if (after < 1) yield { id: 1, name: 'run.started', at: head.startedAt, run };
+        }
+        const events = flowEventsAfter(times, seenUpTo);
+        const skipped = Math.min(events.length, Math.max(0, after - count));
+        count += skipped;
+        let sent = skipped;
+        for await (const { wait, ...event } of withSteps(scope, run.id, events.slice(skipped))) {
+          sent++;
+          yield { id: ++count, ...event, wait: wait ?? undefined, run };
+        }
+        // The others are read again when the database is back: a step's events of one time may be divided, and are not sent twice.
+        if (sent < events.length) after = count;
+        if (sent < events.length) count = head.startedAt ? 1 : 0;
+        if (sent < events.length) seenUpTo = 0;
+        else seenUpTo = events.at(-1)?.at.getTime() ?? seenUpTo;
+        if (sent === events.length && isTerminal(head.status)) {
+          const ended = await readUnlessGone(() => getRun(scope, run.id));
+          if (ended === 'gone') return;
+          if (ended !== 'later') {
+            for (const event of endEvents(ended)) if (++count > after) yield { id: count, ...event, run: ended };
+            return;
+          }
+        }
+      }
+      await sleep(pauseMs, undefined, { signal: stop }).catch(() => {});
+      await watch.changed(lookEveryMs, stop);
+    }
+  } finally {
+    watch.close();
+  }
+}

@@ -1,0 +1,39 @@
+import type { Scope } from '../../platform/database/scope.ts';
+import type { Files, StoredFile } from '../../storage/index.ts';
+import { runIds } from '../core/ids.ts';
+import { maxOutputBytes, type Storable } from '../steps/storable.ts';
+import { shownBytes } from './run-columns.ts';
+
+/**
+ * Whether an output of so many bytes as JSON is a file. Its row then has the file's name: the table stays small, and an
+ * answer that does not include the output does not touch it. Such a file lives as long as the rows that name it, which are
+ * those of its run and of retries of that run.
+ */
+export const isLarge = (bytes: number): boolean => bytes > shownBytes;
+
+/** Stores a large output before the transaction that records it. @throws StorageFailure */
+export function storeOutput(files: Files, scope: Scope, runId: string, { json }: Storable): Promise<StoredFile> {
+  const content = Buffer.from(json);
+  return files.store(scope, {
+    kind: 'output',
+    type: 'json',
+    maxBytes: maxOutputBytes,
+    content,
+    title: runIds.format(runId),
+  });
+}
+
+/** An output as its row has it. */
+export interface KeptOutput {
+  output: unknown;
+  /** The name of the file that has it instead. */
+  file: string | null;
+}
+
+/** @throws StorageFailure; Error when the file is gone */
+export async function readOutput(files: Files, { output, file }: KeptOutput): Promise<unknown> {
+  if (file === null) return output;
+  const content = await files.read(file);
+  if (!content) throw new Error(`The file ${file} of an output is gone.`);
+  return JSON.parse(content.toString());
+}

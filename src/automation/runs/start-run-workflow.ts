@@ -1,0 +1,131 @@
+import type { Waiters } from '../../platform/concurrency/waiters.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
+import { GoesOn } from '../../platform/outbox/outbox.ts';
+import type { ProviderRegistry } from '../../providers/index.ts';
+import type { TemporalClient } from '../../temporal/client.ts';
+import { automationWorkflows, type RunPolicy } from '../../temporal/contracts/automation.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
+import { fairnessOf } from '../../tenancy/index.ts';
+import type { QueueReason } from '../core/starts.ts';
+import { isFlow } from '../core/step-types.ts';
+import { callsOut, type Step } from '../core/steps.ts';
+import { failPoint } from '../fail-points.ts';
+import { type RunWorkflow, startRunWorkflow } from './run-workflows.ts';
+
+export interface StartRunServices {
+  temporal: TemporalClient;
+  providers: ProviderRegistry;
+  runPolicy: RunPolicy;
+}
+
+export interface PendingRunServices extends StartRunServices {
+  waiters: Waiters;
+  draining: AbortController;
+}
+
+/**
+ * How long a run that was started counts as under way at most, unless it ends, calls out or waits before: its process may
+ * have died.
+ */
+const burstMs = 2_000;
+
+export interface CreatedRun {
+  runId: string;
+  /** Why it may not begin yet. */
+  queuedFor?: QueueReason | null | undefined;
+  automationId: string;
+  /** True when an earlier request with the same Idempotency-Key made the run. */
+  replayed: boolean;
+}
+
+/** No run, because the workflow skips runs over its limit. */
+export interface SkippedRun {
+  runId: null;
+  automationId: string;
+  replayed: false;
+}
+
+/** The arguments for starting a run's workflow. */
+export interface RunStart {
+  runId: string;
+  automationId: string;
+  plan: PlanName;
+  steps: readonly Step[];
+  /** The first position. */
+  position: number;
+  isTest?: boolean;
+  /** Notification channel of the process that waits for the end; null when nobody does. */
+  waiter: string | null;
+}
+
+/** A first step that is known to call out is begun as one that does. */
+function beginOf({ providers }: StartRunServices, { tenant }: Scope, run: Pick<RunStart, 'steps' | 'position'>) {
+  const { steps, position } = run;
+  const first = steps[position];
+  const isCall = first && callsOut(first, providers.mayBeInstant(tenant.environment));
+  return isCall ? { kind: 'call' as const, position, stepId: first.id } : { kind: 'walk' as const };
+}
+
+/**
+ * Starts a run's workflow. Harmless when it is started already. The run tells this process of its end, also when nobody
+ * waits for it: the organization's next run may start then.
+ * @returns whether it was started now
+ */
+async function startWorkflowOf(services: PendingRunServices, scope: Scope, run: PendingRun): Promise<boolean> {
+  const { tenant } = scope;
+  const { runId, automationId, plan, correlationId = scope.correlationId } = run;
+  const waiter = run.waiter ?? services.waiters.channel;
+  const args = { ...tenant, correlationId, runId, waiter, policy: services.runPolicy };
+  const workflow: RunWorkflow =
+    isFlow(run.steps) || run.isTest
+      ? { type: automationWorkflows.executeFlow, args }
+      : { type: automationWorkflows.executeRun, args: { ...args, begin: beginOf(services, scope, run) } };
+  const isNew = await startRunWorkflow(services.temporal, workflow, automationId, fairnessOf(tenant, plan));
+  failPoint('run.started');
+  return isNew;
+}
+
+/** A run that was queued before is started by another request than the one that created it. */
+type PendingRun = RunStart & { correlationId?: string };
+
+const findPending = statement({
+  name: 'run.pending_start',
+  parameters: { runId: 'uuid' },
+  row: {
+    runId: 'uuid',
+    automationId: 'uuid',
+    correlationId: 'text',
+    position: 'int',
+    steps: typed<Step[]>('json'),
+    plan: typed<PlanName>('text'),
+    isTest: 'boolean',
+  },
+  text: `select r.id as "runId", r.automation_id as "automationId", r.correlation_id as "correlationId", r.first_position as position, d.steps, o.plan, r.is_test as "isTest"
+     from run r
+     join automation a on a.id = r.automation_id and a.deleted_at is null
+     join definition d on d.id = r.definition_id
+     join organization o on o.id = r.organization_id
+    where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId and r.status = 'queued' and r.queued_for is null`,
+});
+
+/**
+ * Starts the workflow of a run, unless the run has begun, has ended or was deleted.
+ * @param start given right after the commit; otherwise it is read
+ * @returns while the run is busy: until it ends, calls out or waits, or a short time is over
+ */
+export async function startPendingRun(
+  services: PendingRunServices,
+  scope: Scope,
+  runId: string,
+  start?: RunStart,
+): Promise<GoesOn | undefined> {
+  const pending = start ?? (await scope.one(findPending, { runId }));
+  if (!pending) return undefined;
+  const { waiters, draining } = services;
+  // Listens first: the run may be over before Temporal has answered.
+  const sign = waiters.waitForChange(runId, burstMs, draining.signal);
+  const isNew = await startWorkflowOf(services, scope, { waiter: null, ...pending });
+  return isNew ? new GoesOn(sign) : undefined;
+}

@@ -1,0 +1,182 @@
+import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import { AppError } from '../../platform/errors.ts';
+import { ProviderFailure } from '../../platform/provider-failure.ts';
+import type { TenantKey } from '../../platform/security/tenant-key.ts';
+import type { Environment } from '../../platform/tenant.ts';
+import type { Call, ProviderRegistry, TextAnswer, TextModel, TextRequest } from '../../providers/index.ts';
+import type { AskedModel, ModelFailureCode } from '../core/run-status.ts';
+import { candidatesOf, type ModelChoice, type PromptStep } from '../core/steps.ts';
+import { renderTemplate, type TemplateValues, type Warning } from '../core/template.ts';
+import { checkAnswer } from './output-schema.ts';
+
+/** A step that has failed for good. Its message may be shown to the tenant. */
+export class StepFailure extends Error {
+  override name = 'StepFailure';
+  readonly code: ModelFailureCode;
+  readonly tokensUsed: number;
+
+  constructor(code: ModelFailureCode, message: string, tokensUsed = 0) {
+    super(message);
+    this.code = code;
+    this.tokensUsed = tokensUsed;
+  }
+}
+
+/** A prompt step with its names filled in. */
+export interface Question {
+  request: Omit<TextRequest, keyof ModelChoice>;
+  candidates: [ModelChoice, ...ModelChoice[]];
+  warnings: Warning[];
+}
+
+/** The template of a prompt step that has none. */
+const defaultTemplate = '{{input}}';
+
+/** @throws TemplateTooLong */
+export function questionOf(step: PromptStep, values: TemplateValues, byDefault: ModelChoice): Question {
+  const prompt = renderTemplate(step.prompt ?? defaultTemplate, values);
+  const system = step.system === undefined ? undefined : renderTemplate(step.system, values);
+  const { temperature, maxTokens, outputSchema } = step;
+  return {
+    request: {
+      prompt: prompt.text,
+      ...(system && { system: system.text }),
+      ...(temperature !== undefined && { temperature }),
+      ...(maxTokens !== undefined && { maxTokens }),
+      ...(outputSchema && { outputSchema }),
+    },
+    candidates: candidatesOf(step, byDefault),
+    warnings: [...prompt.warnings, ...(system?.warnings ?? [])],
+  };
+}
+
+/** Whether the first model answers without leaving the process. */
+export function isInstant(providers: ProviderRegistry, environment: Environment, question: Question): boolean {
+  const [first] = question.candidates;
+  try {
+    return providers.textModel(environment, first.provider, first.model).isInstant({ ...question.request, ...first });
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+}
+
+export interface Answer {
+  output: unknown;
+  tokensUsed: number;
+  warnings: Warning[];
+  /** The model that answered, as the step names it. */
+  asked: ModelChoice;
+}
+
+const addWarnings = ({ truncated, ignored = [] }: TextAnswer): Warning[] => [
+  ...ignored.map((name) => ({ code: 'setting_ignored' as const, name })),
+  ...(truncated ? [{ code: 'answer_truncated' as const, name: 'maxTokens' }] : []),
+];
+
+export const tokensOf = ({ inputTokens, outputTokens }: TextAnswer) => inputTokens + outputTokens;
+
+const mismatch = (problem: string, tokensUsed: number, more = '') =>
+  new StepFailure(
+    'output_schema_mismatch',
+    `The model's answer does not match outputSchema: ${problem}.${more}`,
+    tokensUsed,
+  );
+
+/**
+ * The answer of a model to `request`. One that does not match the schema is sent back once with the problem.
+ * @throws StepFailure, ProviderFailure
+ */
+export async function fitToSchema(
+  work: BoundedWork,
+  model: TextModel,
+  asked: ModelChoice,
+  request: TextRequest,
+  call: Call,
+  answer: TextAnswer,
+): Promise<Answer> {
+  const schema = request.outputSchema;
+  const plain = { tokensUsed: tokensOf(answer), asked };
+  if (!schema) return { ...plain, output: answer.text, warnings: addWarnings(answer) };
+  const check = ({ text }: TextAnswer) => checkAnswer(work, call.tenantKey, schema, text);
+  const checked = await check(answer);
+  if ('value' in checked) return { ...plain, output: checked.value, warnings: addWarnings(answer) };
+  if (checked.isFinal) throw mismatch(checked.problem, plain.tokensUsed);
+
+  const correction = `${request.prompt}\n\nYour answer was:\n${answer.text}\n\nIt is not valid: ${checked.problem}. Return a corrected answer.`;
+  const repaired = await model.generate({ ...request, prompt: correction }, call);
+  const tokensUsed = plain.tokensUsed + tokensOf(repaired);
+  const again = await check(repaired);
+  if ('value' in again) return { output: again.value, warnings: addWarnings(repaired), tokensUsed, asked };
+  const cut = repaired.truncated ? ' It ends where the limit of tokens was reached.' : '';
+  throw mismatch(again.problem, tokensUsed, cut);
+}
+
+const codes: Partial<Record<ProviderFailure['kind'], ModelFailureCode>> = {
+  content_refused: 'content_refused',
+  timeout: 'timeout',
+};
+
+const factsOf = ({ code, message }: StepFailure) => ({ code, message });
+
+/** The step's failure when no model is left to try. */
+export const lastFailure = (failure: ProviderFailure): StepFailure =>
+  new StepFailure(codes[failure.kind] ?? 'service_unavailable', failure.message);
+
+/** Asks one model. */
+export const askOnce =
+  (
+    { providers, boundedWork }: { providers: ProviderRegistry; boundedWork: BoundedWork },
+    environment: Environment,
+    { request }: Question,
+  ) =>
+  async (asked: ModelChoice, call: Call): Promise<Answer> => {
+    const model = providers.textModel(environment, asked.provider, asked.model);
+    const whole = { ...request, ...asked };
+    return fitToSchema(boundedWork, model, asked, whole, call, await model.generate(whole, call));
+  };
+
+/** What an answer adds to those that the question has. */
+const withWarnings = <Asked extends { asked: ModelChoice }>(answer: Asked, warnings: Warning[]): Asked =>
+  'warnings' in answer ? { ...answer, warnings: [...warnings, ...(answer.warnings as Warning[])] } : answer;
+
+/**
+ * Calls the step's models in order: the next one when a model fails with a retryable failure or is not configured.
+ * @param models gets every model that was asked, with its failure
+ * @param ask asks one of them
+ * @throws ProviderFailure when every model failed with a retryable failure; StepFailure when a retry cannot help; the
+ *   signal's reason once it is aborted
+ */
+export async function askModels<Asked extends { asked: ModelChoice }>(
+  tenantKey: TenantKey,
+  { candidates, warnings }: Question,
+  call: Omit<Call, 'tenantKey'>,
+  models: AskedModel[],
+  onFailure: (asked: ModelChoice, failure: ProviderFailure) => void,
+  ask: (asked: ModelChoice, call: Call) => Promise<Asked>,
+): Promise<Asked> {
+  let retryable: ProviderFailure | undefined;
+  let unconfigured: AppError | undefined;
+  for (const asked of candidates) {
+    try {
+      const answer = await ask(asked, { ...call, tenantKey });
+      models.push({ ...asked });
+      return withWarnings(answer, warnings);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'provider_not_configured') {
+        unconfigured = error;
+        models.push({ ...asked, error: { code: 'provider_not_configured', message: error.message } });
+        continue;
+      }
+      if (error instanceof StepFailure) models.push({ ...asked, error: factsOf(error) });
+      if (!(error instanceof ProviderFailure)) throw error;
+      models.push({ ...asked, error: factsOf(lastFailure(error)) });
+      onFailure(asked, error);
+      if (!error.retryable) throw retryable ?? lastFailure(error);
+      // The model that can be retried soonest decides the delay.
+      const isSooner = !retryable || (error.retryAfterMs ?? 0) < (retryable.retryAfterMs ?? 0);
+      if (isSooner) retryable = error;
+    }
+  }
+  throw retryable ?? new StepFailure('service_unavailable', unconfigured!.message);
+}

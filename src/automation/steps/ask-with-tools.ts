@@ -1,0 +1,108 @@
+import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { ProviderFailure } from '../../platform/provider-failure.ts';
+import type { Call, ChatAnswer, ProviderRegistry } from '../../providers/index.ts';
+import { maxRounds } from '../../tools/core/rounds.ts';
+import {
+  type DeclaredTool,
+  declarationsOf,
+  messagesOfRounds,
+  type Round,
+  roundAnswer,
+  toExecute,
+} from '../../tools/index.ts';
+import type { AskedModel } from '../core/run-status.ts';
+import type { ModelChoice } from '../core/steps.ts';
+import { failPoint } from '../fail-points.ts';
+import { type Answer, askModels, fitToSchema, type Question, StepFailure, tokensOf } from './ask-model.ts';
+import { readToolUse, recordRound, type StepRef } from './tool-rounds.ts';
+
+export interface AskServices {
+  providers: ProviderRegistry;
+  boundedWork: BoundedWork;
+}
+
+/** Calls of tools to be executed, by their positions in the model's answer, before the model is asked again. */
+export interface ToolCalls {
+  /** From 1; 0 when the tools of the servers must be listed first. */
+  round: number;
+  calls: number[];
+}
+
+/** Bytes of arguments and results that the steps of one run keep together. */
+const maxKeptBytes = 16 * 1024 * 1024;
+
+/** Calls that have no result yet: their activity was interrupted, or the one that asked for them. */
+const unanswered = ({ round, calls, content, text, results }: Round, tools: readonly DeclaredTool[]): ToolCalls => ({
+  round,
+  calls: toExecute({ calls, content, text }, tools).filter((call) => !results.has(call)),
+});
+
+const nothingSaid = () => new ProviderFailure('malformed_answer', 'The model answered nothing.');
+
+/** The answer that ends the step. With an output schema, the model is called again for JSON unless the answer fits already. */
+async function answerOf(
+  { boundedWork, providers }: AskServices,
+  { environment }: Scope['tenant'],
+  asked: ModelChoice,
+  { request }: Question,
+  call: Call,
+  answer: ChatAnswer,
+): Promise<Answer> {
+  const model = providers.textModel(environment, asked.provider, asked.model);
+  return fitToSchema(boundedWork, model, asked, { ...request, ...asked }, call, answer);
+}
+
+/**
+ * Calls the model of a step with tools once: it answers, or calls tools, which is recorded. The tools of the servers are listed
+ * before the first call. Once a model has called tools no fallback is used, because only its own provider accepts its earlier
+ * answers. After the last round, or when the time for tools is over, it is offered no tools. Safe to repeat: a recorded answer
+ * is not requested again.
+ * @param models receives every model that was called, with its failure
+ * @throws ProviderFailure, StepFailure and the reason of the signal, as `askModels`
+ */
+export async function askWithTools(
+  services: AskServices,
+  scope: Scope,
+  { mayCallTools, ...ref }: StepRef & { mayCallTools: boolean },
+  question: Question,
+  call: Omit<Call, 'tenantKey'>,
+  models: AskedModel[],
+  onFailure: (asked: ModelChoice, failure: ProviderFailure) => void,
+): Promise<Answer | ToolCalls> {
+  const { offered, rounds, keptBytes } = await readToolUse(scope, ref);
+  if (!offered) return { round: 0, calls: [] };
+  if ('unavailable' in offered) throw new StepFailure('service_unavailable', offered.unavailable);
+  const tools = offered;
+  const last = rounds.at(-1);
+  const missing = last && unanswered(last, tools);
+  if (missing && missing.calls.length > 0) return missing;
+  if (keptBytes > maxKeptBytes) {
+    throw new StepFailure('output_too_large', `The calls of tools of this run have more than ${maxKeptBytes} bytes.`);
+  }
+  const mayCall = mayCallTools && rounds.length < maxRounds && tools.length > 0;
+  const { prompt, outputSchema: _, ...settings } = question.request;
+  const ask = async (asked: ModelChoice, of: Call): Promise<Answer | (ToolCalls & { asked: ModelChoice })> => {
+    const model = services.providers.chatModel(scope.tenant.environment, asked.provider, asked.model);
+    const messages = [{ role: 'user' as const, text: prompt }, ...messagesOfRounds(rounds, tools)];
+    const answer = await model.reply(
+      { ...settings, ...asked, messages, ...(mayCall && { tools: declarationsOf(tools) }) },
+      of,
+    );
+    if (answer.calls.length > 0 && mayCall) {
+      failPoint('step.called');
+      const round = rounds.length + 1;
+      const recorded = { ...roundAnswer(answer), asked };
+      if (await recordRound(scope, ref, round, recorded, tokensOf(answer))) {
+        failPoint('step.round_recorded');
+        return { asked, round, calls: toExecute(recorded, tools) };
+      }
+      // The step is over, or another attempt, which was taken for dead, was faster: who executes the run next finds out.
+      return { asked, round, calls: [] };
+    }
+    if (answer.text.trim() === '' && rounds.length === 0) throw nothingSaid();
+    return answerOf(services, scope.tenant, asked, question, of, answer);
+  };
+  const candidates: Question['candidates'] = last ? [last.asked] : question.candidates;
+  return askModels(scope.tenantKey, { ...question, candidates }, call, models, onFailure, ask);
+}

@@ -1,0 +1,104 @@
+import type { Scope } from '../../platform/database/scope.ts';
+import { mayCall } from '../../tools/core/rounds.ts';
+import { isToolServerId } from '../../tools/core/server-ids.ts';
+import { lostCall, ToolServerUnavailable, type Tools } from '../../tools/index.ts';
+import { failPoint } from '../fail-points.ts';
+import type { ActiveRunLimiter } from '../runs/active-run-limiter.ts';
+import {
+  beginCall,
+  findServersToAsk,
+  findStepCall,
+  recordOffered,
+  recordResult,
+  type StepCallRef,
+  type StepRef,
+} from './tool-rounds.ts';
+
+export interface StepToolServices {
+  activeRuns: ActiveRunLimiter;
+  tools: Pick<Tools, 'call' | 'list'>;
+}
+
+/** `wait`: the run lost its slot among those that call out. Its workflow is signalled when it has one again. */
+export type ToolProgress = { kind: 'done' | 'wait' };
+
+const done: ToolProgress = { kind: 'done' };
+
+/**
+ * Does work of a step while its run keeps its slot among those that call out.
+ * @param work resolves with false when it finds the step over
+ */
+async function withSlot(
+  activeRuns: ActiveRunLimiter,
+  scope: Scope,
+  runId: string,
+  work: () => Promise<boolean>,
+): Promise<ToolProgress> {
+  if (!(await activeRuns.claim(scope, runId))) return { kind: 'wait' };
+  let goesOn = true;
+  try {
+    goesOn = await work();
+    return done;
+  } finally {
+    // The run may have ended: then nothing else releases its slot. A run that continues claims another.
+    if (goesOn) activeRuns.handOver(runId);
+    else await activeRuns.release(scope, runId);
+  }
+}
+
+/**
+ * Asks the tool servers of a step which tools they have, once, and records what its model is offered.
+ * @param toolScope whose tools they are
+ * @param maxAttempts unless the step sets its own number
+ * @throws ToolServerUnavailable while it may be tried again; errors of the database; the reason of `signal`
+ */
+export async function offerStepTools(
+  { activeRuns, tools }: StepToolServices,
+  scope: Scope,
+  toolScope: Scope,
+  ref: StepRef,
+  { attempt, maxAttempts, signal }: { attempt: number; maxAttempts: number; signal: AbortSignal },
+): Promise<ToolProgress> {
+  const named = await findServersToAsk(scope, ref);
+  if (!named) return done;
+  const servers = [...new Set(named.servers)].filter(isToolServerId);
+  return withSlot(activeRuns, scope, ref.runId, async () => {
+    try {
+      await recordOffered(scope, ref, await tools.list(toolScope, servers, signal));
+    } catch (error) {
+      const isLast = attempt >= (named.maxAttempts ?? maxAttempts);
+      if (!(error instanceof ToolServerUnavailable) || !isLast) throw error;
+      await recordOffered(scope, ref, { unavailable: error.message });
+    }
+    return true;
+  });
+}
+
+/**
+ * Executes a call that the model of a step asked for, and records its result. It is called once: where an earlier attempt
+ * began and nobody knows how it ended, only a tool that may be repeated is called again.
+ * @throws errors of the database; the reason of `signal`
+ */
+export async function callStepTool(
+  { activeRuns, tools }: StepToolServices,
+  scope: Scope,
+  toolScope: Scope,
+  ref: StepCallRef,
+  signal: AbortSignal,
+): Promise<ToolProgress> {
+  const found = await findStepCall(scope, ref);
+  if (!found) return done;
+  return withSlot(activeRuns, scope, ref.runId, async () => {
+    const { asked, tool } = found;
+    const attempt = await beginCall(scope, ref, asked);
+    if (attempt === undefined) return false;
+    failPoint('step.tool_begun');
+    const { server, tool: name, idempotent } = tool;
+    const call = { server, tool: name, args: asked.args, callId: asked.id, attempt };
+    const called = mayCall(attempt, idempotent) ? await tools.call(toolScope, call, signal) : lostCall(scope, call);
+    failPoint('step.tool_called');
+    await recordResult(scope, ref, called);
+    failPoint('step.tool_recorded');
+    return true;
+  });
+}

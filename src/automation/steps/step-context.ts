@@ -1,0 +1,22 @@
+import type { ExpressionVariable } from '../core/expression.ts';
+import type { ModelChoice } from '../core/steps.ts';
+import type { TemplateValues } from '../core/template.ts';
+
+/** What the execution of one step needs of its run. */
+export interface StepContext {
+  readonly runId: string;
+  /** The position in the step's row. */
+  readonly position: number;
+  /** The model of steps that name none. */
+  readonly byDefault: ModelChoice;
+  /** The same whenever the step is executed anew, so that an action is performed once. */
+  readonly actionKey: string;
+  /** What its expressions can use: `itemVariables` within a map. Absent: `stepVariables`. */
+  readonly variables?: readonly ExpressionVariable[];
+  /**
+   * The values for the templates and expressions of the step.
+   * @param steps those whose outputs it names
+   * @throws OutputsTooLarge; StorageFailure
+   */
+  values(steps: ReadonlySet<string> | 'all'): Promise<TemplateValues>;
+}

@@ -1,0 +1,35 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Log } from '../observability/log.ts';
+
+/**
+ * Work that goes on after its request was answered. A process that dies loses none of it, because the outbox has it too;
+ * it is tracked so that a process that stops can wait for it.
+ */
+export class Background {
+  readonly #log: Log;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  run(what: string, work: Promise<unknown>): void {
+    const tracked: Promise<void> = work
+      .then(
+        () => {},
+        (error) => this.#log.warn({ err: error, what }, 'background work failed; the drain will retry it'),
+      )
+      .finally(() => this.#running.delete(tracked));
+    this.#running.add(tracked);
+  }
+
+  /** Begins the work once whoever answers the request had its turn: work takes time from the first line on. */
+  runAfterAnswer(what: string, work: () => Promise<unknown>): void {
+    this.run(what, yieldToEventLoop().then(work));
+  }
+
+  /** Waits until nothing is left, including what running work begins. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+}

@@ -1,0 +1,135 @@
+import type { Scope, Transaction } from '../database/scope.ts';
+import type { FieldError } from '../errors.ts';
+
+/** How a step ended: with its output, JSON, or with a failure that its tenant may read. */
+export type StepOutcome = { output: unknown } | { error: StepError };
+
+export interface StepError {
+  /** Published as the code of the step. */
+  code: string;
+  message: string;
+  details?: Record<string, unknown>;
+  /** After `rate_limited`, when nothing was done: the time until it may be tried again. */
+  retryAfterMs?: number | undefined;
+}
+
+/** What came of performing a step. */
+export type StepProgress =
+  | StepOutcome
+  /** It has a job of this id, whose end is the step's. */
+  | { job: string }
+  /** Nothing was done, because the plan has no slot for it. It may be tried again after so long. */
+  | { slotAfterMs: number };
+
+/** The fields of a step that its kind reads, with its templates filled in. */
+export interface StepFields {
+  payload: Record<string, unknown>;
+  [field: string]: unknown;
+}
+
+export interface StepCall {
+  fields: StepFields;
+  /** One for each step of each run. It stays the same when the step is executed anew, after a crash too. */
+  key: string;
+  /** Whether the run can wait for a slot. If not the call waits for one itself. */
+  mayWait: boolean;
+  signal: AbortSignal;
+}
+
+/** What steps of a kind wait for. */
+export interface StepJob<Services> {
+  /** Keeps a job from ending before the commit. @returns whether it has ended */
+  hold(services: Services, tx: Transaction, id: string): Promise<boolean>;
+  /** How a job ended that has. */
+  outcome(services: Services, scope: Scope, id: string): Promise<StepOutcome>;
+  /** Cancels a job, if it is of this kind and can be cancelled. Absent: none can. */
+  cancel?(services: Services, scope: Scope, id: string): Promise<void>;
+}
+
+/** A type of steps that a feature hands in: workflows know nothing else of it. */
+export interface StepKind<Services> {
+  /** As workflows name it. */
+  type: string;
+  /** The permission of the key that saves such a step. */
+  scope: string;
+  /** Whether a placeholder in the payload always becomes text, and never a value with its type. */
+  rendersText?: true;
+  /** For the reference: what the step does, and what its output is. */
+  description: string;
+  /** A payload that its check accepts, for the reference. */
+  example?: Record<string, unknown>;
+  /**
+   * Problems because of which the step would always fail. Nothing outside is asked.
+   * @param fields strings of the payload may contain templates. Problems of those are reported too; the caller leaves them out
+   * @returns paths are names of fields with the place in them, as in `payload.blocks.0.text`
+   */
+  check(services: Services, fields: StepFields): FieldError[];
+  /**
+   * Performs the step, once for each key: another call with a key does nothing twice, and returns what came of the first.
+   * @throws the reason of `signal`; errors of our own, after which it is called again
+   */
+  perform(services: Services, scope: Scope, call: StepCall): Promise<StepProgress>;
+  /** The outcome in the sandbox, of which nothing is stored and nothing else comes: no charge, no event, no mail. */
+  simulate(services: Services, scope: Scope, fields: StepFields): Promise<StepOutcome>;
+  /** The jobs of kinds whose steps wait for some. */
+  job?: StepJob<Services>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: kinds of different parts in one list; the type of a part checks its own
+export type AnyStepKind = StepKind<any>;
+
+/** A kind with the services of its process. */
+export interface OpenedStepKind extends Pick<AnyStepKind, 'type' | 'scope' | 'rendersText'> {
+  check(fields: StepFields): FieldError[];
+  perform(scope: Scope, call: StepCall): Promise<StepProgress>;
+  simulate(scope: Scope, fields: StepFields): Promise<StepOutcome>;
+  hold(tx: Transaction, jobId: string): Promise<boolean>;
+  outcome(scope: Scope, jobId: string): Promise<StepOutcome>;
+  cancel(scope: Scope, jobId: string): Promise<void>;
+}
+
+function opened(kind: AnyStepKind, services: object): OpenedStepKind {
+  const { type, scope, rendersText, job } = kind;
+  const withJobs = () => {
+    if (!job) throw new Error(`Steps of the type ${type} have no jobs.`);
+    return job;
+  };
+  return {
+    type,
+    scope,
+    ...(rendersText && { rendersText }),
+    check: (fields) => kind.check(services, fields),
+    perform: (of, call) => kind.perform(services, of, call),
+    simulate: (of, fields) => kind.simulate(services, of, fields),
+    hold: (tx, jobId) => withJobs().hold(services, tx, jobId),
+    outcome: (of, jobId) => withJobs().outcome(services, of, jobId),
+    cancel: async (of, jobId) => job?.cancel?.(services, of, jobId),
+  };
+}
+
+/** The kinds of steps that the parts of a process handed in. */
+export class StepKinds {
+  readonly #byType = new Map<string, OpenedStepKind>();
+
+  /** Called once, with the services of all parts. */
+  open(kinds: Iterable<AnyStepKind>, services: object): void {
+    for (const kind of kinds) this.#byType.set(kind.type, opened(kind, services));
+  }
+
+  get(type: string): OpenedStepKind {
+    const kind = this.#byType.get(type);
+    if (!kind) throw new Error(`No part hands in steps of the type ${type}.`);
+    return kind;
+  }
+
+  /** Problems of a step, with paths in it. */
+  check(type: string, fields: StepFields): FieldError[] {
+    const kind = this.#byType.get(type);
+    return kind ? kind.check(fields) : [{ path: 'type', message: `There are no steps of the type ${type}.` }];
+  }
+
+  /** Cancels a job, whatever kind of step it is for. */
+  async cancelJob(scope: Scope, jobId: string): Promise<void> {
+    for (const kind of this.#byType.values()) await kind.cancel(scope, jobId);
+  }
+}

@@ -1,0 +1,115 @@
+import type { GenerationRequest } from '../core/media/requests.ts';
+import type { Call } from '../ports.ts';
+
+/** The image that a generation works on. It was decoded to its end: it is none that is cut or too large. */
+export interface JobImage {
+  type: 'png' | 'jpg' | 'webp';
+  /** Pixels of the upright image. */
+  width: number;
+  height: number;
+  /** In hex. */
+  sha256: string;
+  /** The decoded query of the address that the caller gave, where the sandbox looks for its words. */
+  query: string;
+  /** Writes the image, at most 25 MiB, to a new file of the local disk. @throws StorageFailure */
+  copyTo(path: string): Promise<void>;
+}
+
+/** A provider cannot work on the image that it was given: the fault of the caller's image, and not of the provider. */
+export class ImageUnusable extends Error {
+  override name = 'ImageUnusable';
+}
+
+/** A generation as its provider is asked about it. */
+export interface MediaJob {
+  /** UUID of the generation. */
+  id: string;
+  request: GenerationRequest;
+  /** The image that the request works on; null where there is none. */
+  image: JobImage | null;
+  /** The seed that was told, or chosen when the request named none. */
+  seed: number;
+  /** Milliseconds since the generation was created. */
+  ageMs: number;
+}
+
+/** A finished file on the local disk. */
+export interface MadeMedia {
+  type: 'png' | 'jpg' | 'webp' | 'mp4' | 'mp3';
+  path: string;
+  /** Pixels of images and videos; null for music. */
+  size: { width: number; height: number } | null;
+  /** For a background removal: whether any pixel is not opaque. */
+  hasTransparency: boolean | null;
+  /** The length of videos and music, as it is in the file. */
+  seconds: number | null;
+  /** Removes the file. To be called whatever became of it. */
+  discard(): Promise<void>;
+}
+
+/** What is known of a job before it is begun. */
+export interface Expectation {
+  /** How long such a job usually takes. */
+  ms: number;
+  /** Whether `poll` tells fractions. Without them progress is told by the time. */
+  reportsProgress: boolean;
+  /** Whether the job is made in a moment, where `submit`, `poll` and `fetchFile` are called at once. */
+  isInstant: boolean;
+}
+
+/**
+ * Where a submitted job stands. Without `askAfterMs` the caller decides when it asks again. `ready`: the provider is
+ * through with it; whether it succeeded is sometimes known only once the file is fetched.
+ */
+export type MediaStatus =
+  | { kind: 'working' /** 0 to 1. */; fraction?: number; askAfterMs?: number }
+  | { kind: 'ready' };
+
+/**
+ * A job was submitted, and nobody knows whether it was taken: the connection broke, or the provider answered what may be
+ * said before or after it took the job. It is never submitted again, because it may have been charged.
+ */
+export class SubmissionLost extends Error {
+  override name = 'SubmissionLost';
+}
+
+/**
+ * Makes files in jobs: `submit`, then `poll` until it is ready, then `fetchFile`. All calls but `submit` are harmless when they
+ * are repeated. A retryable ProviderFailure of `submit` says that the job was certainly not taken, as with 429 or a refused
+ * connection; one of `poll` or `fetchFile` that the job may still succeed.
+ */
+export interface MediaModel {
+  /** Whether `submit` is harmless too when it is repeated. Then nothing is recorded of a submission. */
+  readonly repeatable: boolean;
+
+  expectation(request: GenerationRequest): Expectation;
+
+  /**
+   * Hands a job to the provider, once. Its signal is aborted after a time limit alone: a cancelled job is submitted to its
+   * end, so that the provider can be told.
+   * @returns the provider's id of the job, at most 200 characters
+   * @throws ProviderFailure; SubmissionLost; ImageUnusable
+   */
+  submit(job: MediaJob, call: Call): Promise<string>;
+
+  /**
+   * Begins an instant job that is about to be submitted in this process. What is made waits for `fetchFile`, and is thrown
+   * away when that is not called soon. Never fails.
+   */
+  begin?(job: MediaJob, call: Pick<Call, 'tenantKey'>): void;
+
+  /**
+   * @param upstreamId what `submit` returned, or what the provider's webhook reported
+   * @throws ProviderFailure; the signal's reason once it is aborted
+   */
+  poll(job: MediaJob, upstreamId: string, call: Call): Promise<MediaStatus>;
+
+  /**
+   * Fetches the file of a job that is ready.
+   * @throws ProviderFailure, of kind `malformed_answer` when there is no usable file, which may change within seconds; ImageUnusable; WorkQueueFull when the machine is busy; the signal's reason once it is aborted
+   */
+  fetchFile(job: MediaJob, upstreamId: string, call: Call): Promise<MadeMedia>;
+
+  /** Tells the provider that nobody wants the job any more. A provider that cannot stop it is no failure. @throws ProviderFailure */
+  cancel(job: MediaJob, upstreamId: string, call: Call): Promise<void>;
+}

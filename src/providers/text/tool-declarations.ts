@@ -1,0 +1,41 @@
+import type { JsonSchema } from '../ports.ts';
+import type { ChatMessage, ChatRequest, ToolDeclaration } from './chat-ports.ts';
+
+const namesOf = (message: ChatMessage): string[] =>
+  message.role === 'tools' ? message.results.map(({ name }) => name) : [];
+
+/**
+ * The tools of a request. Providers refuse a conversation with calls that declares no tools, so those that were called are
+ * declared by name when the model may not call any more.
+ */
+export function offeredTools({ tools = [], messages }: Pick<ChatRequest, 'tools' | 'messages'>): {
+  tools: readonly ToolDeclaration[];
+  mayCall: boolean;
+} {
+  if (tools.length > 0) return { tools, mayCall: true };
+  const called = [...new Set(messages.flatMap(namesOf))];
+  const declare = (name: string) => ({ name, description: 'Not available any more.', inputSchema: {} });
+  return { tools: called.map(declare), mayCall: false };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Tools whose schemas are generated often have them as a definition, and nothing else at the top. */
+function atTheTop({ $ref, ...schema }: JsonSchema): JsonSchema {
+  const [, place, name] = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(String($ref)) ?? [];
+  const definitions = place && schema[place];
+  const named = isRecord(definitions) && Object.hasOwn(definitions, name!) ? definitions[name!] : undefined;
+  return isRecord(named) ? { ...schema, ...named } : schema;
+}
+
+/**
+ * The schema of a tool's arguments as all providers accept it: of an object, with properties, without a dialect, and without
+ * alternatives at its top, for which one provider or another refuses the whole request. The tool itself checks what it gets.
+ */
+export function argumentsSchema({ inputSchema }: ToolDeclaration): JsonSchema {
+  const refused = ['$schema', '$id', '$ref', 'oneOf', 'anyOf', 'allOf', 'not', 'enum', 'const'];
+  const kept = Object.entries(atTheTop(inputSchema)).filter(([name]) => !refused.includes(name));
+  const schema = Object.fromEntries(kept);
+  return { ...schema, type: 'object', properties: isRecord(schema.properties) ? schema.properties : {} };
+}

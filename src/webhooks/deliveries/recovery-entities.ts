@@ -1,0 +1,26 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { tenantFilter } from '../../platform/database/database.ts';
+
+/** How far a recovery of missed deliveries has come: see recovery.ts. */
+export const RecoveryProgress = defineEntity({
+  name: 'RecoveryProgress',
+  tableName: 'recovery',
+  filters: { tenant: tenantFilter },
+  properties: {
+    id: p.uuid().primary(),
+    organizationId: p.uuid(),
+    environment: p.string().length(4),
+    subscriptionId: p.uuid(),
+    since: p.datetime(),
+    /** When it was asked for. What came later is none of its business. */
+    until: p.datetime(),
+    /** First it goes through dead letters, then through events. */
+    readsEvents: p.boolean(),
+    /** The position of the last one. */
+    afterAt: p.datetime(),
+    afterId: p.uuid(),
+    queued: p.integer(),
+    finishedAt: p.datetime().nullable(),
+  },
+  indexes: [{ name: 'recovery_open_index', properties: ['id'], where: 'finished_at is null' }],
+});

@@ -1,0 +1,269 @@
+import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
+import { AppError, invalid } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { tenancyLimits } from '../../tenancy/core/limits.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
+import { type ReplayServices, renewed, requireActive } from '../dead-letters/replay.ts';
+import { failPoint } from '../fail-points.ts';
+import { beginRetries } from '../retries/retry-release.ts';
+import { hasFullBacklog, takeBacklogShare } from './delivery-backlog.ts';
+import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './publish-event.ts';
+
+/*
+ * A recovery goes through the dead letters of a subscription and then through the events of its tenant, oldest first, in
+ * parts of a bounded size. Each part is a transaction that also moves the cursor, so none is done twice and none is lost.
+ * The first parts belong to the request; the rest is work of the outbox.
+ */
+
+/** Dead letters, or events, that one part reads. */
+const perPart = 1_000;
+/** Parts that the request itself does: of dead letters, and one of events, which creates deliveries. */
+const maxParts = 3;
+/** How long the outbox works on a recovery before it takes its turn again. */
+const maxWorkMs = 8_000;
+
+export interface Recovery {
+  /** A canonical uuid. */
+  recoveryId: string;
+  /** Deliveries that were replayed or created so far. */
+  queued: number;
+  /** Whether these are all. */
+  complete: boolean;
+}
+
+const noId = '00000000-0000-0000-0000-000000000000';
+
+const begin = statement({
+  name: 'recovery.begin',
+  parameters: { recoveryId: 'uuid', subscriptionId: 'uuid', since: 'timestamptz' },
+  text: `insert into recovery (id, organization_id, environment, subscription_id, since, until, reads_events,
+    after_at, after_id, queued)
+   select :recoveryId, :organizationId, :environment, id, reach.since, clock_timestamp(), false, reach.since,
+     '${noId}', 0
+     from webhook_subscription
+    cross join lateral (select greatest(:since, recoverable_from) as since) reach
+    where organization_id = :organizationId and environment = :environment and id = :subscriptionId`,
+});
+
+const findPlan = statement({
+  name: 'recovery.plan',
+  parameters: { subscriptionId: 'uuid' },
+  row: { plan: typed<PlanName>('text') },
+  text: `select o.plan from webhook_subscription s join organization o on o.id = s.organization_id
+    where s.organization_id = :organizationId and s.environment = :environment and s.id = :subscriptionId`,
+});
+
+const dayMs = 86_400_000;
+
+/** @throws AppError validation_error when the log of deliveries does not reach back so far */
+async function requireKept(tx: Transaction, subscriptionId: string, since: Date): Promise<void> {
+  const { plan } = (await tx.one(findPlan, { subscriptionId }))!;
+  const days = tenancyLimits.retentionDays.of(plan);
+  if (since.getTime() >= Date.now() - days * dayMs) return;
+  throw invalid([
+    { path: 'since', message: `Expected a time within the last ${days} days, which the plan ${plan} keeps.` },
+  ]);
+}
+
+interface RecoveryRow {
+  subscriptionId: string;
+  readsEvents: boolean;
+  queued: number;
+}
+
+const selectOpen = `select subscription_id as "subscriptionId", reads_events as "readsEvents", queued from recovery
+    where organization_id = :organizationId and environment = :environment and id = :recoveryId and finished_at is null`;
+const findRecovery = statement({
+  name: 'recovery.find',
+  parameters: { recoveryId: 'uuid' },
+  row: { subscriptionId: 'uuid', readsEvents: 'boolean', queued: 'int' },
+  text: selectOpen,
+});
+const lockRecovery = statement({
+  name: 'recovery.lock',
+  parameters: { recoveryId: 'uuid' },
+  row: { subscriptionId: 'uuid', readsEvents: 'boolean', queued: 'int' },
+  text: `${selectOpen} for update`,
+});
+
+const ofThis = 'r.organization_id = :organizationId and r.environment = :environment and r.id = :recoveryId';
+const isLast = `(select count(*) from part) < ${perPart}`;
+const latest = '(select created_at, id from part order by created_at desc, id desc limit 1) latest';
+const answer = `select (select count(*)::int from part) as read, queued, retried, pg_notify('${deliveriesChannel}', '') from done`;
+
+// Those that are dead-lettered again meanwhile are not replayed again.
+const recoverDeadLetters = statement({
+  name: 'recovery.dead_letters',
+  parameters: { recoveryId: 'uuid' },
+  row: { read: 'int', queued: 'int', retried: 'boolean' },
+  text: `with part as (
+     select d.* from recovery r cross join lateral (
+         select id, created_at from delivery
+          where organization_id = :organizationId and environment = :environment and subscription_id = r.subscription_id
+            and status = 'dead_lettered' and (created_at, id) > (r.after_at, r.after_id)
+            and (finished_at is null or finished_at <= r.until)
+          order by created_at, id limit ${perPart} for update) d
+      where ${ofThis}),
+   renewed as (
+     update delivery d set ${renewed('false')} from part
+      where d.organization_id = :organizationId and d.environment = :environment and d.id = part.id
+        and d.status = 'dead_lettered'
+     returning d.id, d.attempts),
+   done as (select count(*)::int as queued, coalesce(bool_or(attempts > 0), false) as retried from renewed),
+   moved as (
+     update recovery r
+        set queued = r.queued + done.queued, reads_events = ${isLast},
+            after_at = case when ${isLast} then greatest(r.since, s.created_at) else latest.created_at end,
+            after_id = case when ${isLast} then '${noId}' else latest.id end
+       from done cross join webhook_subscription s left join ${latest} on true
+      where ${ofThis} and s.id = r.subscription_id)
+   ${answer}`,
+});
+
+// The new deliveries are the latest of the list, as resent ones are.
+const recoverEvents = statement({
+  name: 'recovery.events',
+  parameters: { recoveryId: 'uuid' },
+  row: { read: 'int', queued: 'int', retried: 'boolean' },
+  text: `with part as (
+     select e.* from recovery r cross join lateral (
+         select id, created_at, type from event
+          where organization_id = :organizationId and environment = :environment
+            and (created_at, id) > (r.after_at, r.after_id)
+            and created_at <= r.until
+          order by created_at, id limit ${perPart}) e
+      where ${ofThis}),
+   missed as (
+     insert into delivery (${deliveryColumns})
+     ${newDelivery('e', 's', 'clock_timestamp()')} from part e
+       join recovery r on ${ofThis}
+       join webhook_subscription s on s.id = r.subscription_id and ${listens('s', 'e')}
+      where e.type <> 'test.webhook' and e.created_at >= greatest(s.created_at, s.recoverable_from)
+      order by e.created_at, e.id
+     on conflict (subscription_id, event_id) do nothing
+     returning id),
+   done as (select count(*)::int as queued, false as retried from missed),
+   moved as (
+     update recovery r
+        set queued = r.queued + done.queued, after_at = coalesce(latest.created_at, r.after_at),
+            after_id = coalesce(latest.id, r.after_id), finished_at = case when ${isLast} then clock_timestamp() end
+       from done left join ${latest} on true
+      where ${ofThis})
+   ${answer}`,
+});
+
+// What it brought is not skipped any more. Events that came since it was asked for may be.
+const forgetSkipped = statement({
+  name: 'recovery.forget_skipped',
+  parameters: { recoveryId: 'uuid' },
+  text: `with rest as (
+     select r.subscription_id, count(e.id)::int as count, min(e.created_at) as first_at
+       from recovery r
+       join skipped_events k on k.subscription_id = r.subscription_id and k.first_at >= r.since
+       join webhook_subscription s on s.id = r.subscription_id
+       left join event e on e.organization_id = :organizationId and e.environment = :environment
+         and e.created_at > r.until
+             and e.created_at <= k.last_at and ${listens('s', 'e')}
+             and not exists (select from delivery d where d.subscription_id = s.id and d.event_id = e.id)
+             and not exists (select from event_fan_out f
+                              where f.organization_id = :organizationId and f.environment = :environment
+                                and f.event_id = e.id)
+      where ${ofThis} group by r.subscription_id),
+   gone as (
+     delete from skipped_events k using rest
+      where k.organization_id = :organizationId and k.environment = :environment
+        and k.subscription_id = rest.subscription_id and rest.count = 0)
+   update skipped_events k set count = rest.count, first_at = rest.first_at from rest
+    where k.organization_id = :organizationId and k.environment = :environment
+      and k.subscription_id = rest.subscription_id and rest.count > 0`,
+});
+
+const finish = statement({
+  name: 'recovery.finish',
+  parameters: { recoveryId: 'uuid' },
+  text: `update recovery set finished_at = clock_timestamp() where organization_id = :organizationId
+    and environment = :environment and id = :recoveryId`,
+});
+
+/** Does the next part of a recovery, of a subscription that is locked and active. @returns what is left to do, and what was done */
+async function recoverPart(
+  tx: Transaction,
+  recoveryId: string,
+  of: RecoveryRow,
+): Promise<RecoveryRow & { complete: boolean }> {
+  const { subscriptionId, readsEvents } = of;
+  const { read, queued, retried } = (await tx.one(readsEvents ? recoverEvents : recoverDeadLetters, { recoveryId }))!;
+  if (retried) await beginRetries(tx, [subscriptionId]);
+  await takeBacklogShare(tx, queued);
+  const isLastPart = read < perPart;
+  if (readsEvents && isLastPart) await tx.rows(forgetSkipped, { recoveryId });
+  return {
+    ...of,
+    readsEvents: readsEvents || isLastPart,
+    queued: of.queued + queued,
+    complete: readsEvents && isLastPart,
+  };
+}
+
+/**
+ * Delivers what did not arrive since then: dead letters, and events that the subscription missed while it was off. Events
+ * from before the subscription was created are not included. Of many, the first are queued at once and the others soon.
+ * @throws AppError not_found, conflict when it is turned off, validation_error when `since` is before the log of deliveries
+ */
+export async function recoverDeliveries(
+  services: ReplayServices,
+  scope: Scope,
+  subscriptionId: string,
+  since: Date,
+  claim?: IdempotencyClaim,
+): Promise<Once<Recovery>> {
+  const recover = async (tx: Transaction): Promise<Recovery> => {
+    await requireActive(tx, subscriptionId);
+    await requireKept(tx, subscriptionId, since);
+    const recoveryId = newId();
+    await tx.rows(begin, { recoveryId, subscriptionId, since });
+    let done = { subscriptionId, readsEvents: false, queued: 0, complete: false };
+    const isFull = await hasFullBacklog(tx);
+    for (let part = 0, isEnough = isFull; part < maxParts && !done.complete && !isEnough; part++) {
+      isEnough = done.readsEvents;
+      done = await recoverPart(tx, recoveryId, done);
+    }
+    if (!done.complete && !isFull) await tx.enqueue('webhook.recover', recoveryId);
+    return { recoveryId, queued: done.queued, complete: done.complete };
+  };
+  const once = await scope.transaction(recover, { claim });
+  failPoint('delivery.recovered');
+  if (!once.replayed) services.deliveries.wake();
+  return once;
+}
+
+/**
+ * Goes on with a recovery, and comes back to it when it takes long. It is over when the subscription is turned off. While
+ * too many deliveries wait it rests until `sweepDeliveryBacklog` lets it go on.
+ */
+export async function continueRecovery(scope: Scope, recoveryId: string): Promise<void> {
+  const end = performance.now() + maxWorkMs;
+  const proceed = async (tx: Transaction): Promise<boolean> => {
+    const recovery = await tx.one(findRecovery, { recoveryId });
+    if (!recovery || (await hasFullBacklog(tx))) return true;
+    try {
+      await requireActive(tx, recovery.subscriptionId);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      await tx.rows(finish, { recoveryId });
+      return true;
+    }
+    // Another process may have gone on with it until the subscription was locked.
+    const current = await tx.one(lockRecovery, { recoveryId });
+    return !current || (await recoverPart(tx, recoveryId, current)).complete;
+  };
+  while (performance.now() < end) {
+    const complete = await scope.transaction(proceed);
+    failPoint('delivery.recovery_part');
+    if (complete) return;
+  }
+  await scope.transaction((tx) => tx.enqueue('webhook.recover', recoveryId));
+}

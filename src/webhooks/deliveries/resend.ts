@@ -1,0 +1,43 @@
+import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { type ReplayedDelivery, type ReplayServices, requireActive } from '../dead-letters/replay.ts';
+import { deliveryNotFound } from '../errors.ts';
+import { deliveriesChannel, deliveryColumns, eventIdOf } from './publish-event.ts';
+
+const resendStatement = statement({
+  name: 'delivery.resend',
+  parameters: { subscriptionId: 'uuid', deliveryId: 'uuid' },
+  row: { id: 'uuid' },
+  text: `with resent as (
+     insert into delivery (${deliveryColumns}, resent_event_id)
+     select made.id, :organizationId, :environment, d.subscription_id, made.id, e.type, 'pending', 0, 0,
+            clock_timestamp(), false, clock_timestamp(), e.id
+       from delivery d join event e on e.id = ${eventIdOf('d')} cross join (select uuidv7() as id) made
+      where d.organization_id = :organizationId and d.environment = :environment
+        and d.subscription_id = :subscriptionId and d.id = :deliveryId
+     returning id)
+   select id, pg_notify('${deliveriesChannel}', '') from resent`,
+});
+
+/**
+ * Delivers the event of a delivery once more, whatever became of that: as a new delivery. Ids are uuids.
+ * @throws AppError not_found, conflict when the subscription is turned off
+ */
+export async function resendDelivery(
+  services: ReplayServices,
+  scope: Scope,
+  subscriptionId: string,
+  deliveryId: string,
+  claim?: IdempotencyClaim,
+): Promise<Once<ReplayedDelivery>> {
+  const resend = async (tx: Transaction): Promise<ReplayedDelivery> => {
+    await requireActive(tx, subscriptionId);
+    const resent = await tx.one(resendStatement, { subscriptionId, deliveryId });
+    if (!resent) throw deliveryNotFound(deliveryId);
+    return { deliveryId: resent.id, status: 'pending' };
+  };
+  const once = await scope.transaction(resend, { claim });
+  if (!once.replayed) services.deliveries.wake();
+  return once;
+}

@@ -1,0 +1,58 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { withoutEnd } from '../../platform/core/without-end.ts';
+import { type Signatures, type SignedAttempt, signatureHeaders, signingInputs } from '../core/signing.ts';
+
+const secretPrefix = 'whsec_';
+
+/** A new signing secret: `whsec_` and 32 random bytes in base64. */
+export const newSecret = (): string => secretPrefix + randomBytes(32).toString('base64');
+
+function hmac(key: string | Buffer, text: string, encoding: 'hex' | 'base64'): string {
+  if (key.length === 0) throw new Error('There is no secret to sign with.');
+  return createHmac('sha256', key).update(text, 'utf8').digest(encoding);
+}
+
+/** The key of Standard Webhooks is what the secret encodes in base64; a secret in another form is used as it is. */
+function standardKey(secret: string): string | Buffer {
+  if (!secret.startsWith(secretPrefix)) return secret;
+  const encoded = secret.slice(secretPrefix.length);
+  const key = Buffer.from(encoded, 'base64');
+  // The decoder skips what is no base64, and would make a weak key of a secret that its owner chose.
+  const unpadded = (text: string) => withoutEnd(text, '=');
+  return unpadded(key.toString('base64')) === unpadded(encoded) ? key : secret;
+}
+
+function signaturesOf(attempt: SignedAttempt, secret: string): Signatures {
+  const { a, b, standard } = signingInputs(attempt);
+  return {
+    a: hmac(secret, a, 'hex'),
+    b: hmac(secret, b, 'hex'),
+    standard: hmac(standardKey(secret), standard, 'base64'),
+  };
+}
+
+export interface SigningSecrets {
+  /** The brand in the header names of family A. */
+  brand: string;
+  secret: string;
+  /** Secrets before rotations, the newest first, while receivers may still use them. */
+  earlierSecrets?: readonly string[];
+}
+
+/** The headers that identify and sign an attempt. @throws Error without a secret: nothing is sent unsigned */
+export function sign(
+  attempt: SignedAttempt,
+  { brand, secret, earlierSecrets = [] }: SigningSecrets,
+): Record<string, string> {
+  const earlier = earlierSecrets.map((one) => signaturesOf(attempt, one));
+  return signatureHeaders(attempt, brand, signaturesOf(attempt, secret), earlier);
+}
+
+/**
+ * A body with its own signature, as integration events have it: computed over the JSON without the member `signature`,
+ * which is appended last.
+ * @param payload without that member
+ */
+export function withSignature(payload: object, secret: string): string {
+  return JSON.stringify({ ...payload, signature: `sha256=${hmac(secret, JSON.stringify(payload), 'hex')}` });
+}

@@ -1,0 +1,139 @@
+import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { invalid } from '../../platform/errors.ts';
+import { newSecret } from '../dispatch/sign.ts';
+import { failPoint } from '../fail-points.ts';
+import { checkSubscription } from './check-subscription.ts';
+import { disableSubscription, endDeliveries } from './disable-subscription.ts';
+import { checkSameUrl } from './same-url.ts';
+import { type SealedColumn, sealedColumn, sealHeaders } from './subscription-secrets.ts';
+import {
+  lockSubscription,
+  type Subscription,
+  type SubscriptionChange,
+  type SubscriptionServices,
+  untried,
+  viewOf,
+} from './subscriptions.ts';
+
+const fixedEvents = () =>
+  invalid([{ path: 'events', message: 'The event of a webhook of an integration cannot be changed.' }]);
+
+/**
+ * Changes the given fields. Turning it on or changing its URL resets its failures; turning it off dead-letters its open
+ * deliveries in the same transaction.
+ * @param id in either form
+ * @throws AppError not_found, validation_error with paths url, headers.<name> and, for a webhook of an integration, events; SealError
+ */
+export async function updateSubscription(
+  services: SubscriptionServices,
+  scope: Scope,
+  id: string,
+  change: SubscriptionChange,
+): Promise<Subscription> {
+  checkSubscription(services.egress, services.webhookBrand, change);
+  const { tenant } = scope;
+  const updated = await scope.transaction(async (tx) => {
+    const subscription = await lockSubscription(tx.em, id);
+    const given = Object.entries(change).filter(([, value]) => value !== undefined);
+    if (given.length === 0) return viewOf(services, scope, subscription);
+    if (subscription.integration !== null && change.events) throw fixedEvents();
+    const { headers, isActive, ...fields } = Object.fromEntries(given) as SubscriptionChange;
+    const { isActive: wasActive, events: listenedTo } = subscription;
+    const isElsewhere = fields.url !== undefined && fields.url !== subscription.url;
+    Object.assign(subscription, fields, { updatedAt: new Date() });
+    if (headers) {
+      subscription.sealedHeaders = sealHeaders(services.sealer, headers, { id: subscription.id, tenant });
+    }
+    if (isElsewhere || isActive) Object.assign(subscription, untried);
+    if (isActive) Object.assign(subscription, { isActive, disabledReason: null, disabledAt: null });
+    const sendsMore = !wasActive || isElsewhere || fields.events !== undefined;
+    if (subscription.isActive && isActive !== false && sendsMore) {
+      await lockForTransaction(tx, 'webhooks');
+      await checkSameUrl(tx, subscription);
+    }
+    if (isActive === false) {
+      await disableSubscription(tx, subscription.id, null);
+      await tx.em.refresh(subscription);
+    }
+    const facts = { given: given.map(([name]) => name), isActive: subscription.isActive };
+    await tx.audit({ action: 'webhook.update', subjectId: subscription.id, facts });
+    if (fields.events) await services.listening.changed(tx, [...listenedTo, ...fields.events]);
+    return viewOf(services, scope, subscription);
+  });
+  failPoint('subscription.changed');
+  return updated;
+}
+
+/**
+ * Deletes a subscription: it is gone from every read at once, and its open deliveries and dead letters fail for good. An
+ * outbox entry ends their workflows.
+ * @param id in either form
+ * @throws AppError not_found
+ */
+export async function deleteSubscription(
+  { listening }: Pick<SubscriptionServices, 'listening'>,
+  scope: Scope,
+  id: string,
+): Promise<void> {
+  await scope.transaction(async (tx) => {
+    const subscription = await lockSubscription(tx.em, id);
+    Object.assign(subscription, {
+      deletedAt: new Date(),
+      sealedSecret: null,
+      sealedPreviousSecret: null,
+      sealedOlderSecret: null,
+      sealedHeaders: null,
+    });
+    await endDeliveries(tx, subscription.id);
+    await tx.audit({ action: 'webhook.delete', subjectId: subscription.id });
+    await listening.changed(tx, subscription.events);
+  });
+  failPoint('subscription.deleted');
+}
+
+const previousSecretMs = 24 * 3_600_000;
+
+export interface RotatedSecret {
+  /** The subscription's canonical uuid. */
+  id: string;
+  secret: string;
+  /** Until when the previous secret signs too. */
+  previousSecretExpiresAt: Date;
+}
+
+/**
+ * Gives a subscription a new secret, once per Idempotency-Key. The previous one signs too for a day, so that receivers can
+ * be updated one by one; so does the one before it until its own day is over.
+ * @param id in either form
+ * @throws AppError not_found, idempotency_key_reused; SealError
+ */
+export async function rotateSecret(
+  { sealer }: Pick<SubscriptionServices, 'sealer'>,
+  scope: Scope,
+  id: string,
+  claim?: IdempotencyClaim,
+): Promise<Once<RotatedSecret>> {
+  const { tenant } = scope;
+  const rotate = async (tx: Transaction): Promise<RotatedSecret> => {
+    const subscription = await lockSubscription(tx.em, id);
+    const place = (column: SealedColumn) => sealedColumn(column, subscription.id, tenant);
+    const moved = (sealed: string, from: SealedColumn, to: SealedColumn) =>
+      sealer.seal(sealer.open(sealed, place(from)), place(to));
+    const { sealedSecret, sealedPreviousSecret, previousSecretExpiresAt: olderSecretExpiresAt } = subscription;
+    const older = olderSecretExpiresAt && olderSecretExpiresAt.getTime() > Date.now() ? sealedPreviousSecret : null;
+    const secret = newSecret();
+    const previousSecretExpiresAt = new Date(Date.now() + previousSecretMs);
+    Object.assign(subscription, {
+      sealedSecret: sealer.seal(secret, place('sealed_secret')),
+      sealedPreviousSecret: moved(sealedSecret!, 'sealed_secret', 'sealed_previous_secret'),
+      previousSecretExpiresAt,
+      sealedOlderSecret: older ? moved(older, 'sealed_previous_secret', 'sealed_older_secret') : null,
+      olderSecretExpiresAt: older ? olderSecretExpiresAt : null,
+    });
+    await tx.audit({ action: 'webhook.rotate_secret', subjectId: subscription.id });
+    return { id: subscription.id, secret, previousSecretExpiresAt };
+  };
+  return scope.transaction(rotate, { claim, sealer });
+}

@@ -1,0 +1,29 @@
+import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import type { Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
+import { webhookLimits } from '../core/limits.ts';
+
+const countWebhooks = statement({
+  name: 'plan_limit.webhooks',
+  row: { plan: typed<PlanName>('text'), count: 'int' },
+  text: `select o.plan, (select count(*)::int from webhook_subscription
+                    where organization_id = :organizationId and environment = :environment
+                      and deleted_at is null) as count
+     from organization o where o.id = :organizationId`,
+});
+
+/**
+ * Whether the plan includes one more webhook, of whichever kind. Transactions of a tenant that ask take turns.
+ * @throws AppError forbidden
+ */
+export async function enforcePlanLimit(tx: Transaction): Promise<void> {
+  await lockForTransaction(tx, 'webhooks');
+  const { plan, count } = (await tx.one(countWebhooks))!;
+  const limit = webhookLimits.webhooks.of(plan);
+  if (count < limit) return;
+  const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} webhooks.`;
+  throw new AppError('forbidden', message, { limit, plan });
+}
