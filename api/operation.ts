@@ -26,6 +26,8 @@ interface Contract {
   path: string;
   /** The id that links and generated clients use. */
   operationId: string;
+  /** The method of the generated client, below its root: `workflows.create`. docs/development.md has the rule. */
+  'x-client-method': string;
   summary: string;
   description: string;
   /** Replaces the key that the operations of this file share. */
@@ -97,6 +99,7 @@ export function operationsOf({ tag, key: usualKey, hasDialects = true }: Shared)
       method,
       path,
       operationId,
+      'x-client-method': clientMethod,
       summary,
       description,
       params,
@@ -118,6 +121,7 @@ export function operationsOf({ tag, key: usualKey, hasDialects = true }: Shared)
       tags: [tag],
       security: keySecurity(...scopes),
       operationId,
+      'x-client-method': clientMethod,
       summary,
       description,
       middleware: [key, ...read, ...checks],

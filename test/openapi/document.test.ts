@@ -59,6 +59,17 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
     operation.tags?.length !== 1 && 'tags: exactly one',
   ],
 
+  'a method of the client': ({ method, path, operation }) => {
+    const name: string = operation['x-client-method'] ?? '';
+    const verb = name.split('.').at(-1)!;
+    const isVerb = path.endsWith(`/${verb}`);
+    return [
+      !/^[a-z]\w*(\.[a-z]\w*){1,3}$/.test(name) && "'x-client-method': as in workflows.create (docs/development.md)",
+      method === 'PATCH' && verb !== 'update' && !isVerb && `'x-client-method': update, not ${verb}`,
+      method === 'DELETE' && verb !== 'delete' && `'x-client-method': delete, not ${verb}`,
+    ];
+  },
+
   'who may call it': ({ endpoint, operation: { security } }) => {
     if (open.includes(endpoint))
       return [JSON.stringify(security) !== '[]' && 'security: [] as it is open to everybody'];
@@ -199,6 +210,15 @@ describe('every operation has', () => {
         .map((one) => `${of.endpoint}: ${one}`),
     );
     expect(lacking).toEqual([]);
+  });
+
+  test('a method that no other has, and none where browsers and providers call', () => {
+    const methodsOf = (of: DocumentedOperation[]) => of.map(({ operation }) => operation['x-client-method']);
+    const methods = methodsOf(read.operations);
+    expect(methods.filter((one, index) => methods.indexOf(one) !== index)).toEqual([]);
+    // A method is not also a resource: `runs.events` and `runs.events.list`.
+    expect(methods.filter((one) => methods.some((other) => other.startsWith(`${one}.`)))).toEqual([]);
+    expect(methodsOf(read.inbound).filter((one) => one !== undefined)).toEqual([]);
   });
 
   test('an Idempotency-Key where a POST creates or spends something', () => {

@@ -53,6 +53,7 @@ export function fileRoutes({ files, signedUrls, downloads }: Services): OpenAPIH
     tags: ['Files'],
     security: [],
     operationId: 'getFile',
+    'x-client-method': 'files.get',
     summary: 'Retrieve a file',
     description:
       'Addresses of files come with the answers of other operations, signed and for a limited time; read the record again for a fresh one. HEAD, conditional requests and ranges work as for any file on the web.',

@@ -47,6 +47,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     tags,
     security: [],
     operationId: 'getVersion',
+    'x-client-method': 'operations.version.get',
     summary: 'Retrieve the deployed version',
     description: 'Depends on nothing else, so it answers even when the database is down.',
     responses: {
@@ -62,6 +63,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     tags,
     security: [],
     operationId: 'getHealth',
+    'x-client-method': 'operations.health.get',
     summary: 'Check liveness',
     description: '`degraded` means that a dependency fails; restarting the process would not help.',
     request: { query: strictQuery },
@@ -97,6 +99,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     tags,
     security: [],
     operationId: 'getReadiness',
+    'x-client-method': 'operations.readiness.get',
     summary: 'Check readiness',
     description: 'Answers within about a second, even when a dependency does not respond.',
     responses: {
@@ -129,6 +132,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
       tags,
       security,
       operationId: `${method}AdminHealth`,
+      'x-client-method': `operations.adminHealth.${method === 'get' ? 'get' : 'check'}`,
       summary: 'Inspect the service',
       description:
         'Returns the state and latency of each dependency, the depth of the outbox, and the running versions.',
@@ -152,6 +156,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
       tags,
       security,
       operationId: `${method}WebhookGateway`,
+      'x-client-method': `operations.webhookGateway.${method === 'get' ? 'get' : 'drain'}`,
       summary: 'Drain the outbox',
       description: 'Processes the entries that committed changes enqueued. Safe to call at any time and concurrently.',
       middleware,

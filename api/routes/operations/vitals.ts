@@ -52,6 +52,7 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: [],
     operationId: 'reportVitals',
+    'x-client-method': 'operations.vitals.report',
     summary: 'Report web vitals',
     description:
       'Takes a list of measurements, at most 16 KiB. The content type `text/plain`, which `navigator.sendBeacon` sends, is accepted too. Names other than `LCP`, `CLS`, `INP`, `FCP`, `TTFB` and `FID` are dropped.',
@@ -74,6 +75,7 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/performance/vitals',
     operationId: 'getVitals',
+    'x-client-method': 'operations.vitals.get',
     summary: 'Retrieve web vitals',
     description: 'Percentiles of the latest measurements, by metric and page.',
     answers: { 200: plainAnswer('Returns the percentiles.', vitalsSchema, { measured: vitalsExample }) },

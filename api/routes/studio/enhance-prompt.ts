@@ -26,6 +26,7 @@ export function enhancePromptRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post' as const,
     path: '/enhance-prompt',
     operationId: 'enhancePrompt',
+    'x-client-method': 'studio.prompts.enhance',
     summary: 'Improve a prompt',
     description: 'A text model describes the same subject in more detail. It is free.',
     body: jsonContent(enhancePromptSchema, enhancePromptExamples),

@@ -32,6 +32,7 @@ export function generateRoutes(services: Services): OpenAPIHono<ApiEnv> {
   addGenerationRoute(routes, services, {
     path: '/generate',
     operationId: 'generateImage',
+    'x-client-method': 'studio.images.generate',
     summary: 'Generate an image',
     body: { schema: generateSchema, examples: generateExamples },
     answer: { description: 'Returns the image.', schema: imageSchema, examples: imageExamples },
@@ -42,6 +43,7 @@ export function generateRoutes(services: Services): OpenAPIHono<ApiEnv> {
   addGenerationRoute(routes, services, {
     path: '/upscale',
     operationId: 'upscaleImage',
+    'x-client-method': 'studio.images.upscale',
     summary: 'Enlarge an image',
     body: { schema: upscaleSchema, examples: upscaleExamples },
     answer: {
@@ -56,6 +58,7 @@ export function generateRoutes(services: Services): OpenAPIHono<ApiEnv> {
   addGenerationRoute(routes, services, {
     path: '/remove-bg',
     operationId: 'removeBackground',
+    'x-client-method': 'studio.images.removeBackground',
     summary: 'Remove the background of an image',
     body: { schema: removeBackgroundSchema, examples: removeBackgroundExamples },
     answer: { description: 'Returns the image, a PNG.', schema: cutOutSchema, examples: cutOutExamples },
@@ -66,6 +69,7 @@ export function generateRoutes(services: Services): OpenAPIHono<ApiEnv> {
   addGenerationRoute(routes, services, {
     path: '/generate-music',
     operationId: 'generateMusic',
+    'x-client-method': 'studio.music.generate',
     summary: 'Generate music',
     body: { schema: generateMusicSchema, examples: musicExamples },
     answer: { description: 'Returns the music.', schema: musicSchema, examples: musicRecordExamples },

@@ -34,6 +34,7 @@ const unfinished = answer(
 export interface GenerationRoute<Body extends z.ZodType, Record extends z.ZodType> {
   path: string;
   operationId: string;
+  'x-client-method': string;
   summary: string;
   body: { schema: Body; examples: Examples<z.input<Body>> };
   answer: { description: string; schema: Record; examples: Examples<z.input<Record>> };
@@ -51,14 +52,16 @@ export interface GenerationRoute<Body extends z.ZodType, Record extends z.ZodTyp
 export function addGenerationRoute<Body extends z.ZodType, Record extends z.ZodType>(
   routes: OpenAPIHono<ApiEnv>,
   services: Services,
-  { path, operationId, summary, body, answer: made, takesImage, kind, read, record }: GenerationRoute<Body, Record>,
+  given: GenerationRoute<Body, Record>,
 ): void {
+  const { path, operationId, summary, body, answer: made, takesImage, kind, read, record } = given;
   const operation = operationsOf({ tag: 'Studio', key: requireKey(services, 'studio'), hasDialects: false });
 
   const route = operation({
     method: 'post' as const,
     path,
     operationId,
+    'x-client-method': given['x-client-method'],
     summary,
     description: waits,
     body: jsonContent(body.schema, body.examples),

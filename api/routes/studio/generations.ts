@@ -38,6 +38,7 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [read] as const,
     path: '/generations/{id}',
     operationId: 'getGeneration',
+    'x-client-method': 'studio.generations.get',
     summary: 'Retrieve a generation',
     description: 'Returns a generation of any type and status, failed ones included.',
     request: { params: prefixedIdInPath('id', generationExamples.completed.id) },
@@ -52,6 +53,7 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [read] as const,
     path: '/generations/{id}',
     operationId: 'deleteGeneration',
+    'x-client-method': 'studio.generations.delete',
     summary: 'Delete a generation',
     description:
       'Deletes a generation that has ended, with its file. One that has not ended is answered with 409 `conflict`.',
@@ -68,6 +70,7 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [read] as const,
     path: '/history',
     operationId: 'listGenerations',
+    'x-client-method': 'studio.generations.list',
     summary: 'List completed generations',
     description: 'Completed images, videos and music, newest first.',
     request: { query: historyQuery },
@@ -81,6 +84,7 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [read] as const,
     path: '/models',
     operationId: 'listMediaModels',
+    'x-client-method': 'studio.models.list',
     summary: 'List the models of Studio',
     description: 'Every accepted name, with its limits and its price.',
     responses: {

@@ -52,6 +52,7 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [mayUse, jsonBody()] as const,
     path: '/generate-video',
     operationId: 'generateVideo',
+    'x-client-method': 'studio.videos.generate',
     summary: 'Start a video',
     description:
       'Answers at once; with an image, when that was fetched. Ask for the video with `GET generate-video?id=`, or subscribe a webhook to `studio.video.completed` and `studio.video.failed`. Credits are reserved before the work begins, and given back when it fails or is cancelled.',
@@ -75,6 +76,7 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [mayUse] as const,
     path: '/generate-video',
     operationId: 'getVideo',
+    'x-client-method': 'studio.videos.get',
     summary: 'Retrieve a video',
     description: 'Returns the status of the video, and its URL once it is completed.',
     request: { query: idQuery },
@@ -89,6 +91,7 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [mayUse] as const,
     path: '/generate-video/{id}/cancel',
     operationId: 'cancelVideo',
+    'x-client-method': 'studio.videos.cancel',
     summary: 'Cancel a video',
     description:
       'The credits are returned at once, and the provider is notified. A video that has ended stays as it is and is returned.',

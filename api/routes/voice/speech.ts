@@ -55,6 +55,7 @@ export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post' as const,
     path: '/tts',
     operationId: 'createSpeech',
+    'x-client-method': 'voice.speak',
     summary: 'Turn text into speech',
     description,
     tags: ['Voice'],

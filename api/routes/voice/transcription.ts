@@ -84,6 +84,7 @@ export function transcriptionRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post' as const,
     path: '/stt',
     operationId: 'createTranscription',
+    'x-client-method': 'voice.transcribe',
     summary: 'Transcribe a recording',
     description,
     tags: ['Voice'],

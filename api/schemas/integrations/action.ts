@@ -11,6 +11,8 @@ export const capitalized = (words: string): string =>
     .map((word) => word[0]!.toUpperCase() + word.slice(1))
     .join('');
 
+const uncapitalized = (name: string): string => name[0]!.toLowerCase() + name.slice(1);
+
 /** What an action takes or answers, as JSON Schema. */
 function documented(name: string, description: string, schema: z.ZodType, io: 'input' | 'output') {
   const { $schema: _, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
@@ -22,6 +24,8 @@ function documented(name: string, description: string, schema: z.ZodType, io: 'i
 export interface DocumentedAction {
   path: string;
   operationId: string;
+  /** The method of the generated client: `integrations.slack.sendMessage`. */
+  clientMethod: string;
   summary: string;
   payload: typeof freeForm;
   payloadExample: Record<string, unknown>;
@@ -36,7 +40,8 @@ function document(integrationId: string, actionId: string, action: Action): Docu
   const { payload, answer } = action.example as Record<'payload' | 'answer', Record<string, unknown>>;
   return {
     path: `/${integrationId}/actions/${actionId}`,
-    operationId: name[0]!.toLowerCase() + name.slice(1),
+    operationId: uncapitalized(name),
+    clientMethod: `integrations.${[integrationId, actionId].map((words) => uncapitalized(capitalized(words))).join('.')}`,
     summary: action.summary.replace(/\.$/, ''),
     payload: documented(name, `The payload of \`${integrationId}\` \`${actionId}\`.`, action.payload, 'input'),
     payloadExample: payload,

@@ -16,6 +16,7 @@ export function creditRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/credits',
     operationId: 'getCredits',
+    'x-client-method': 'credits.get',
     summary: 'Retrieve the credit balance',
     description: "The balance of the key's environment. Test credits and live credits are separate.",
     answers: {

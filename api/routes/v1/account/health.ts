@@ -20,6 +20,7 @@ export function healthRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/health',
     operationId: 'verifyKey',
+    'x-client-method': 'key.get',
     summary: 'Verify an API key',
     description: 'Returns the organization and plan of the key. Every valid key may call it.',
     answers: { 200: plainAnswer('The key is valid.', keyHealth, { A: example, B: example }) },

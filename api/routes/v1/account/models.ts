@@ -15,6 +15,7 @@ export function modelRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/models',
     operationId: 'listModels',
+    'x-client-method': 'models.list',
     summary: 'List the text models',
     description:
       'Every name of a model that workflows, chat and agents accept. Those of Studio are at `/api/studio/models`.',

@@ -34,6 +34,7 @@ export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/usage',
     operationId: 'getUsage',
+    'x-client-method': 'usage.get',
     summary: 'Retrieve usage of the current month',
     description:
       "Usage of the key's environment in the current UTC month. Runs and tokens are exact. Requests are counted every five seconds, so those of the last seconds may be missing; a process that is killed loses them.",

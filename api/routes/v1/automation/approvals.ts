@@ -46,6 +46,7 @@ export function approvalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/approvals',
     operationId: 'listApprovals',
+    'x-client-method': 'approvals.list',
     summary: 'List approvals',
     description: 'Newest first. With both filters, approvals that match both are returned.',
     query,
@@ -63,6 +64,7 @@ export function approvalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/approvals/{approvalId}',
     operationId: 'getApproval',
+    'x-client-method': 'approvals.get',
     summary: 'Retrieve an approval',
     description: 'Returns what is asked, and the answer once there is one.',
     params,
@@ -72,6 +74,7 @@ export function approvalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/approvals/{approvalId}/respond',
     operationId: 'respondToApproval',
+    'x-client-method': 'approvals.respond',
     summary: 'Answer an approval',
     description: [
       'The first answer wins, whichever way it comes, and the run goes on with it as the output of the step. One that is',

@@ -34,6 +34,7 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/events',
     operationId: 'sendEvent',
+    'x-client-method': 'events.send',
     summary: 'Send an event',
     description: [
       'Resumes every step of a run that waits for an event of this name and whose `match` is true, and starts every active',
@@ -53,6 +54,7 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'put',
     path,
     operationId: 'putTriggers',
+    'x-client-method': 'workflows.triggers.put',
     summary: 'Set the triggers of a workflow',
     description: [
       'Replaces the triggers that the workflow has. An event that matches one of them starts a run: the event is its',
@@ -69,6 +71,7 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path,
     operationId: 'getTriggers',
+    'x-client-method': 'workflows.triggers.get',
     summary: 'Retrieve the triggers of a workflow',
     description: 'Returns the triggers, each with when it last started a run, and why it last did not.',
     key: requireKey(services, 'workflows:read'),

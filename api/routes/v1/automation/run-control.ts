@@ -45,6 +45,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/runs/{id}/cancel',
     operationId: 'cancelRun',
+    'x-client-method': 'runs.cancel',
     summary: 'Cancel a run',
     description: 'Completed steps keep their results. Cancelling a run that has ended changes nothing.',
     params,
@@ -54,6 +55,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/runs/{id}/retry',
     operationId: 'retryRun',
+    'x-client-method': 'runs.retry',
     summary: 'Retry a run',
     description:
       'Starts a new run from the failed step, reusing the outputs of the steps before it. `definition: "current"` uses the definition that the workflow has now, and reuses outputs by the ids of the steps. A run that has completed needs `fromStep`; one that has not ended is answered with 409 `conflict`.',
@@ -74,6 +76,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'delete',
     path: '/runs/{id}',
     operationId: 'deleteRun',
+    'x-client-method': 'runs.delete',
     summary: 'Delete a run',
     description:
       'Deletes a run that has ended, with its outputs and their files. Retries of the run stay. A run that has not ended is answered with 409 `conflict`: cancel it first.',
@@ -85,6 +88,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'patch',
     path: '/runs/{id}',
     operationId: 'updateRun',
+    'x-client-method': 'runs.update',
     summary: 'Update a run',
     description:
       'Changes the tags and the metadata of a run at any time, and when it begins while its delay lasts; afterwards `startAt` is answered with 409 `conflict`.',
@@ -97,6 +101,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/runs/{id}/outputs/{stepId}',
     operationId: 'getStepOutput',
+    'x-client-method': 'runs.outputs.get',
     summary: 'Retrieve the output of a step',
     description:
       'Returns outputs of any size. Other answers refer to this operation with `{$ref, bytes}` in place of large outputs.',

@@ -47,6 +47,7 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/runs/{id}/events',
     operationId: 'streamRunEvents',
+    'x-client-method': 'runs.events',
     summary: 'Stream the events of a run',
     description:
       'Server-Sent Events from the beginning of the run. After a lost connection, continue with `Last-Event-ID`. After the last event of a run that has ended the answer is 204, at which an EventSource stops reconnecting.',

@@ -47,6 +47,7 @@ export function runSearchRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/runs',
     operationId: 'listRuns',
+    'x-client-method': 'runs.list',
     summary: 'List runs',
     description:
       'Runs of all workflows that match every filter, newest first by the time of creation. `after` continues behind a page at the cost of the first one; `offset` reaches the first 10,000.',

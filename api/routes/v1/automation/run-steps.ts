@@ -38,6 +38,7 @@ export function runStepRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/runs/{id}/steps',
     operationId: 'listRunSteps',
+    'x-client-method': 'runs.steps.list',
     summary: 'List the steps of a run',
     description:
       'In the order of their start, those within others too; then the steps that an ended run never reached. Outputs of more than 256 KiB are replaced by `{$ref, bytes}`; so are the largest ones of a page that has more than 2 MiB.',

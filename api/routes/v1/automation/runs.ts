@@ -64,6 +64,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: keySecurity('runs:execute'),
     operationId: 'executeWorkflow',
+    'x-client-method': 'workflows.execute',
     summary: 'Execute a workflow',
     description: [
       'By default dialect A waits until the run has ended and dialect B returns immediately; `async` overrides this. An',
@@ -100,6 +101,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/workflows/{id}/test',
     operationId: 'testWorkflow',
+    'x-client-method': 'workflows.test',
     summary: 'Test a workflow',
     description:
       'Executes the workflow in the sandbox, whatever the environment of the key is, and waits until the run has ended, at most 60 seconds. Nothing is sent, charged or counted, and no events are published. Steps of type wait, event and approval complete at once. The run has `isTest`, and is listed by `GET /runs?test=true` alone.',
@@ -118,6 +120,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/workflows/{id}/runs',
     operationId: 'listWorkflowRuns',
+    'x-client-method': 'workflows.runs.list',
     summary: 'List runs of a workflow',
     description:
       'Newest first, including runs in progress. Values of more than 16 KiB are replaced by `{$ref, bytes}`; so are all outputs of a run that have more together.',
@@ -130,6 +133,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/runs/{id}',
     operationId: 'getRun',
+    'x-client-method': 'runs.get',
     summary: 'Retrieve a run',
     description:
       'With the result of each step; of a run that has ended, steps that were not reached are `skipped`. Deleting a workflow deletes its runs.',
@@ -141,6 +145,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/runs/{id}/input',
     operationId: 'getRunInput',
+    'x-client-method': 'runs.input.get',
     summary: 'Retrieve the input of a run',
     description:
       'Returns the input and the variables of a run, of any size. Other answers refer to this operation with `{$ref, bytes}` in place of large ones.',

@@ -59,6 +59,7 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'put',
     path,
     operationId: 'putSchedule',
+    'x-client-method': 'workflows.schedule.put',
     summary: 'Schedule a workflow',
     description,
     params,
@@ -69,6 +70,7 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path,
     operationId: 'getSchedule',
+    'x-client-method': 'workflows.schedule.get',
     summary: 'Retrieve the schedule of a workflow',
     description:
       'Returns the schedule with its next times. A workflow without a schedule is answered with 404 `not_found`.',
@@ -80,6 +82,7 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'delete',
     path,
     operationId: 'deleteSchedule',
+    'x-client-method': 'workflows.schedule.delete',
     summary: 'Delete the schedule of a workflow',
     description: 'Runs that it has started continue.',
     key: requireKey(services, 'workflows:write'),

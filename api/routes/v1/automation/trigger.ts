@@ -65,6 +65,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/workflows/{id}/webhook-secret',
     operationId: 'rotateTriggerSecret',
+    'x-client-method': 'workflows.rotateTriggerSecret',
     summary: 'Rotate the webhook secret of a workflow',
     description:
       'Creates a secret that starts this workflow when sent to `POST /webhooks/{id}` in the header `X-Webhook-Secret`, or to `POST /webhooks/{id}/{secret}` by senders that cannot set headers. It begins with `trg_` and is shown once. The previous secret stops working immediately.',
@@ -90,6 +91,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags: ['Runs'],
     security: [...keySecurity('runs:execute'), { webhookSecret: [] }],
     operationId: 'triggerWorkflow',
+    'x-client-method': 'workflows.trigger',
     description:
       'Starts a run with the body as its inputs. Authenticate with an API key, or with the webhook secret of the workflow in `X-Webhook-Secret`. A prefixed id in the path selects dialect B.',
     summary: 'Trigger a workflow by webhook',
@@ -115,6 +117,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     path: '/webhooks/{id}/{secret}',
     security: [],
     operationId: 'triggerWorkflowBySecret',
+    'x-client-method': 'workflows.triggerBySecret',
     description:
       'Starts a run like `POST /webhooks/{id}`, for senders that cannot set headers. The address itself authenticates: treat it as a secret. Prefer the header, since proxies log addresses. Secrets created before they began with `trg_` work in the header only.',
     summary: 'Trigger a workflow by a URL with its secret',

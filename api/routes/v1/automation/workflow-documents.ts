@@ -74,6 +74,7 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
     method: 'post',
     path: '/workflows/validate',
     operationId: 'validateWorkflow',
+    'x-client-method': 'workflows.validate',
     summary: 'Validate a workflow',
     description: 'Checks a workflow as a save does, and stores nothing.',
     body: jsonContent(draftSchema, draftExamples),
@@ -88,6 +89,7 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
     method: 'get',
     path: '/workflows/{id}/export',
     operationId: 'exportWorkflow',
+    'x-client-method': 'workflows.export',
     summary: 'Export a workflow',
     description:
       'Returns the workflow with its triggers and its schedule as a document, without the envelope. It has no secrets. Ids of other workflows are written as `{"$name": "…"}`.',
@@ -100,6 +102,7 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
     method: 'post',
     path: '/workflows/import',
     operationId: 'importWorkflow',
+    'x-client-method': 'workflows.import',
     summary: 'Import a workflow',
     description:
       'Creates a workflow from a document, as `application/json` or `application/yaml` of at most 1 MiB with at most 100 expansions of aliases. Needs the scopes of its steps, and `runs:execute` where it has triggers or a schedule. A schedule is imported paused. A name that no single workflow has is a warning, and the workflow is then not active.',

@@ -26,6 +26,7 @@ export function actionRunRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/actions/{actionRunId}',
     operationId: 'getActionRun',
+    'x-client-method': 'integrations.actionRuns.get',
     summary: 'Retrieve a delayed action',
     description: 'What became of an action that was requested with a delay. It can be read for a day after its end.',
     params: actionRunInPath,
@@ -42,6 +43,7 @@ export function actionRunRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/actions/{actionRunId}/cancel',
     operationId: 'cancelActionRun',
+    'x-client-method': 'integrations.actionRuns.cancel',
     summary: 'Cancel a delayed action',
     description:
       'Cancels an action that waits for its time. One that is cancelled already is returned as it is; one that is being performed, or has ended otherwise, is 409 `conflict`.',

@@ -35,7 +35,8 @@ const actionRunId = '$response.body#/data/actionRunId';
 
 /** The operation of an action in the reference. */
 function operationOf(action: DocumentedAction): RouteConfig {
-  const { path, operationId, summary, payload, payloadExample, result, resultExample, canBeDelayed } = action;
+  const { path, operationId, clientMethod, summary, payload, payloadExample, result, resultExample, canBeDelayed } =
+    action;
   const answers = { examples: { A: resultExample, B: resultExample }, replayable: true };
   const links = {
     get: { operationId: 'getActionRun', parameters: { actionRunId } },
@@ -48,6 +49,7 @@ function operationOf(action: DocumentedAction): RouteConfig {
     method: 'post',
     path,
     operationId,
+    'x-client-method': clientMethod,
     summary,
     description,
     tags: ['Integrations'],

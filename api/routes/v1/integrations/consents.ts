@@ -52,6 +52,7 @@ export function integrationConsentRoutes(services: Services): OpenAPIHono<ApiEnv
     method: 'post',
     path: '/{integrationId}/connect',
     operationId: 'connectIntegration',
+    'x-client-method': 'integrations.connect',
     summary: 'Connect an integration',
     description:
       'Send the owner of the account to `authUrl`. The integration is connected when the owner grants access; an earlier connection stays until then. Several requests may be open at the same time. In the sandbox `authUrl` grants access at once, and with `&deny=true` it refuses. With a live key, an integration that this installation has not configured is answered with 503 `provider_not_configured`.',

@@ -51,6 +51,7 @@ export function integrationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/',
     operationId: 'listIntegrations',
+    'x-client-method': 'integrations.list',
     summary: 'List integrations',
     description: 'Every integration, connected or not.',
     answers: {
@@ -61,6 +62,7 @@ export function integrationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'delete',
     path: '/{integrationId}/connection',
     operationId: 'disconnectIntegration',
+    'x-client-method': 'integrations.connection.delete',
     summary: 'Disconnect an integration',
     description:
       'Ends the access to the account. Webhooks of the integration stay, and receive nothing until it is connected again. An integration that is not connected is answered with 409 `not_connected`.',
@@ -74,6 +76,7 @@ export function integrationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/{integrationId}/test',
     operationId: 'testIntegration',
+    'x-client-method': 'integrations.test',
     summary: 'Test an integration',
     description:
       'Verifies the connection with a request to the provider. An integration that is not connected is answered with 409 `not_connected`. If the request fails, `success` is false and `details` says why.',

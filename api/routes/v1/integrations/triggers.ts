@@ -26,6 +26,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/{integrationId}/triggers/{event}',
     operationId: 'triggerIntegrationEvent',
+    'x-client-method': 'integrations.trigger',
     summary: 'Trigger an event in the sandbox',
     description: [
       'Delivers an event to the webhooks that subscribe to it, as if the provider had sent it. The body is the `data` of the',

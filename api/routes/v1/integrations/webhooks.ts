@@ -63,6 +63,7 @@ export function integrationWebhookRoutes(services: Services): OpenAPIHono<ApiEnv
     method: 'get',
     path: '/{integrationId}/webhooks',
     operationId: 'listIntegrationWebhooks',
+    'x-client-method': 'integrations.webhooks.list',
     summary: 'List the webhooks of an integration',
     description: 'All of them, the newest first, without their secrets.',
     params: integrationInPath,
@@ -74,6 +75,7 @@ export function integrationWebhookRoutes(services: Services): OpenAPIHono<ApiEnv
     method: 'post',
     path: '/{integrationId}/webhooks',
     operationId: 'createIntegrationWebhook',
+    'x-client-method': 'integrations.webhooks.create',
     summary: 'Create a webhook for an event of an integration',
     description: [
       'Sends an event of the integration to your URL while the integration is connected. The body of a delivery is',
@@ -97,6 +99,7 @@ export function integrationWebhookRoutes(services: Services): OpenAPIHono<ApiEnv
     method: 'delete',
     path: '/{integrationId}/webhooks/{webhookId}',
     operationId: 'deleteIntegrationWebhook',
+    'x-client-method': 'integrations.webhooks.delete',
     summary: 'Delete a webhook of an integration',
     description: 'Deletes the webhook and its delivery log. Pending deliveries are discarded.',
     params: integrationWebhookInPath,

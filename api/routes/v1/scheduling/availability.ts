@@ -17,6 +17,7 @@ export function availabilityRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/availability',
     operationId: 'getAvailability',
+    'x-client-method': 'scheduling.availability.get',
     summary: 'List the times of an event type',
     description: [
       'The times at which a booking could start, one duration apart from the beginning of each open range of the host. A',

@@ -42,6 +42,7 @@ export function calendarConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/calendars/connect',
     operationId: 'connectCalendar',
+    'x-client-method': 'scheduling.calendars.connect',
     summary: 'Connect a calendar',
     description:
       'Send the owner of the account to `authUrl`. The primary calendar is there, and is read at once, as soon as the owner agreed; connecting the same account again renews it. Several requests may be open at the same time. In the sandbox nobody is asked. A live key whose service is not configured is answered with 503 `provider_not_configured`.',

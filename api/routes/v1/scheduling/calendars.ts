@@ -57,6 +57,7 @@ export function calendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/calendars',
     operationId: 'listCalendars',
+    'x-client-method': 'scheduling.calendars.list',
     summary: 'List calendars',
     description:
       'The connected calendars of all hosts, newest first. Events in them take the time of their hosts, and bookings are written into the oldest of a host.',
@@ -71,6 +72,7 @@ export function calendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/calendars/{id}/sync',
     operationId: 'syncCalendar',
+    'x-client-method': 'scheduling.calendars.sync',
     summary: 'Sync a calendar',
     description:
       'Reads the calendar now, and not only when its time has come. While a sync runs, one more follows it. A calendar that has to be connected again is answered with 409 `conflict`, with its `status` in `details`.',
@@ -82,6 +84,7 @@ export function calendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'patch',
     path: '/calendars/{id}',
     operationId: 'updateCalendar',
+    'x-client-method': 'scheduling.calendars.update',
     summary: 'Update a calendar',
     description: 'Only the given fields change.',
     params: calendarInPath,
@@ -94,6 +97,7 @@ export function calendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'delete',
     path: '/calendars/{id}',
     operationId: 'deleteCalendar',
+    'x-client-method': 'scheduling.calendars.delete',
     summary: 'Disconnect a calendar',
     description:
       'Its events take no time any more, and our access to the account ends. Events of bookings that were written into it stay there.',

@@ -45,6 +45,7 @@ export function hostRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/hosts',
     operationId: 'listHosts',
+    'x-client-method': 'scheduling.hosts.list',
     summary: 'List hosts',
     description: 'The hosts whose time can be booked, newest first. The default host always exists.',
     answers: { 200: answer('Returns the hosts.', hostListSchema, { examples: hostListExamples }) },
@@ -53,6 +54,7 @@ export function hostRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/hosts',
     operationId: 'createHost',
+    'x-client-method': 'scheduling.hosts.create',
     summary: 'Create a host',
     description:
       'A host has a calendar of its own, open from Monday to Friday, 9 to 17, until its availability rules are set. Bookings of different hosts never clash. The plan limits how many there are.',
@@ -64,6 +66,7 @@ export function hostRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'patch',
     path: '/hosts/{id}',
     operationId: 'updateHost',
+    'x-client-method': 'scheduling.hosts.update',
     summary: 'Update a host',
     description: 'Only the given fields change. Its hours are set by its availability rules.',
     params: hostInPath,
@@ -74,6 +77,7 @@ export function hostRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'delete',
     path: '/hosts/{id}',
     operationId: 'deleteHost',
+    'x-client-method': 'scheduling.hosts.delete',
     summary: 'Delete a host',
     description:
       'Bookings that are over or cancelled stay; blackouts and exceptions that name it go with it. The default host, one that an event type names, one with connected calendars, and one with confirmed bookings that are not over are answered with 409 `conflict`.',

@@ -30,6 +30,7 @@ export function limitRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/rate-limits',
     operationId: 'getBookingLimits',
+    'x-client-method': 'scheduling.rateLimits.get',
     summary: 'Retrieve the limits on bookings',
     description: 'The limits for all hosts, or the additional ones of the host `hostId`. Null means no limit.',
     query: hostOfLimits,
@@ -40,6 +41,7 @@ export function limitRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'put',
     path: '/rate-limits',
     operationId: 'putBookingLimits',
+    'x-client-method': 'scheduling.rateLimits.put',
     summary: 'Set the limits on bookings',
     description:
       'Replaces all limits: an omitted one means no limit. Existing bookings stay. With `hostId` the limits apply to one host, in addition to those for all hosts: the stricter one decides.',
@@ -50,6 +52,7 @@ export function limitRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/rate-limits/check',
     operationId: 'checkBookingLimits',
+    'x-client-method': 'scheduling.rateLimits.check',
     summary: 'Check the limits on bookings for a day',
     description: 'How many more bookings of an event type the limits allow.',
     query: limitCheckQuery,

@@ -30,6 +30,7 @@ export function sandboxCalendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/calendars/{id}/sandbox',
     operationId: 'getSandboxCalendar',
+    'x-client-method': 'scheduling.calendars.sandbox.get',
     summary: 'Read a sandbox calendar',
     description: 'What is in a calendar of a test key. Calendars of live keys are answered with 404 `not_found`.',
     params: calendarInPath,
@@ -39,6 +40,7 @@ export function sandboxCalendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'put',
     path: '/calendars/{id}/sandbox',
     operationId: 'putSandboxCalendar',
+    'x-client-method': 'scheduling.calendars.sandbox.put',
     summary: 'Replace what is in a sandbox calendar',
     description: [
       'Replaces the events of others, and what goes wrong; the next sync finds it. An event with the `id` of one of `written`',

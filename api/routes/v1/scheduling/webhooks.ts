@@ -33,6 +33,7 @@ export function bookingWebhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/webhooks',
     operationId: 'createBookingWebhook',
+    'x-client-method': 'scheduling.webhooks.create',
     summary: 'Create a webhook for bookings',
     description: [
       'Sends events of bookings to a URL of yours. It is a webhook like any other: it is listed, changed and deleted below',

@@ -40,6 +40,7 @@ export function toolServerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/tools',
     operationId: 'listToolServers',
+    'x-client-method': 'tools.list',
     summary: 'List tool servers',
     description: 'Every tool server that chat, agents and steps can name, and how it is configured.',
     key: requireKey(services, 'chat'),
@@ -54,6 +55,7 @@ export function toolServerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'put',
     path: '/tools/{serverId}',
     operationId: 'putToolServer',
+    'x-client-method': 'tools.put',
     summary: 'Configure a tool server',
     description:
       'Configures the server for the environment of the key. In the test environment every server works without a ' +
@@ -72,6 +74,7 @@ export function toolServerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'delete',
     path: '/tools/{serverId}',
     operationId: 'deleteToolServer',
+    'x-client-method': 'tools.delete',
     summary: 'Remove the configuration of a tool server',
     description: 'Its secrets are erased. Files that it stored stay.',
     params: serverInPath,

@@ -55,6 +55,7 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/webhooks/{id}/deliveries',
     operationId: 'listDeliveries',
+    'x-client-method': 'webhooks.deliveries.list',
     summary: 'List webhook deliveries',
     description:
       'Newest first, each with the result of its last attempt. With both filters, deliveries that match both are returned.',
@@ -71,6 +72,7 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/webhooks/{id}/deliveries/{deliveryId}',
     operationId: 'getDelivery',
+    'x-client-method': 'webhooks.deliveries.get',
     summary: 'Retrieve a delivery',
     description: 'Returns the delivery with its attempts.',
     params: deliveryInPath,

@@ -45,6 +45,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/webhooks/{id}/test',
     operationId: 'testWebhook',
+    'x-client-method': 'webhooks.test',
     summary: 'Send a test event',
     description:
       'Sends an event of type `test.webhook` to this webhook, whatever events it subscribes to. An inactive webhook is answered with 409 `conflict`.',
@@ -64,6 +65,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/webhooks/{id}/deliveries/{deliveryId}/replay',
     operationId: 'replayDelivery',
+    'x-client-method': 'webhooks.deliveries.replay',
     summary: 'Replay a dead-lettered delivery',
     description: [
       'Delivers the event again with the same event id and a full set of attempts. Answered with 409 `conflict` if the',
@@ -81,6 +83,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/webhooks/{id}/deliveries/{deliveryId}/resend',
     operationId: 'resendDelivery',
+    'x-client-method': 'webhooks.deliveries.resend',
     summary: 'Resend a delivery',
     description: [
       'Sends the event of any delivery, delivered ones included, once more to the webhook: as a new delivery with the same',
@@ -102,6 +105,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/webhooks/{id}/recover',
     operationId: 'recoverDeliveries',
+    'x-client-method': 'webhooks.recover',
     summary: 'Recover missed deliveries',
     description: [
       'Replays all deliveries dead-lettered since a time, and delivers the events that were not sent because the webhook was',

@@ -78,6 +78,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/webhooks',
     operationId: 'listWebhooks',
+    'x-client-method': 'webhooks.list',
     summary: 'List webhooks',
     description: 'Newest first, without their secrets.',
     query: z.object(pageQuery),
@@ -87,6 +88,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/webhooks',
     operationId: 'createWebhook',
+    'x-client-method': 'webhooks.create',
     summary: 'Create a webhook',
     description: [
       'Sends events to a URL of yours. Deliveries are signed with the returned secret, which is shown once.',
@@ -108,6 +110,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/webhooks/{id}',
     operationId: 'getWebhook',
+    'x-client-method': 'webhooks.get',
     summary: 'Retrieve a webhook',
     description: 'Returns the webhook with its custom headers and its health, without its secret.',
     key: keyAndId,
@@ -118,6 +121,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'patch',
     path: '/webhooks/{id}',
     operationId: 'updateWebhook',
+    'x-client-method': 'webhooks.update',
     summary: 'Update a webhook',
     description:
       'Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`.',
@@ -129,6 +133,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'delete',
     path: '/webhooks/{id}',
     operationId: 'deleteWebhook',
+    'x-client-method': 'webhooks.delete',
     summary: 'Delete a webhook',
     description: 'Deletes the webhook and its delivery log. Pending deliveries are discarded.',
     params: webhookInPath,
@@ -138,6 +143,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/webhooks/{id}/rotate-secret',
     operationId: 'rotateWebhookSecret',
+    'x-client-method': 'webhooks.rotateSecret',
     summary: 'Rotate the signing secret of a webhook',
     description: [
       'Returns a new secret, which is shown once. For 24 hours deliveries are signed with the previous secret too, even if',
