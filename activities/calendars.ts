@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Database } from '../src/platform/database/database.ts';
 import { ProviderFailure } from '../src/platform/provider-failure.ts';
-import { CalendarTooLarge } from '../src/scheduling/calendars/ports.ts';
+import { CalendarTooLarge } from '../src/scheduling/calendars/clients/ports.ts';
 import { type PullServices, pullCalendar } from '../src/scheduling/calendars/pull-calendar.ts';
 import { noteSyncError, reasons, recordSyncFailure } from '../src/scheduling/calendars/sync-state.ts';
 import { type CalendarScheduleServices, followCalendar } from '../src/scheduling/calendars/temporal-schedule.ts';

@@ -3,20 +3,20 @@ import type { Build } from '../src/operations/inspect.ts';
 import { AppError } from '../src/platform/errors.ts';
 import { catalog, type Services } from '../src/services.ts';
 import { limitedPrefixes } from '../src/tenancy/address-limits.ts';
-import { allowedMethods } from './allowed-methods.ts';
-import { trustedProxies } from './client-address.ts';
 import type { ApiContext, ApiEnv } from './context.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';
-import { documentHandler } from './document-handler.ts';
+import { renderError } from './errors/render-error.ts';
 import { LiteralFirstRouter } from './literal-first-router.ts';
 import { beginRequest } from './middleware/begin-request.ts';
 import { limitAddresses, limitBroadly } from './middleware/limit-addresses.ts';
 import { mounts } from './mounts.ts';
-import { openApiDocument } from './openapi.ts';
-import { type RefuseEarly, refuseEarly } from './refuse-early.ts';
-import { renderError } from './render-error.ts';
+import { documentHandler } from './openapi/document-handler.ts';
+import { openApiDocument } from './openapi/openapi.ts';
+import { allowedMethods } from './requests/allowed-methods.ts';
+import { trustedProxies } from './requests/client-address.ts';
+import { type RefuseEarly, refuseEarly } from './requests/refuse-early.ts';
+import { pathWithoutSecret } from './requests/trigger-path.ts';
 import { surfaceFinder } from './surface.ts';
-import { pathWithoutSecret } from './trigger-path.ts';
 
 type App = OpenAPIHono<ApiEnv>;
 

@@ -1,5 +1,5 @@
 import type { AppError, FieldError } from '../src/platform/errors.ts';
-import { errorStatus } from './error-status.ts';
+import { errorStatus } from './errors/error-status.ts';
 
 /** What the envelopes take from the failed request. */
 export interface ErrorRendering {

@@ -3,7 +3,7 @@ import type { Build } from '../src/operations/inspect.ts';
 import type { Services } from '../src/services.ts';
 import type { ApiEnv } from './context.ts';
 import type { Envelope } from './envelopes.ts';
-import type { FeatureExample } from './reference-examples.ts';
+import type { FeatureExample } from './openapi/reference-examples.ts';
 import type { DocumentedEvent } from './schemas/webhooks/event.ts';
 import type { Surface } from './surface.ts';
 

@@ -2,7 +2,7 @@ import { OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Next } from 'hono';
 import { type AppError, type FieldError, invalid, listed } from '../src/platform/errors.ts';
 import type { ApiContext, ApiEnv } from './context.ts';
-import { issueMessage } from './issue-messages.ts';
+import { issueMessage } from './errors/issue-messages.ts';
 
 z.config({ customError: issueMessage });
 

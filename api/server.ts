@@ -9,8 +9,8 @@ import { openApi } from './app.ts';
 import { connectionOf, openConnection } from './connection/connection.ts';
 import { OutgoingAnswer } from './connection/outgoing-answer.ts';
 import { WaitingBytes } from './connection/waiting-bytes.ts';
-import { awaitContinue } from './expect-continue.ts';
-import { refuseBytes, refuseConnect, refuseHead, refuseRequest } from './unreadable-request.ts';
+import { awaitContinue } from './requests/expect-continue.ts';
+import { refuseBytes, refuseConnect, refuseHead, refuseRequest } from './requests/unreadable-request.ts';
 
 /** How often connections are checked for requests that arrive too slowly. */
 const checkArrivalsEveryMs = 5_000;

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataFolder } from './data-folder.ts';
 import { type KernelLock, tryLock } from './kernel-lock.ts';
-import { FAST_SHUTDOWN } from './postgres-orphan.ts';
+import { FAST_SHUTDOWN } from './postgres/postgres-orphan.ts';
 import { readJson, writePrivateJson } from './private-file.ts';
 import {
   isRunning,

@@ -8,14 +8,14 @@ import { type DataFolder, openDataFolder, rotateLogs } from './data-folder.ts';
 import { holdDataFolder, type Part } from './holding.ts';
 import { fileSize, lastLines } from './log-file.ts';
 import { choosePorts, type Ports } from './ports.ts';
-import { startPostgres } from './postgres.ts';
+import { startPostgres } from './postgres/postgres.ts';
 import { writePrivateJson } from './private-file.ts';
 import { keepSecrets, type Secrets } from './secrets.ts';
 import { settleAll } from './settle-all.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
-import { NoTemporalServer, prepareNamespaceAt } from './temporal-namespace.ts';
-import { findTemporalProgram } from './temporal-program.ts';
-import { startTemporal } from './temporal-server.ts';
+import { NoTemporalServer, prepareNamespaceAt } from './temporal/temporal-namespace.ts';
+import { findTemporalProgram } from './temporal/temporal-program.ts';
+import { startTemporal } from './temporal/temporal-server.ts';
 import { requireUsableFiles, unusableData } from './usable-data.ts';
 
 /** The product that the stack runs on its servers. */

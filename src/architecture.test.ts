@@ -188,6 +188,17 @@ describe('the house', () => {
     expect(files.filter(({ lines }) => lines > 500).map(({ path, lines }) => `${path}: ${lines}`)).toEqual([]);
   });
 
+  test('a folder has at most 30 source files: a larger one is divided by what a reader looks for', () => {
+    // Lists, in which a reader looks for one entry.
+    const isList = (folder: string) => /\/core$/.test(folder) || ['migrations', 'bench/items'].includes(folder);
+    const counts = new Map<string, number>();
+    for (const { path } of files.filter((file) => !file.path.endsWith('.test.ts'))) {
+      const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+    expect([...counts].filter(([folder, count]) => count > 30 && !isList(folder))).toEqual([]);
+  });
+
   test('no literal is spread into a literal', () => {
     expect(spreadLiterals(files)).toEqual([]);
     const file = { path: 'src/bad.ts', text: 'f(...[1]);\nx = { ...{ a },\n ...(b ? { c } : {}) };\n' };

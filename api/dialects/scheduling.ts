@@ -1,6 +1,6 @@
 import type { Page } from '../../src/platform/database/page.ts';
-import type { BookingPages } from '../../src/scheduling/booking-pages.ts';
-import type { BookingView } from '../../src/scheduling/booking-view.ts';
+import type { BookingPages } from '../../src/scheduling/bookings/booking-pages.ts';
+import type { BookingView } from '../../src/scheduling/bookings/booking-view.ts';
 import { bookingIds, eventTypeIds, hostIds } from '../../src/scheduling/core/ids.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
 import type { ApiContext } from '../context.ts';

@@ -11,9 +11,9 @@ import { missingScopes } from '../../src/tenancy/core/plans.ts';
 import { type RateDecision, type RateLimits, requestWindows } from '../../src/tenancy/core/rate-windows.ts';
 import { subjectOf } from '../../src/tenancy/rate-limiter.ts';
 import { attributeAnswer, setAnswerHeaders } from '../answer-headers.ts';
-import { limitedRange } from '../client-address.ts';
 import type { ApiContext, ApiEnv } from '../context.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
+import { limitedRange } from '../requests/client-address.ts';
 
 export type Access = Pick<
   Services,

@@ -1,8 +1,8 @@
 import { createMiddleware } from 'hono/factory';
 import type { Services } from '../../src/services.ts';
 import type { ApiEnv } from '../context.ts';
-import { requestLog } from '../request-log.ts';
-import { routeTemplate } from '../route-template.ts';
+import { requestLog } from '../requests/request-log.ts';
+import { routeTemplate } from '../requests/route-template.ts';
 
 export interface Deprecation {
   /** `YYYY-MM-DD`, the earliest day of the route's removal: at least twelve months after its announcement. */

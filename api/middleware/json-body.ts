@@ -6,8 +6,8 @@ import { AppError, invalid } from '../../src/platform/errors.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
 import type { ApiContext, ApiEnv } from '../context.ts';
 import { chooseDialect } from '../dialects/choose-dialect.ts';
-import { continueBody, isAwaitingContinue } from '../expect-continue.ts';
-import { scanJson } from '../json-scan.ts';
+import { continueBody, isAwaitingContinue } from '../requests/expect-continue.ts';
+import { scanJson } from '../requests/json-scan.ts';
 
 const usualMaxBytes = 1024 * 1024;
 const jsonType = /^application\/json(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;

@@ -2,8 +2,8 @@ import { createMiddleware } from 'hono/factory';
 import { AddressLimiter } from '../../src/tenancy/address-limiter.ts';
 import { type AddressLimits, familyOf } from '../../src/tenancy/address-limits.ts';
 import { setAnswerHeaders } from '../answer-headers.ts';
-import { limitedRange } from '../client-address.ts';
 import type { ApiEnv } from '../context.ts';
+import { limitedRange } from '../requests/client-address.ts';
 import { onTokenPages } from './security-headers.ts';
 
 export interface BroadLimit {

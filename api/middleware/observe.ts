@@ -3,7 +3,7 @@ import type { Services } from '../../src/services.ts';
 import type { Caller } from '../../src/tenancy/caller.ts';
 import type { ApiContext } from '../context.ts';
 import { isProbe } from '../probes.ts';
-import { routeTemplate } from '../route-template.ts';
+import { routeTemplate } from '../requests/route-template.ts';
 
 /** A request when its answer starts. */
 export interface AnsweredRequest {

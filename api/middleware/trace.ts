@@ -2,7 +2,7 @@ import { usualMethods } from '../../src/platform/observability/metrics.ts';
 import type { Tracing } from '../../src/platform/observability/telemetry.ts';
 import type { ApiContext } from '../context.ts';
 import { isProbe } from '../probes.ts';
-import { routeTemplate, unmatched } from '../route-template.ts';
+import { routeTemplate, unmatched } from '../requests/route-template.ts';
 
 /** Records a request as a span, in the caller's trace if it sent one. Spans contain routes, ids and statuses, never content. */
 export async function traced(tracing: Tracing, c: ApiContext, next: () => Promise<void>): Promise<void> {

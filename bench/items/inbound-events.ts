@@ -1,14 +1,14 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { findIntegration } from '../../src/integrations/catalog.ts';
+import type { InboundRequest } from '../../src/integrations/definition/inbound.ts';
+import type { IntegrationClient } from '../../src/integrations/definition/integration.ts';
 import { ClientStates } from '../../src/integrations/inbound/client-states.ts';
 import { LiveConnections } from '../../src/integrations/inbound/connections-of-accounts.ts';
 import { DispatchNotice } from '../../src/integrations/inbound/dispatch-notice.ts';
 import { proveSender } from '../../src/integrations/inbound/prove.ts';
 import { TriggerPublisher } from '../../src/integrations/inbound/publish-triggers.ts';
 import { takeNotices } from '../../src/integrations/inbound/take-notices.ts';
-import type { InboundRequest } from '../../src/integrations/inbound.ts';
-import type { IntegrationClient } from '../../src/integrations/integration.ts';
 import { createIntegrationWebhook } from '../../src/integrations/webhooks.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { newId } from '../../src/platform/ids.ts';

@@ -1,9 +1,9 @@
 import { Scope } from '../../src/platform/database/scope.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { BookingPages } from '../../src/scheduling/booking-pages.ts';
-import { BookingQueues } from '../../src/scheduling/booking-queues.ts';
+import { BookingPages } from '../../src/scheduling/bookings/booking-pages.ts';
+import { BookingQueues } from '../../src/scheduling/bookings/booking-queues.ts';
+import { createBooking } from '../../src/scheduling/bookings/create-booking.ts';
 import { minuteMs } from '../../src/scheduling/core/calendar-date.ts';
-import { createBooking } from '../../src/scheduling/create-booking.ts';
 import { createEventType } from '../../src/scheduling/event-types.ts';
 import { createHost, putHours } from '../../src/scheduling/hosts.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';

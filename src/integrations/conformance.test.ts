@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { liveIntegrations } from '../../test/fakes/live-integrations.ts';
-import type { AppBehaviour, FakeApp } from '../../test/fakes/oauth-app.ts';
+import type { AppBehaviour, FakeApp } from '../../test/fakes/oauth/oauth-app.ts';
 import type { WireAnswer } from '../../test/fakes/wire-server.ts';
 import { AccessTokenRefused, AuthExpired } from '../connections/failures.ts';
 import { Egress } from '../platform/egress/egress.ts';
 import { egressRules } from '../platform/egress/egress-destination.ts';
+import { IntegrationFailure } from './calls/failures.ts';
+import { providerCall, type TokenAccess } from './calls/provider-http.ts';
 import { catalog } from './catalog.ts';
-import { IntegrationFailure } from './failures.ts';
-import type { IntegrationClient } from './integration.ts';
-import { providerCall, type TokenAccess } from './provider-http.ts';
+import type { IntegrationClient } from './definition/integration.ts';
 
 // Guarded as in production, with the loopback fakes opened.
 const egress = new Egress(egressRules({ NODE_ENV: 'test', EGRESS_ALLOW_CIDRS: ['127.0.0.1/32'] }));

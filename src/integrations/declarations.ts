@@ -1,9 +1,9 @@
 import type { OperatorDeclarations } from '../platform/parts/part.ts';
+import { sealedColumns } from './connections/sandbox-account.ts';
 import { integrationAuthExpired } from './core/events.ts';
 import { actionRunIds, integrationConnectionIds } from './core/ids.ts';
 import { integrationLimits } from './core/limits.ts';
 import { findableIntegrations } from './findable.ts';
-import { sealedColumns } from './sandbox-account.ts';
 import { triggerEvents } from './trigger-events.ts';
 
 export const integrationsDeclarations: OperatorDeclarations = {

@@ -1,6 +1,6 @@
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
-import { type DisconnectServices, disconnect } from './disconnect.ts';
+import { type DisconnectServices, disconnect } from './connections/disconnect.ts';
 
 const findAll = statement({
   name: 'integration_connection.of_tenant',

@@ -6,15 +6,15 @@ import {
   type Connections,
 } from '../connections/index.ts';
 import type { Scope } from '../platform/database/scope.ts';
+import { IntegrationFailure } from './calls/failures.ts';
+import type { Account, ProviderCall } from './calls/provider-call.ts';
+import { type ProviderCallOptions, providerCall, type TokenAccess } from './calls/provider-http.ts';
 import { findIntegration } from './catalog.ts';
-import type { IntegrationClients } from './clients.ts';
+import type { IntegrationClients } from './connections/clients.ts';
+import { connectionExpired } from './connections/expired-access.ts';
+import { type Connected, findConnection, findConnectionById } from './connections/find-connection.ts';
+import type { Integration, IntegrationClient } from './definition/integration.ts';
 import { notConnected } from './errors.ts';
-import { connectionExpired } from './expired-access.ts';
-import { IntegrationFailure } from './failures.ts';
-import { type Connected, findConnection, findConnectionById } from './find-connection.ts';
-import type { Integration, IntegrationClient } from './integration.ts';
-import type { Account, ProviderCall } from './provider-call.ts';
-import { type ProviderCallOptions, providerCall, type TokenAccess } from './provider-http.ts';
 
 const noAccount: Account = { id: '', name: '', details: {} };
 

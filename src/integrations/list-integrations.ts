@@ -1,10 +1,10 @@
 import type { Scope } from '../platform/database/scope.ts';
 import type { Sealer } from '../platform/security/crypto.ts';
 import { catalog } from './catalog.ts';
+import { listConnections } from './connections/find-connection.ts';
+import { openSandboxSecret } from './connections/sandbox-account.ts';
 import type { IntegrationStatus } from './core/connection-status.ts';
-import { listConnections } from './find-connection.ts';
-import type { Category } from './integration.ts';
-import { openSandboxSecret } from './sandbox-account.ts';
+import type { Category } from './definition/integration.ts';
 
 export interface IntegrationView {
   id: string;

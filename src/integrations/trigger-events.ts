@@ -1,6 +1,6 @@
 import { defineEvent, type EventType } from '../platform/core/event-type.ts';
 import { catalog } from './catalog.ts';
-import type { Integration } from './integration.ts';
+import type { Integration } from './definition/integration.ts';
 
 /** What is stored of an event of a provider. */
 export interface TriggerFacts {

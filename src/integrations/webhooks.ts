@@ -11,7 +11,7 @@ import {
   deleteSubscription,
   type SubscriptionServices,
 } from '../webhooks/index.ts';
-import type { Integration } from './integration.ts';
+import type { Integration } from './definition/integration.ts';
 import { triggerType } from './trigger-events.ts';
 
 /** A webhook that gets one event of one integration. */

@@ -1,5 +1,5 @@
 /**
- * The kinds of expected failures. The kind alone decides the HTTP status (`api/error-status.ts` names every kind, and a
+ * The kinds of expected failures. The kind alone decides the HTTP status (`api/errors/error-status.ts` names every kind, and a
  * test walks the list); nothing here knows HTTP. A kind is also the published code of a failure without its own code.
  */
 export const errorKinds = [

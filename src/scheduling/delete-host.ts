@@ -1,8 +1,8 @@
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { AppError } from '../platform/errors.ts';
-import { lockHosts } from './booking-queues.ts';
-import { Calendar } from './calendar-entities.ts';
+import { lockHosts } from './bookings/booking-queues.ts';
+import { Calendar } from './calendars/calendar-entities.ts';
 import { BlackoutPeriod, Booking, SchedulingEventType } from './entities.ts';
 import { lockHost } from './hosts.ts';
 

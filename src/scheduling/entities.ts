@@ -1,8 +1,8 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database/database.ts';
+import type { StoredBusinessHours, Week } from './availability/settings-records.ts';
 import type { BookingStatus } from './core/booking-status.ts';
 import type { BookingLimits, PatternKind } from './core/rules.ts';
-import type { StoredBusinessHours, Week } from './settings-records.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 const times = { createdAt: p.datetime(), updatedAt: p.datetime() };

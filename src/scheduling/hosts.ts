@@ -5,11 +5,11 @@ import { statement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
 import { invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
+import { defaultWeek, type Week } from './availability/settings-records.ts';
 import { hostIds } from './core/ids.ts';
 import { SchedulingHost } from './entities.ts';
 import { hostNotFound } from './errors.ts';
 import { enforcePlanLimit } from './plan-limits.ts';
-import { defaultWeek, type Week } from './settings-records.ts';
 
 export interface HostFields {
   name: string;

@@ -2,9 +2,15 @@ import type { ConnectionServices } from '../connections/index.ts';
 import type { Foundation } from '../foundation.ts';
 import type { Part } from '../platform/parts/part.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
-import { BookingPages } from './booking-pages.ts';
-import { BookingQueues, type BookingServices } from './booking-queues.ts';
-import { Calendar, CalendarBusy, CalendarEntry, SandboxCalendar, SandboxCalendarEvent } from './calendar-entities.ts';
+import { BookingPages } from './bookings/booking-pages.ts';
+import { BookingQueues, type BookingServices } from './bookings/booking-queues.ts';
+import {
+  Calendar,
+  CalendarBusy,
+  CalendarEntry,
+  SandboxCalendar,
+  SandboxCalendarEvent,
+} from './calendars/calendar-entities.ts';
 import { endCalendars } from './calendars/end-tenant.ts';
 import {
   type CalendarServices,
@@ -18,7 +24,7 @@ import { bookingStates } from './core/booking-status.ts';
 import { effectStates } from './core/effect-status.ts';
 import { blackoutIds, bookingIds, calendarIds, eventTypeIds, hostIds, patternIds } from './core/ids.ts';
 import { schedulingDeclarations } from './declarations.ts';
-import { BookingEffect } from './effect-entities.ts';
+import { BookingEffect } from './effects/effect-entities.ts';
 import { type EffectServices, effectOutbox, effectSweeps, openEffects } from './effects/services.ts';
 import {
   BlackoutPeriod,

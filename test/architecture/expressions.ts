@@ -14,12 +14,12 @@ export interface Expression {
 
 /** Values of what expressions are composed of, by file and by how the code writes the part. */
 const parts: Record<string, Record<string, string>> = {
-  'api/route-template.ts': { secretSegment: ':secret{trg_[0-9A-Za-z]+}' },
+  'api/requests/route-template.ts': { secretSegment: ':secret{trg_[0-9A-Za-z]+}' },
   'api/schemas/integrations/webhooks.ts': { fewestCharacters: '24', maxCharacters: '255' },
   'api/schemas/studio/requests.ts': { "aspectRatios.join('|')": '1:1|16:9|9:16|4:3|3:4' },
   'src/platform/core/ids.ts': { start: 'wf_' },
   'src/providers/sandbox/speech/pieces.ts': { maxSigns: '2', maxMarks: '100' },
-  'src/scheduling/booking-pages.ts': { tokenLength: '22' },
+  'src/scheduling/bookings/booking-pages.ts': { tokenLength: '22' },
   'src/storage/core/file-types.ts': { "Object.keys(servedTypes).join('|')": 'png|jpg|webp|mp4|mp3' },
 };
 

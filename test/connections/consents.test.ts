@@ -5,7 +5,7 @@ import { removeExpiredStates } from '../../src/connections/states.ts';
 import type { Database } from '../../src/platform/database/database.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
-import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth-server.ts';
+import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth/oauth-server.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 import { openConnections, providerOf, publicUrl } from './open-connections.ts';
 import { newTenant } from './scene.ts';

@@ -9,7 +9,7 @@ import type { Database } from '../../src/platform/database/database.ts';
 import { Egress } from '../../src/platform/egress/egress.ts';
 import { providerRules } from '../../src/platform/egress/egress-destination.ts';
 import { Sealer } from '../../src/platform/security/crypto.ts';
-import type { FakeOAuth } from '../fakes/oauth-server.ts';
+import type { FakeOAuth } from '../fakes/oauth/oauth-server.ts';
 import { secrets } from '../operator.ts';
 
 export const publicUrl = 'http://127.0.0.1:3000';

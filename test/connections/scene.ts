@@ -5,7 +5,7 @@ import type { Database } from '../../src/platform/database/database.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
-import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth-server.ts';
+import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth/oauth-server.ts';
 import { createTestDatabase, openTestDatabase } from '../test-database.ts';
 import { openConnections, providerOf } from './open-connections.ts';
 

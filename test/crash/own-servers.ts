@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { findFreePort } from '../../local/ports.ts';
-import { startPostgres } from '../../local/postgres.ts';
-import { findTemporalProgram } from '../../local/temporal-program.ts';
-import { startTemporal } from '../../local/temporal-server.ts';
+import { startPostgres } from '../../local/postgres/postgres.ts';
+import { findTemporalProgram } from '../../local/temporal/temporal-program.ts';
+import { startTemporal } from '../../local/temporal/temporal-server.ts';
 import { migrate } from '../../src/platform/database/migrate.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
 import { postgresOfTests, runningServers, temporalOfTests } from '../servers.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AccessTokenRefused, AuthExpired } from '../../src/connections/failures.ts';
-import type { Integration, IntegrationClient } from '../../src/integrations/integration.ts';
-import type { Account, ProviderCall } from '../../src/integrations/provider-call.ts';
-import { providerCall } from '../../src/integrations/provider-http.ts';
+import type { Account, ProviderCall } from '../../src/integrations/calls/provider-call.ts';
+import { providerCall } from '../../src/integrations/calls/provider-http.ts';
+import type { Integration, IntegrationClient } from '../../src/integrations/definition/integration.ts';
 import { Egress } from '../../src/platform/egress/egress.ts';
 import { egressRules, providerRules } from '../../src/platform/egress/egress-destination.ts';
-import type { FakeApp } from './oauth-app.ts';
+import type { FakeApp } from './oauth/oauth-app.ts';
 
 type Rules = Parameters<typeof egressRules>[0];
 

@@ -1,4 +1,4 @@
-import { type AppRequest, type FakeApp, startFakeApp } from './oauth-app.ts';
+import { type AppRequest, type FakeApp, startFakeApp } from './oauth/oauth-app.ts';
 import type { Json, WireAnswer } from './wire-server.ts';
 
 /** Errors as Salesforce words them: a list. */

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { type AppRequest, type FakeApp, startFakeApp } from './oauth-app.ts';
+import { type AppRequest, type FakeApp, startFakeApp } from './oauth/oauth-app.ts';
 import type { Json, WireAnswer } from './wire-server.ts';
 
 /** An error as Unipile words it (RFC 7807). */

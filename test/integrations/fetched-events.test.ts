@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { AuthExpired } from '../../src/connections/failures.ts';
-import { IntegrationFailure } from '../../src/integrations/failures.ts';
-import { findConnection } from '../../src/integrations/find-connection.ts';
+import { IntegrationFailure } from '../../src/integrations/calls/failures.ts';
+import type { ProviderRequest } from '../../src/integrations/calls/provider-call.ts';
+import { findConnection } from '../../src/integrations/connections/find-connection.ts';
 import { ClientStates } from '../../src/integrations/inbound/client-states.ts';
 import { type FetchServices, fetchNext } from '../../src/integrations/inbound/fetch-events.ts';
-import type { ProviderRequest } from '../../src/integrations/provider-call.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { openLog } from '../../src/platform/observability/log.ts';
 import { fetchEventsWorkflowId } from '../../src/temporal/contracts/integration-events.ts';

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { listConnections } from '../../src/integrations/find-connection.ts';
+import { listConnections } from '../../src/integrations/connections/find-connection.ts';
+import { openSandboxSecret } from '../../src/integrations/connections/sandbox-account.ts';
 import { integrations } from '../../src/integrations/part.ts';
-import { openSandboxSecret } from '../../src/integrations/sandbox-account.ts';
 import type { Database } from '../../src/platform/database/database.ts';
 import { Sealer } from '../../src/platform/security/crypto.ts';
 import { reseal } from '../../src/platform/security/reseal.ts';

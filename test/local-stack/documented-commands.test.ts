@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { findTemporalProgram } from '../../local/temporal-program.ts';
+import { findTemporalProgram } from '../../local/temporal/temporal-program.ts';
 import { readLocalSettings, requiredInProduction, variableNames } from '../../src/platform/env.ts';
 import { catalog } from '../../src/services.ts';
 import { isRoleName, roleNames } from '../../workers/roles.ts';

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isRoot, UNPRIVILEGED } from '../../local/postgres-binaries.ts';
+import { isRoot, UNPRIVILEGED } from '../../local/postgres/postgres-binaries.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { httpServer } from '../loopback-server.ts';
 import { until } from '../until.ts';

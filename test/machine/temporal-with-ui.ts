@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { findFreePort } from '../../local/ports.ts';
-import { findTemporalProgram } from '../../local/temporal-program.ts';
-import { startTemporal } from '../../local/temporal-server.ts';
+import { findTemporalProgram } from '../../local/temporal/temporal-program.ts';
+import { startTemporal } from '../../local/temporal/temporal-server.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
 import { runningServers } from '../servers.ts';
 

@@ -90,8 +90,10 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
     return [
       described.map(({ name }) => name).join() !== inPath.join() && `parameters in the path: ${inPath.join()}`,
       described.some((one) => !one.examples && one.example === undefined) && 'an example of each parameter in the path',
-      of.isVersioned && !headers.includes('X-API-Variant') && 'the header X-API-Variant (api/openapi.ts adds it)',
-      !headers.includes('x-correlation-id') && 'the header x-correlation-id (api/openapi.ts adds it)',
+      of.isVersioned &&
+        !headers.includes('X-API-Variant') &&
+        'the header X-API-Variant (api/openapi/openapi.ts adds it)',
+      !headers.includes('x-correlation-id') && 'the header x-correlation-id (api/openapi/openapi.ts adds it)',
     ];
   },
 

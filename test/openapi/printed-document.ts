@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const program = fileURLToPath(new URL('../../api/print-openapi.ts', import.meta.url));
+const program = fileURLToPath(new URL('../../api/openapi/print-openapi.ts', import.meta.url));
 
 /** The document as `npm run openapi` prints it, without any server. */
 export async function printDocument(): Promise<string> {

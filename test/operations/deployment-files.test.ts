@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { parse } from 'yaml';
-import { findTemporalProgram } from '../../local/temporal-program.ts';
+import { findTemporalProgram } from '../../local/temporal/temporal-program.ts';
 import { readLocalSettings, variableNames } from '../../src/platform/env.ts';
 import { catalog } from '../../src/services.ts';
 import { searchAttributes } from '../../src/temporal/contracts/search-attributes.ts';
@@ -296,7 +296,7 @@ test('NOTICE names every package whose licence asks for more than its own text, 
 
 test('Temporal’s dynamic configuration is the one the local stack starts with', () => {
   const inFile = parse(read('deploy/temporal-dynamic-config.yaml')) as Record<string, [{ value: unknown }]>;
-  const local = [...read('local/temporal-server.ts').matchAll(/'([a-zA-Z.]+)=([\w"]+)',/g)]
+  const local = [...read('local/temporal/temporal-server.ts').matchAll(/'([a-zA-Z.]+)=([\w"]+)',/g)]
     .map(([, name, value]) => [name!, JSON.parse(value!)] as const)
     .filter(([name]) => name.includes('.'));
   expect(Object.fromEntries(Object.entries(inFile).map(([name, [{ value }]]) => [name, value]))).toEqual(

@@ -8,7 +8,7 @@ import {
   type ListedEvent,
   type Listing,
   SyncTokenExpired,
-} from '../../src/scheduling/calendars/ports.ts';
+} from '../../src/scheduling/calendars/clients/ports.ts';
 import { googleCalendarError } from '../fakes/google-calendar.ts';
 import { graphError } from '../fakes/microsoft-calendar.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';

@@ -5,7 +5,7 @@ import { Scope } from '../../src/platform/database/scope.ts';
 import { connectionExpired } from '../../src/scheduling/calendars/sync-state.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { openConnections, providerOf } from '../connections/open-connections.ts';
-import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth-server.ts';
+import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth/oauth-server.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 
 let product: StartedProduct;

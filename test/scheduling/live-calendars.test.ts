@@ -8,7 +8,7 @@ import { apiClient } from '../api-client.ts';
 import type { FakeCalendar } from '../fakes/calendar-store.ts';
 import { googleCalendarError, startFakeGoogleCalendar } from '../fakes/google-calendar.ts';
 import { startFakeMicrosoftCalendar } from '../fakes/microsoft-calendar.ts';
-import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth-server.ts';
+import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth/oauth-server.ts';
 import { secrets } from '../operator.ts';
 import { type StartedProduct, startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';

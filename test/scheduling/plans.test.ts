@@ -3,7 +3,7 @@ import { Scope } from '../../src/platform/database/scope.ts';
 import { type Statement, statements } from '../../src/platform/database/sql.ts';
 import type { Tenant } from '../../src/platform/tenant.ts';
 import { eventTypeIds } from '../../src/scheduling/core/ids.ts';
-import '../../src/scheduling/occupied-times.ts';
+import '../../src/scheduling/availability/occupied-times.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { sharedProduct } from '../product.ts';
 import { sceneOf } from './scene.ts';

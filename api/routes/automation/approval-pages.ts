@@ -7,8 +7,8 @@ import type { Services } from '../../../src/services.ts';
 import { AddressLimiter } from '../../../src/tenancy/address-limiter.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { statusOf } from '../../envelopes.ts';
-import { answerPage, asPage, formChecks, readForm, showError, typedText } from '../../form-page.ts';
-import { problem } from '../../html-page.ts';
+import { answerPage, asPage, formChecks, readForm, showError, typedText } from '../../pages/form-page.ts';
+import { problem } from '../../pages/html-page.ts';
 import { answered, form, joined, question } from './page-html.ts';
 
 const requestsPerMinute = 30;

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { ApprovalView } from '../../../src/automation/approvals/views.ts';
 import { fieldsOf, maxCommentLength } from '../../../src/automation/core/approvals.ts';
-import type { Html } from '../../html-page.ts';
+import type { Html } from '../../pages/html-page.ts';
 
 /** Parts of a page, one after the other. */
 export const joined = (...parts: Html[]): Html => html`${parts}`;

@@ -1,9 +1,9 @@
 import { html } from 'hono/html';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
-import { limitedRange } from '../../client-address.ts';
 import type { ApiContext } from '../../context.ts';
-import { pageOf, pagePolicy, problem } from '../../html-page.ts';
+import { pageOf, pagePolicy, problem } from '../../pages/html-page.ts';
+import { limitedRange } from '../../requests/client-address.ts';
 
 /** How a consent ended. */
 export interface ConsentOutcome {

@@ -2,10 +2,10 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import { html } from 'hono/html';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
-import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
-import { pageOf, pagePolicy, problem } from '../../html-page.ts';
 import { newRoutes } from '../../new-routes.ts';
+import { pageOf, pagePolicy, problem } from '../../pages/html-page.ts';
+import { limitedRange } from '../../requests/client-address.ts';
 import { sandboxConsentOperation } from '../../schemas/inbound.ts';
 
 /**

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, posix } from 'node:path';
 import { html, raw } from 'hono/html';
 import { Marked, type Token, type Tokens, type TokensList } from 'marked';
-import { pageOf } from '../../html-page.ts';
+import { pageOf } from '../../pages/html-page.ts';
 
 const root = new URL('../../../', import.meta.url);
 const folder = 'docs';

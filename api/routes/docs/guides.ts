@@ -2,8 +2,8 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import { AppError } from '../../../src/platform/errors.ts';
 import { shareBody } from '../../connection/outgoing-answer.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
-import { pagePolicy } from '../../html-page.ts';
 import { answerText, type KeptText, keepText } from '../../kept-text.ts';
+import { pagePolicy } from '../../pages/html-page.ts';
 
 const dayInSeconds = 86_400;
 

@@ -2,8 +2,8 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import { html } from 'hono/html';
 import type { Build } from '../../../src/operations/inspect.ts';
 import type { ApiEnv } from '../../context.ts';
-import { pageOf, pagePolicy } from '../../html-page.ts';
 import type { Mount } from '../../mount.ts';
+import { pageOf, pagePolicy } from '../../pages/html-page.ts';
 
 const links = { docs: '/docs', guides: '/docs/guides', openapi: '/openapi.json', health: '/api/health' } as const;
 

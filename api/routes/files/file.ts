@@ -4,9 +4,9 @@ import { readRange } from '../../../src/storage/core/byte-range.ts';
 import { downloadName } from '../../../src/storage/files.ts';
 import type { FileRecord } from '../../../src/storage/ports.ts';
 import { attributeAnswer } from '../../answer-headers.ts';
-import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { newRoutes } from '../../new-routes.ts';
+import { limitedRange } from '../../requests/client-address.ts';
 import { publicFailures } from '../../schemas/answers.ts';
 import {
   fileFailures,

@@ -2,8 +2,8 @@ import { createMiddleware } from 'hono/factory';
 import { AppError } from '../../../src/platform/errors.ts';
 import { isSameSecret } from '../../../src/platform/security/compare-secrets.ts';
 import type { Services } from '../../../src/services.ts';
-import { limitedRange } from '../../client-address.ts';
 import type { ApiEnv } from '../../context.ts';
+import { limitedRange } from '../../requests/client-address.ts';
 
 /** Requires the installation's CRON_SECRET. Without one in the environment every request is refused. */
 export function requireCronSecret({ env, failedAuthentications }: Services) {

@@ -2,12 +2,12 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { createMiddleware } from 'hono/factory';
 import { type Beacon, isVital, pageOf } from '../../../src/operations/core/vitals.ts';
 import type { Services } from '../../../src/services.ts';
-import { limitedRange } from '../../client-address.ts';
 import type { ApiEnv } from '../../context.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { invalidRequest, newRoutes } from '../../new-routes.ts';
 import { operationsOf } from '../../operation.ts';
+import { limitedRange } from '../../requests/client-address.ts';
 import { emptyAnswer, jsonContent, plainAnswer, publicFailures } from '../../schemas/answers.ts';
 import {
   beaconExamples,

@@ -3,11 +3,11 @@ import { readJson } from '../../../src/platform/core/bounded-json.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import { calendarPushed } from '../../../src/scheduling/calendars/push.ts';
 import type { Services } from '../../../src/services.ts';
-import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { newRoutes } from '../../new-routes.ts';
+import { limitedRange } from '../../requests/client-address.ts';
+import { withUnprovenBody } from '../../requests/unproven-body.ts';
 import { receiveOperation } from '../../schemas/inbound.ts';
-import { withUnprovenBody } from '../../unproven-body.ts';
 
 const maxBytes = 64 * 1024;
 

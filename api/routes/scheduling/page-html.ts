@@ -1,6 +1,6 @@
 import { html, raw } from 'hono/html';
 import { locationName, oneLine } from '../../../src/scheduling/core/mail-text.ts';
-import type { Html } from '../../html-page.ts';
+import type { Html } from '../../pages/html-page.ts';
 
 /** What the pages show of a booking. */
 export interface ShownBooking {

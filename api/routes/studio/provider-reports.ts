@@ -6,11 +6,11 @@ import { upstreamIdPattern } from '../../../src/providers/media/live/media-host.
 import type { Services } from '../../../src/services.ts';
 import { generationIds, videoIds } from '../../../src/studio/core/ids.ts';
 import { providerReported } from '../../../src/studio/provider-report.ts';
-import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { newRoutes } from '../../new-routes.ts';
+import { limitedRange } from '../../requests/client-address.ts';
+import { withUnprovenBody } from '../../requests/unproven-body.ts';
 import { receiveOperation } from '../../schemas/inbound.ts';
-import { withUnprovenBody } from '../../unproven-body.ts';
 
 /** A report has addresses of files in it, and never a file. */
 const maxBytes = 1024 * 1024;

@@ -9,7 +9,7 @@ import type { Files } from '../../../src/storage/files.ts';
 import type { Spooled } from '../../../src/storage/ports.ts';
 import { refused } from '../../../src/voice/errors.ts';
 import type { ApiContext } from '../../context.ts';
-import { continueBody, isAwaitingContinue } from '../../expect-continue.ts';
+import { continueBody, isAwaitingContinue } from '../../requests/expect-continue.ts';
 
 /** A recording on the local disk, and what was sent with it. Whoever received it has to discard it. */
 export interface Received {

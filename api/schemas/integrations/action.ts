@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { catalog as integrations } from '../../../src/integrations/catalog.ts';
-import type { Action } from '../../../src/integrations/integration.ts';
+import type { Action } from '../../../src/integrations/definition/integration.ts';
 import { freeForm } from '../free-form.ts';
 import { integrationInPath } from './integration.ts';
 

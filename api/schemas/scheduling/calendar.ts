@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import { sandboxFaults } from '../../../src/scheduling/calendar-entities.ts';
-import { timeOfDays, timeOfInstants } from '../../../src/scheduling/calendars/event-times.ts';
+import { sandboxFaults } from '../../../src/scheduling/calendars/calendar-entities.ts';
+import { timeOfDays, timeOfInstants } from '../../../src/scheduling/calendars/clients/event-times.ts';
 import { calendarStatuses, services } from '../../../src/scheduling/core/calendar-status.ts';
 import { prefixedIdInPath } from '../ids.ts';
 import { filledText, text } from '../text.ts';

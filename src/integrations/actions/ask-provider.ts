@@ -4,14 +4,14 @@ import { AuthExpired } from '../../connections/index.ts';
 import { sortedJson } from '../../platform/database/idempotency.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { AppError } from '../../platform/errors.ts';
+import { IntegrationFailure } from '../calls/failures.ts';
+import type { ChangeRecorder } from '../calls/provider-http.ts';
 import { findIntegration } from '../catalog.ts';
+import type { Connected } from '../connections/find-connection.ts';
 import type { ReportedFailure } from '../core/after-failure.ts';
 import { readSandboxWords } from '../core/sandbox-words.ts';
-import { IntegrationFailure } from '../failures.ts';
-import type { Connected } from '../find-connection.ts';
-import type { Action } from '../integration.ts';
+import type { Action } from '../definition/integration.ts';
 import type { Integrations } from '../integrations.ts';
-import type { ChangeRecorder } from '../provider-http.ts';
 
 /** An attempt at an action. */
 export interface Asked {

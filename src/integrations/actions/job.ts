@@ -7,7 +7,7 @@ import { type RowWith, typed } from '../../platform/database/sql-types.ts';
 import { type ActionPolicy, actionContract } from '../../temporal/contracts/integrations.ts';
 import { actionPriorities } from '../../temporal/contracts/priorities.ts';
 import { type ActionFailure, type ActionStatus, actionStates } from '../core/action-status.ts';
-import type { ActionPriority } from '../integration.ts';
+import type { ActionPriority } from '../definition/integration.ts';
 import { failPoint } from './fail-points.ts';
 
 export interface ActionJobServices {

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { FieldError } from '../../platform/errors.ts';
 import { findIntegration } from '../catalog.ts';
+import type { Action, ActionPriority } from '../definition/integration.ts';
 import { integrationNotFound, invalidPayload } from '../errors.ts';
-import type { Action, ActionPriority } from '../integration.ts';
 import { actionNotFound } from '../published-failure.ts';
 
 /** An action that exists, with a payload that fits it. */

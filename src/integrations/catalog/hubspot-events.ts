@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isSameSecret } from '../../platform/security/compare-secrets.ts';
-import { type Inbound, maxSignedBytes, type Notice } from '../inbound.ts';
-import { hmacOf, isRecent } from '../signatures.ts';
+import { type Inbound, maxSignedBytes, type Notice } from '../definition/inbound.ts';
+import { hmacOf, isRecent } from '../definition/signatures.ts';
 
 const number = z.union([z.int().nonnegative(), z.string().regex(/^\d{1,20}$/)]).transform(String);
 

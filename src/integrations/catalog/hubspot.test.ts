@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type ConnectedAccount, connectAccount, performChecked } from '../../../test/fakes/connected-account.ts';
 import { type FakeHubSpot, hubspotError, hubspotRateLimit, startFakeHubSpot } from '../../../test/fakes/hubspot.ts';
-import type { InboundRequest } from '../inbound.ts';
+import type { InboundRequest } from '../definition/inbound.ts';
 import { hubspot } from './hubspot.ts';
 
 let fake: FakeHubSpot;

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { withoutSlash } from '../../platform/core/base-url.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
 import type { FieldError } from '../../platform/errors.ts';
-import { retryAfterOf, statusFailure } from '../answers.ts';
-import { IntegrationFailure } from '../failures.ts';
-import { defineAction, defineIntegration } from '../integration.ts';
-import type { ProviderAnswer } from '../provider-call.ts';
-import { digitsOf, momentOf } from '../sandbox-values.ts';
+import { retryAfterOf, statusFailure } from '../calls/answers.ts';
+import { IntegrationFailure } from '../calls/failures.ts';
+import type { ProviderAnswer } from '../calls/provider-call.ts';
+import { defineAction, defineIntegration } from '../definition/integration.ts';
+import { digitsOf, momentOf } from '../definition/sandbox-values.ts';
 import { hubspotInbound } from './hubspot-events.ts';
 
 const scopes = ['oauth', 'crm.objects.contacts.read', 'crm.objects.contacts.write', 'crm.objects.deals.read'];

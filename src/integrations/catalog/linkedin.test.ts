@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { unipileSignature } from '../../../test/fakes/unipile.ts';
-import type { InboundRequest } from '../inbound.ts';
+import type { InboundRequest } from '../definition/inbound.ts';
 import { linkedin } from './linkedin.ts';
 
 const inbound = linkedin.inbound!;

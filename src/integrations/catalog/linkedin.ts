@@ -3,12 +3,18 @@ import { z } from 'zod';
 import { withoutSlash } from '../../platform/core/base-url.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
 import { isSameSecret } from '../../platform/security/compare-secrets.ts';
-import { retryAfterOf, statusFailure, withoutTrace } from '../answers.ts';
-import { IntegrationFailure } from '../failures.ts';
-import { type Inbound, type InboundRequest, maxSignedBytes, maxUnsignedBytes, type Notice } from '../inbound.ts';
-import { defineAction, defineIntegration, type HostedConsent } from '../integration.ts';
-import type { Account, ProviderAnswer, ProviderCall } from '../provider-call.ts';
-import { hmacOf, isRecent } from '../signatures.ts';
+import { retryAfterOf, statusFailure, withoutTrace } from '../calls/answers.ts';
+import { IntegrationFailure } from '../calls/failures.ts';
+import type { Account, ProviderAnswer, ProviderCall } from '../calls/provider-call.ts';
+import {
+  type Inbound,
+  type InboundRequest,
+  maxSignedBytes,
+  maxUnsignedBytes,
+  type Notice,
+} from '../definition/inbound.ts';
+import { defineAction, defineIntegration, type HostedConsent } from '../definition/integration.ts';
+import { hmacOf, isRecent } from '../definition/signatures.ts';
 
 /** https://developer.unipile.com/v2.0/reference/error-responses: RFC 7807 with types such as `provider/conflict`. */
 const problem = z.object({ type: z.string() });

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isSameSecret } from '../../platform/security/compare-secrets.ts';
-import { IntegrationFailure } from '../failures.ts';
-import { type Inbound, type InboundRequest, maxUnsignedBytes, type Notice } from '../inbound.ts';
-import type { FetchedNotice, PushSubscription } from '../integration.ts';
-import type { ProviderCall, ProviderRequest } from '../provider-call.ts';
+import { IntegrationFailure } from '../calls/failures.ts';
+import type { ProviderCall, ProviderRequest } from '../calls/provider-call.ts';
+import { type Inbound, type InboundRequest, maxUnsignedBytes, type Notice } from '../definition/inbound.ts';
+import type { FetchedNotice, PushSubscription } from '../definition/integration.ts';
 
 export const teamPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** `19:4a95f7d8db4c4e7fae857bcebe0623e6@thread.tacv2`. No slash, no dots alone. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type ConnectedAccount, connectAccount, performChecked } from '../../../test/fakes/connected-account.ts';
 import { type FakeTeams, startFakeTeams, teamsError } from '../../../test/fakes/teams.ts';
-import type { InboundRequest } from '../inbound.ts';
+import type { InboundRequest } from '../definition/inbound.ts';
 import { microsoftTeams } from './microsoft-teams.ts';
 import { readResource, textOf } from './microsoft-teams-events.ts';
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { withoutSlash } from '../../platform/core/base-url.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
-import { statusFailure } from '../answers.ts';
-import { IntegrationFailure } from '../failures.ts';
-import { defineAction, defineIntegration } from '../integration.ts';
-import type { ProviderAnswer, ProviderCall } from '../provider-call.ts';
-import { digitsOf, momentOf } from '../sandbox-values.ts';
+import { statusFailure } from '../calls/answers.ts';
+import { IntegrationFailure } from '../calls/failures.ts';
+import type { ProviderAnswer, ProviderCall } from '../calls/provider-call.ts';
+import { defineAction, defineIntegration } from '../definition/integration.ts';
+import { digitsOf, momentOf } from '../definition/sandbox-values.ts';
 import {
   channelPattern,
   isGone,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { IntegrationFailure } from '../failures.ts';
-import type { Poll } from '../integration.ts';
-import type { ProviderCall } from '../provider-call.ts';
+import { IntegrationFailure } from '../calls/failures.ts';
+import type { ProviderCall } from '../calls/provider-call.ts';
+import type { Poll } from '../definition/integration.ts';
 import { queryRequest } from './salesforce-query.ts';
 
 /** What is asked for: records of an object, in the order of a time that Salesforce sets when it saves them. */

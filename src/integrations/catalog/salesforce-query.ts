@@ -1,4 +1,4 @@
-import type { ProviderRequest } from '../provider-call.ts';
+import type { ProviderRequest } from '../calls/provider-call.ts';
 
 /** Spring '26. Salesforce keeps a version for years. */
 export const dataPath = '/services/data/v66.0';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { withoutSlash } from '../../platform/core/base-url.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
-import { retryAfterOf, statusFailure } from '../answers.ts';
-import { IntegrationFailure } from '../failures.ts';
-import { defineAction, defineIntegration } from '../integration.ts';
-import type { ProviderAnswer, ProviderRequest } from '../provider-call.ts';
+import { retryAfterOf, statusFailure } from '../calls/answers.ts';
+import { IntegrationFailure } from '../calls/failures.ts';
+import type { ProviderAnswer, ProviderRequest } from '../calls/provider-call.ts';
+import { defineAction, defineIntegration } from '../definition/integration.ts';
 import { salesforcePoll } from './salesforce-poll.ts';
 import { dataPath, queryRequest } from './salesforce-query.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isSameSecret } from '../../platform/security/compare-secrets.ts';
-import { type Inbound, maxSignedBytes, type Notice } from '../inbound.ts';
-import { hmacOf, isRecent } from '../signatures.ts';
+import { type Inbound, maxSignedBytes, type Notice } from '../definition/inbound.ts';
+import { hmacOf, isRecent } from '../definition/signatures.ts';
 
 const text = z.string().max(300);
 /** The Events API: https://docs.slack.dev/apis/events-api/ */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { InboundRequest } from '../inbound.ts';
+import type { InboundRequest } from '../definition/inbound.ts';
 import { slack } from './slack.ts';
 
 const inbound = slack.inbound!;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { withoutSlash } from '../../platform/core/base-url.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
-import { retryAfterOf, statusFailure } from '../answers.ts';
-import { type FailureKind, IntegrationFailure } from '../failures.ts';
-import { defineAction, defineIntegration } from '../integration.ts';
-import type { ProviderAnswer, ProviderCall, ProviderRequest } from '../provider-call.ts';
+import { retryAfterOf, statusFailure } from '../calls/answers.ts';
+import { type FailureKind, IntegrationFailure } from '../calls/failures.ts';
+import type { ProviderAnswer, ProviderCall, ProviderRequest } from '../calls/provider-call.ts';
+import { defineAction, defineIntegration } from '../definition/integration.ts';
 import { slackInbound } from './slack-events.ts';
 
 const scopes = ['chat:write', 'channels:read', 'reactions:read', 'app_mentions:read', 'channels:history'];

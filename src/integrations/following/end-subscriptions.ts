@@ -2,7 +2,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import { findIntegration } from '../catalog.ts';
-import type { Connected } from '../find-connection.ts';
+import type { Connected } from '../connections/find-connection.ts';
 import type { Integrations } from '../integrations.ts';
 import { needsSchedule } from './follow-work.ts';
 import { endPushed } from './push-connection.ts';

@@ -15,7 +15,7 @@ import { queues } from '../../temporal/contracts/queues.ts';
 import { type KeptSchedule, keepAsRow, restoreSchedules, triggerSchedule } from '../../temporal/kept-schedules.ts';
 import { isDeleted, isKept } from '../../tenancy/index.ts';
 import { catalog, findIntegration } from '../catalog.ts';
-import { type Connected, findConnectionById } from '../find-connection.ts';
+import { type Connected, findConnectionById } from '../connections/find-connection.ts';
 import { followKind, isFollowed, needsSchedule } from './follow-work.ts';
 
 export interface FollowScheduleServices {

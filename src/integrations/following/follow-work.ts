@@ -2,8 +2,8 @@ import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { catalog, findIntegration } from '../catalog.ts';
-import type { Notice } from '../inbound.ts';
-import type { Integration } from '../integration.ts';
+import type { Notice } from '../definition/inbound.ts';
+import type { Integration } from '../definition/integration.ts';
 import { triggerType } from '../trigger-events.ts';
 
 /** The kind of outbox entries that make a Schedule as its connection needs it. Their subject is the connection. */

@@ -1,9 +1,9 @@
 import type { Scope } from '../../platform/database/scope.ts';
-import type { Connected } from '../find-connection.ts';
+import type { ProviderCall } from '../calls/provider-call.ts';
+import type { Connected } from '../connections/find-connection.ts';
+import type { Integration } from '../definition/integration.ts';
 import type { ClientStates } from '../inbound/client-states.ts';
-import type { Integration } from '../integration.ts';
 import type { Integrations } from '../integrations.ts';
-import type { ProviderCall } from '../provider-call.ts';
 
 export interface FollowServices {
   integrations: Integrations;

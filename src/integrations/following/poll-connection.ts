@@ -1,7 +1,7 @@
 import { statement } from '../../platform/database/sql.ts';
+import type { Integration, Poll } from '../definition/integration.ts';
 import { failPoint } from '../fail-points.ts';
 import { publishTriggers, type TriggeredEvent } from '../inbound/publish-triggers.ts';
-import type { Integration, Poll } from '../integration.ts';
 import type { Followed } from './followed.ts';
 
 /** In one run. The rest waits for the next one. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { statement } from '../../platform/database/sql.ts';
-import { type FailureKind, IntegrationFailure } from '../failures.ts';
+import { type FailureKind, IntegrationFailure } from '../calls/failures.ts';
+import type { PushSubscription } from '../definition/integration.ts';
 import { queueFetches } from '../inbound/queue-fetches.ts';
-import type { PushSubscription } from '../integration.ts';
 import type { Followed, FollowServices } from './followed.ts';
 
 /** A subscription at a provider. */

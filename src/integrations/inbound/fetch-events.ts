@@ -6,13 +6,13 @@ import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { FetchEventsProgress } from '../../temporal/contracts/integration-events.ts';
+import { IntegrationFailure } from '../calls/failures.ts';
+import type { ProviderCall } from '../calls/provider-call.ts';
 import { findIntegration } from '../catalog.ts';
+import type { Connected } from '../connections/find-connection.ts';
+import type { Integration } from '../definition/integration.ts';
 import { failPoint } from '../fail-points.ts';
-import { IntegrationFailure } from '../failures.ts';
-import type { Connected } from '../find-connection.ts';
-import type { Integration } from '../integration.ts';
 import type { Integrations } from '../integrations.ts';
-import type { ProviderCall } from '../provider-call.ts';
 import { publishFetchedEvent } from './publish-triggers.ts';
 
 export interface FetchServices {

@@ -1,9 +1,9 @@
 import type { Database } from '../../platform/database/database.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
-import type { IntegrationClients } from '../clients.ts';
-import type { Inbound, InboundRequest, Notice } from '../inbound.ts';
-import type { Integration } from '../integration.ts';
-import { openSandboxSecret } from '../sandbox-account.ts';
+import type { IntegrationClients } from '../connections/clients.ts';
+import { openSandboxSecret } from '../connections/sandbox-account.ts';
+import type { Inbound, InboundRequest, Notice } from '../definition/inbound.ts';
+import type { Integration } from '../definition/integration.ts';
 import type { ClientStates } from './client-states.ts';
 import {
   connectionsById,

@@ -4,7 +4,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { newId } from '../../platform/ids.ts';
 import { isAwaited, listens, newDeliveries, newWorkflowEvents, wakeDeliveries } from '../../webhooks/index.ts';
-import type { Integration } from '../integration.ts';
+import type { Integration } from '../definition/integration.ts';
 import { type TriggerFacts, triggerType } from '../trigger-events.ts';
 import { storableJson } from './storable-json.ts';
 

@@ -1,7 +1,7 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
-import type { Notice } from '../inbound.ts';
+import type { Notice } from '../definition/inbound.ts';
 import { triggerType } from '../trigger-events.ts';
 import { digestOf, type Source, subscribedTypes } from './publish-triggers.ts';
 import { storableJson } from './storable-json.ts';

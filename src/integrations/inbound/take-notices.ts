@@ -1,10 +1,10 @@
 import type { Database } from '../../platform/database/database.ts';
 import { Scope } from '../../platform/database/scope.ts';
 import type { Log } from '../../platform/observability/log.ts';
+import type { Notice } from '../definition/inbound.ts';
+import type { Integration } from '../definition/integration.ts';
 import { failPoint } from '../fail-points.ts';
 import { takeLifecycle } from '../following/follow-work.ts';
-import type { Notice } from '../inbound.ts';
-import type { Integration } from '../integration.ts';
 import type { Integrations } from '../integrations.ts';
 import type { EventsConnection } from './connections-of-accounts.ts';
 import type { Proven } from './prove.ts';

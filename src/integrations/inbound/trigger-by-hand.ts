@@ -2,9 +2,9 @@ import type { IdempotencyClaim, Once } from '../../platform/database/idempotency
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { AppError, invalid } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import { findConnection } from '../connections/find-connection.ts';
+import type { Integration } from '../definition/integration.ts';
 import { notConnected } from '../errors.ts';
-import { findConnection } from '../find-connection.ts';
-import type { Integration } from '../integration.ts';
 import { publishTrigger } from './publish-triggers.ts';
 
 export interface TriggerServices {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Scope } from '../../platform/database/scope.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import type { Service } from '../core/calendar-status.ts';
-import { CalendarHttp, type CalendarHttpOptions } from './calendar-http.ts';
+import { CalendarHttp, type CalendarHttpOptions } from './clients/calendar-http.ts';
 
 /** Whose calendar an access token opens. */
 export interface CalendarAccount {

@@ -1,7 +1,7 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import type { Interval } from '../core/intervals.ts';
-import type { ListedEvent } from './ports.ts';
+import type { ListedEvent } from './clients/ports.ts';
 import { busyColumns, putGiven, splitBusy } from './store-busy.ts';
 
 const ofGeneration = `organization_id = :organizationId and environment = :environment and calendar_id = :calendarId and generation = :generation`;

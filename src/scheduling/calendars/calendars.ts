@@ -4,10 +4,10 @@ import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { Calendar, SandboxCalendar } from '../calendar-entities.ts';
 import { type CalendarStatus, isConnected, type Service } from '../core/calendar-status.ts';
 import { calendarIds } from '../core/ids.ts';
 import { calendarNotFound } from '../errors.ts';
+import { Calendar, SandboxCalendar } from './calendar-entities.ts';
 
 export interface CalendarView {
   id: string;

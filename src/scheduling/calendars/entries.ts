@@ -2,14 +2,14 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
-import { type BookingLinks, type BookingPages, hostLinksOf } from '../booking-pages.ts';
+import { type BookingLinks, type BookingPages, hostLinksOf } from '../bookings/booking-pages.ts';
 import type { CalendarStatus, Service } from '../core/calendar-status.ts';
 import { addressOf, answersOf, oneLine, whereOf } from '../core/mail-text.ts';
 import type { BookedLocation, Question } from '../entities.ts';
 import { failPoint } from '../fail-points.ts';
-import { type LostAccess, stopIfLost, toCalendarFailure } from './access-failures.ts';
-import type { CalendarClients } from './clients.ts';
-import type { CalendarCall } from './ports.ts';
+import { type LostAccess, stopIfLost, toCalendarFailure } from './clients/access-failures.ts';
+import type { CalendarClients } from './clients/clients.ts';
+import type { CalendarCall } from './clients/ports.ts';
 import { eventKeyOf } from './store-busy.ts';
 
 export interface EntryServices {

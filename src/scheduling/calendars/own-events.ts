@@ -1,7 +1,7 @@
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { outsideChangeOf } from '../core/outside-change.ts';
-import type { ListedEvent } from './ports.ts';
+import type { ListedEvent } from './clients/ports.ts';
 
 interface OwnRow {
   bookingId: string;

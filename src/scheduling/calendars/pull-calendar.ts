@@ -4,16 +4,22 @@ import type { Log } from '../../platform/observability/log.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { CalendarOutcome } from '../../temporal/contracts/calendars.ts';
 import { isDeleted } from '../../tenancy/index.ts';
-import type { Baseline } from '../calendar-entities.ts';
 import { isConnected } from '../core/calendar-status.ts';
 import type { Interval } from '../core/intervals.ts';
 import { needsBaseline, syncWindow } from '../core/sync-window.ts';
 import { failPoint } from '../fail-points.ts';
-import { stopIfLost, toCalendarFailure } from './access-failures.ts';
 import { applyChanges } from './apply-changes.ts';
-import type { CalendarClients } from './clients.ts';
+import type { Baseline } from './calendar-entities.ts';
+import { stopIfLost, toCalendarFailure } from './clients/access-failures.ts';
+import type { CalendarClients } from './clients/clients.ts';
+import {
+  type CalendarCall,
+  CalendarTooLarge,
+  type ListedEvent,
+  type ListedPage,
+  SyncTokenExpired,
+} from './clients/ports.ts';
 import { mayHaveOwnEvents, noteMissingEvents, takeOwnEvents } from './own-events.ts';
-import { type CalendarCall, CalendarTooLarge, type ListedEvent, type ListedPage, SyncTokenExpired } from './ports.ts';
 import { type SettleServices, settleOutsideChanges } from './settle-changes.ts';
 import { dropEarlier, dropUnread, lastOfEach, storeBusy } from './store-busy.ts';
 import { beginSync, type SyncedCalendar } from './sync-state.ts';

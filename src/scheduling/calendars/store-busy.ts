@@ -3,7 +3,7 @@ import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import type { Interval } from '../core/intervals.ts';
 import { longMs } from './busy.ts';
-import type { ListedEvent } from './ports.ts';
+import type { ListedEvent } from './clients/ports.ts';
 
 /** Ids of providers are long, and compared for equality alone. */
 export const eventKeyOf = (eventId: string): string => {

@@ -3,8 +3,8 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import type { CalendarProblem } from '../../temporal/contracts/calendars.ts';
-import type { Baseline } from '../calendar-entities.ts';
 import type { CalendarStatus, Service } from '../core/calendar-status.ts';
+import type { Baseline } from './calendar-entities.ts';
 import { calendarWork } from './calendars.ts';
 
 /** A calendar as a sync finds it. */

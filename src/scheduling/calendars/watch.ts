@@ -5,8 +5,8 @@ import { statement } from '../../platform/database/sql.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import { isSameSecret } from '../../platform/security/compare-secrets.ts';
 import { calendarIds } from '../core/ids.ts';
-import type { CalendarClients } from './clients.ts';
-import type { CalendarCall } from './ports.ts';
+import type { CalendarClients } from './clients/clients.ts';
+import type { CalendarCall } from './clients/ports.ts';
 import { findCalendar } from './sync-state.ts';
 
 /** The address of pushes, and the tokens by which they are known. */

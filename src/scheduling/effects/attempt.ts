@@ -3,7 +3,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import type { Mailer } from '../../platform/mail.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { Environment } from '../../platform/tenant.ts';
-import type { BookingPages } from '../booking-pages.ts';
+import type { BookingPages } from '../bookings/booking-pages.ts';
 import { type EffectRetries, giveUpAt, retryDelayMs } from '../core/effects.ts';
 import { bookingIds } from '../core/ids.ts';
 import type { CalendarEntries } from './calendar-entries.ts';

@@ -1,7 +1,7 @@
 import addressparser from 'nodemailer/lib/addressparser';
 import { MailFailure } from '../../platform/mail.ts';
 import { countMail } from '../../tenancy/index.ts';
-import { hostLinksOf } from '../booking-pages.ts';
+import { hostLinksOf } from '../bookings/booking-pages.ts';
 import { typeOf } from '../core/effects.ts';
 import { type MailFacts, oneLine, subjectOf, textOf } from '../core/mail-text.ts';
 import { failPoint } from '../fail-points.ts';

@@ -3,7 +3,7 @@ import type { PlatformEnv } from '../../platform/env.ts';
 import type { OutboxHandlers } from '../../platform/outbox/outbox.ts';
 import type { Sweep } from '../../platform/parts/part.ts';
 import { type BookingPolicy, defaultBookingPolicy } from '../../temporal/contracts/scheduling.ts';
-import type { BookingPages } from '../booking-pages.ts';
+import type { BookingPages } from '../bookings/booking-pages.ts';
 import { calendarWork } from '../calendars/calendars.ts';
 import { putBookingEntry, removeBookingEntry } from '../calendars/entries.ts';
 import type { CalendarServices } from '../calendars/services.ts';

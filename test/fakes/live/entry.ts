@@ -1,7 +1,7 @@
-import type { FailureKind } from '../../../src/integrations/failures.ts';
-import type { Integration } from '../../../src/integrations/integration.ts';
-import type { Account } from '../../../src/integrations/provider-call.ts';
-import type { FakeApp } from '../oauth-app.ts';
+import type { FailureKind } from '../../../src/integrations/calls/failures.ts';
+import type { Account } from '../../../src/integrations/calls/provider-call.ts';
+import type { Integration } from '../../../src/integrations/definition/integration.ts';
+import type { FakeApp } from '../oauth/oauth-app.ts';
 import type { WireAnswer } from '../wire-server.ts';
 
 /** An action, and what the fake makes of it. */

@@ -5,11 +5,11 @@ import { Scope } from '../../../../src/platform/database/scope.ts';
 import { AppError } from '../../../../src/platform/errors.ts';
 import { unauthorized } from '../../../../src/tenancy/authenticate.ts';
 import { dropAnswerHeaders, limitHeaders } from '../../../answer-headers.ts';
-import { limitedRange } from '../../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { checkVariantHeader, chooseDialect } from '../../../dialects/choose-dialect.ts';
 import { type Access, limitRequests, readKey, requireKey } from '../../../middleware/authenticate.ts';
-import { secretFromPath } from '../../../trigger-path.ts';
+import { limitedRange } from '../../../requests/client-address.ts';
+import { secretFromPath } from '../../../requests/trigger-path.ts';
 
 /** A trigger may come without a key, so the form of the id in its path selects the dialect. */
 function dialectOf(c: ApiContext, id: string) {

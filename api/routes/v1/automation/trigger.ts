@@ -12,6 +12,7 @@ import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
+import { secretSegment } from '../../../requests/trigger-path.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { triggeredSchema } from '../../../schemas/automation/run.ts';
 import { triggeredExamples } from '../../../schemas/automation/run-examples.ts';
@@ -20,7 +21,6 @@ import { readRunOptions, triggerOptionQuery } from '../../../schemas/automation/
 import { exampleWorkflowIds } from '../../../schemas/automation/workflow-examples.ts';
 import { freeForm } from '../../../schemas/free-form.ts';
 import { idInPath } from '../../../schemas/ids.ts';
-import { secretSegment } from '../../../trigger-path.ts';
 import { requireTrigger } from './require-trigger.ts';
 
 const secretHeader = z.object({

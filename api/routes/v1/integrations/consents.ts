@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { beginConnect, finishConnect, integrationPurpose } from '../../../../src/integrations/connect.ts';
+import { beginConnect, finishConnect, integrationPurpose } from '../../../../src/integrations/connections/connect.ts';
 import { invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';

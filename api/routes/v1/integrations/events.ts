@@ -1,23 +1,22 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { catalog } from '../../../../src/integrations/catalog.ts';
+import type { Inbound, InboundRequest } from '../../../../src/integrations/definition/inbound.ts';
 import { integrationNotFound } from '../../../../src/integrations/errors.ts';
 import { type Proven, proveProvider, proveSender } from '../../../../src/integrations/inbound/prove.ts';
 import { takeNotices } from '../../../../src/integrations/inbound/take-notices.ts';
-import type { Inbound, InboundRequest } from '../../../../src/integrations/inbound.ts';
 import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
 import { readJson } from '../../../../src/platform/core/bounded-json.ts';
 import { AppError, invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import { findRateLimits } from '../../../../src/tenancy/find-rate-limits.ts';
-import { limitedRange } from '../../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
-
 import { limitRequests } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
+import { limitedRange } from '../../../requests/client-address.ts';
+import { withUnprovenBody } from '../../../requests/unproven-body.ts';
 import { receiveOperation } from '../../../schemas/inbound.ts';
 import { capitalized } from '../../../schemas/integrations/action.ts';
 import { inboundExamples } from '../../../schemas/integrations/inbound-examples.ts';
-import { withUnprovenBody } from '../../../unproven-body.ts';
 import { requireIntegration } from './require-integration.ts';
 
 const maxNotices = 1_000;

@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { disconnect } from '../../../../src/integrations/disconnect.ts';
+import { disconnect } from '../../../../src/integrations/connections/disconnect.ts';
+import { testConnection } from '../../../../src/integrations/connections/test-connection.ts';
 import { type IntegrationView, listIntegrations } from '../../../../src/integrations/list-integrations.ts';
-import { testConnection } from '../../../../src/integrations/test-connection.ts';
 import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';

@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { findAvailability } from '../../../../src/scheduling/availability.ts';
+import { findAvailability } from '../../../../src/scheduling/availability/availability.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';

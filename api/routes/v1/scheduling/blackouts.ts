@@ -5,7 +5,7 @@ import {
   deleteBlackout,
   getBlackout,
   listBlackouts,
-} from '../../../../src/scheduling/blackouts.ts';
+} from '../../../../src/scheduling/availability/blackouts.ts';
 import { blackoutIds, hostIds } from '../../../../src/scheduling/core/ids.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';

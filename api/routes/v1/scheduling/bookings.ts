@@ -1,9 +1,9 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
-import { getBooking, listBookings } from '../../../../src/scheduling/booking-view.ts';
-import { cancelBooking, rescheduleBooking } from '../../../../src/scheduling/change-booking.ts';
-import { tryBooking } from '../../../../src/scheduling/check-booking.ts';
+import { getBooking, listBookings } from '../../../../src/scheduling/bookings/booking-view.ts';
+import { cancelBooking, rescheduleBooking } from '../../../../src/scheduling/bookings/change-booking.ts';
+import { tryBooking } from '../../../../src/scheduling/bookings/check-booking.ts';
+import { createBooking } from '../../../../src/scheduling/bookings/create-booking.ts';
 import { eventTypeIds } from '../../../../src/scheduling/core/ids.ts';
-import { createBooking } from '../../../../src/scheduling/create-booking.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { bookingAnswer, bookingList } from '../../../dialects/scheduling.ts';

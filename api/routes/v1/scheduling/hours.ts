@@ -1,8 +1,8 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import { findSettings, putBusinessHours } from '../../../../src/scheduling/availability/settings.ts';
+import { type StoredBusinessHours, weekOf } from '../../../../src/scheduling/availability/settings-records.ts';
 import { hostIds } from '../../../../src/scheduling/core/ids.ts';
 import { getHost, putHours } from '../../../../src/scheduling/hosts.ts';
-import { findSettings, putBusinessHours } from '../../../../src/scheduling/settings.ts';
-import { type StoredBusinessHours, weekOf } from '../../../../src/scheduling/settings-records.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';

@@ -1,7 +1,12 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { checkLimits } from '../../../../src/scheduling/availability.ts';
+import { checkLimits } from '../../../../src/scheduling/availability/availability.ts';
+import {
+  findHostLimits,
+  findSettings,
+  putHostLimits,
+  putLimits,
+} from '../../../../src/scheduling/availability/settings.ts';
 import { hostIds } from '../../../../src/scheduling/core/ids.ts';
-import { findHostLimits, findSettings, putHostLimits, putLimits } from '../../../../src/scheduling/settings.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';

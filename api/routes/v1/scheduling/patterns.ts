@@ -1,13 +1,13 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { patternIds } from '../../../../src/scheduling/core/ids.ts';
-import { generateOccurrences } from '../../../../src/scheduling/occurrences.ts';
+import { generateOccurrences } from '../../../../src/scheduling/availability/occurrences.ts';
 import {
   createPattern,
   deletePattern,
   getPattern,
   listPatterns,
   type PatternView,
-} from '../../../../src/scheduling/patterns.ts';
+} from '../../../../src/scheduling/availability/patterns.ts';
+import { patternIds } from '../../../../src/scheduling/core/ids.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';

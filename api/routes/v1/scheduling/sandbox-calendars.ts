@@ -1,5 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { getSandbox, putSandbox, type SandboxView } from '../../../../src/scheduling/calendars/sandbox-events.ts';
+import {
+  getSandbox,
+  putSandbox,
+  type SandboxView,
+} from '../../../../src/scheduling/calendars/clients/sandbox-events.ts';
 import { bookingIds } from '../../../../src/scheduling/core/ids.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';

@@ -1,0 +1,67 @@
+import { bodyLimit } from 'hono/body-limit';
+import { createMiddleware } from 'hono/factory';
+import { AppError, invalid } from '../../src/platform/errors.ts';
+import type { ApiContext, ApiEnv } from '../context.ts';
+import { statusOf } from '../envelopes.ts';
+import { type Html, pageOf, pagePolicy, problem } from './html-page.ts';
+
+// Pages with a form whose address is a secret: of bookings, and of approvals. The limits of addresses, and the headers because of
+// which nobody keeps such a page, come with their prefix.
+
+/** Allows what a page applies and where its form goes, and nothing else. */
+export const asPage = createMiddleware<ApiEnv>((c, next) => {
+  c.header('Content-Security-Policy', pagePolicy);
+  return next();
+});
+
+export const answerPage = (
+  c: ApiContext,
+  title: string,
+  content: Html,
+  status: ReturnType<typeof statusOf> | 200 = 200,
+) => c.html(pageOf(title, content), status);
+
+/** Shows an expected error to the reader. What fails unexpectedly is answered and logged as everywhere. */
+export function showError(error: Error, c: ApiContext) {
+  if (!(error instanceof AppError)) throw error;
+  if (error.retryAfter !== undefined) c.header('Retry-After', String(error.retryAfter));
+  const title = error.kind === 'not_found' ? 'Not found' : 'Not possible';
+  return answerPage(c, title, problem(error.message), statusOf(error));
+}
+
+/** Refuses forms of other sites, and those of more bytes. */
+export const formChecks = (maxBytes: number) =>
+  [
+    createMiddleware<ApiEnv>(async (c, next) => {
+      if (c.req.header('sec-fetch-site') === 'cross-site') {
+        throw new AppError('forbidden', 'Forms of other sites are not accepted.');
+      }
+      await next();
+    }),
+    bodyLimit({
+      maxSize: maxBytes,
+      onError: () => {
+        throw new AppError('payload_too_large', 'The form is too large.', { maxBytes });
+      },
+    }),
+  ] as const;
+
+/**
+ * The fields of a form that was sent.
+ * @throws AppError unsupported_media_type; validation_error where it has more fields, before they are read
+ */
+export async function readForm(c: ApiContext, maxFields: number): Promise<URLSearchParams> {
+  const type = c.req.header('content-type') ?? '';
+  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) {
+    throw new AppError('unsupported_media_type', 'Send the form of the page.');
+  }
+  const text = await c.req.text();
+  if (text.split('&', maxFields + 1).length > maxFields) {
+    throw invalid([], 'The form has more fields than that of the page.');
+  }
+  return new URLSearchParams(text);
+}
+
+/** A text that was typed in a form. */
+export const typedText = (fields: URLSearchParams, name: string): string =>
+  fields.get(name)?.replaceAll('\r\n', '\n').replaceAll('\0', '').trim() ?? '';

@@ -1,0 +1,44 @@
+import type { z } from 'zod';
+import type { EgressRequest } from '../../platform/egress/egress.ts';
+
+/** A connected account, as calls to its provider see it. */
+export interface Account {
+  /** The provider's name of it, which its events carry: a Slack team, a HubSpot portal. */
+  id: string;
+  name: string;
+  /** What was found out when it was connected, such as the address of its server. Small, and no secret. */
+  details: Readonly<Record<string, string>>;
+}
+
+export interface ProviderRequest {
+  method: EgressRequest['method'];
+  /** Below the base URL of the account. */
+  path: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  /** At most one of the two. */
+  json?: unknown;
+  form?: Record<string, string>;
+}
+
+export interface ProviderAnswer {
+  status: number;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  /** Parsed JSON; undefined where there is none. */
+  body: unknown;
+}
+
+/** Requests to a provider on behalf of one account. */
+export interface ProviderCall {
+  account: Account;
+  /** The same for every attempt of one action, for providers that take such a key. */
+  idempotencyKey: string;
+  signal: AbortSignal;
+  /**
+   * Makes one request with the account's access token, and checks the answer.
+   * @param schema of the body
+   * @throws IntegrationFailure as the integration maps errors; AuthExpired; the signal's reason
+   */
+  request<Schema extends z.ZodType>(request: ProviderRequest, schema: Schema): Promise<z.infer<Schema>>;
+}

@@ -1,0 +1,40 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { tenantFilter } from '../../platform/database/database.ts';
+
+/** How far the events of a connection were polled. */
+export const IntegrationPoll = defineEntity({
+  name: 'IntegrationPoll',
+  tableName: 'integration_poll',
+  filters: { tenant: tenantFilter },
+  properties: {
+    connectionId: p.uuid().primary(),
+    organizationId: p.uuid(),
+    environment: p.string().length(4),
+    /** The cursor of the integration's `poll`. */
+    cursor: p.text(),
+    polledAt: p.datetime(),
+  },
+});
+
+/** A subscription at a provider that pushes events until it expires. */
+export const IntegrationPush = defineEntity({
+  name: 'IntegrationPush',
+  tableName: 'integration_push',
+  filters: { tenant: tenantFilter },
+  properties: {
+    connectionId: p.uuid().primary(),
+    /** What is subscribed to. */
+    resource: p.string().length(500).primary(),
+    organizationId: p.uuid(),
+    environment: p.string().length(4),
+    /** The provider's. */
+    subscriptionId: p.string().length(200),
+    /** SHA-256 of the secret that it was made with: after a change of the secret it is made again. */
+    clientStateHash: p.string().length(64),
+    endsAt: p.datetime(),
+    /** What happened before is told to nobody. */
+    listenedSince: p.datetime().defaultRaw('now()'),
+    /** When it turned out that not everything was pushed; null when that was asked for. */
+    missedAt: p.datetime().nullable(),
+  },
+});

@@ -1,0 +1,95 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Scope } from '../../platform/database/scope.ts';
+import { AppError, invalid } from '../../platform/errors.ts';
+import { dayNumber, writeDay } from '../core/calendar-date.ts';
+import { type Remaining, remainingBookings } from '../core/limits.ts';
+import { readDayRange } from '../core/read-times.ts';
+import { holidayDaysForSlots, readsForCheck, readsForSlots, type SlotQuery } from '../core/reads.ts';
+import { type Slot, walkSlots } from '../core/slots.ts';
+import { writeSlots } from '../core/write-times.ts';
+import { ZoneClock } from '../core/zone-clock.ts';
+import { type Bookable, readBookable } from './calendar-rules.ts';
+import { holidaysNear } from './holidays.ts';
+import { readOccupied } from './occupied-times.ts';
+
+export interface ShownSlot {
+  /** RFC 3339, with the offset of the zone that was asked for. */
+  start: string;
+  end: string;
+  available: boolean;
+}
+
+/** Maximum number of times in one answer: a week of times of one minute has as many. */
+const maxSlots = 10_000;
+
+/** The refusal of days that have more times than that. @param first the first time that is too many */
+function tooManySlots(first: Slot, timezone: string): AppError {
+  const day = new ZoneClock(timezone, { startsAt: first.startsAt, endsAt: first.endsAt }).dayAt(first.startsAt);
+  const latestEnd = writeDay(day - 1);
+  const count = maxSlots.toLocaleString('en-US');
+  const errors = [{ path: 'end', message: `Expected at most ${count} times. Ask for days up to ${latestEnd}.` }];
+  return new AppError('validation_error', 'The request is not valid.', { errors, latestEnd, slots: maxSlots });
+}
+
+/**
+ * The times of an event type on some days of a zone, in order. What is read grows with the days.
+ * @param id in either form
+ * @throws AppError validation_error with path end for too many days or times, not_found
+ */
+export async function findAvailability(
+  scope: Scope,
+  id: string,
+  { start, end, timezone }: { start: string; end: string; timezone: string },
+): Promise<ShownSlot[]> {
+  const days = readDayRange(start, end);
+  if ('problems' in days) throw invalid(days.problems);
+  const bookable = await readBookable(scope, id);
+  if (!bookable.eventType.isActive) return [];
+  const found: Slot[][] = [];
+  let count = 0;
+  const query = { range: days.range, timezone };
+  for await (const page of walkAvailability(scope, bookable, query, { now: Date.now() })) {
+    const left = maxSlots - count;
+    if (page.length > left) throw tooManySlots(page[left]!, timezone);
+    count += page.length;
+    found.push(page);
+  }
+  // Written at the end: what is refused costs no texts.
+  const shown: ShownSlot[] = [];
+  for (const page of found) {
+    for (const slot of writeSlots(page, timezone)) shown.push(slot);
+    await yieldToEventLoop();
+  }
+  return shown;
+}
+
+/**
+ * The same, not yet written, in pages: between two of them other requests have their turn.
+ * @param except the booking that is to be moved, whose length and buffers are those of the event type here
+ */
+export async function* walkAvailability(
+  scope: Scope,
+  bookable: Bookable,
+  query: SlotQuery,
+  { now, except = null }: { now: number; except?: string | null },
+): AsyncGenerator<Slot[]> {
+  const { eventType, rules } = bookable;
+  const occupied = await readOccupied(scope, bookable, readsForSlots(rules, eventType, query, now), except);
+  const holidays = await holidaysNear(rules, [holidayDaysForSlots(query)], now);
+  for (const page of walkSlots({ now, rules, eventType, occupied, holidays }, query)) {
+    yield page;
+    await yieldToEventLoop();
+  }
+}
+
+/** What the limits leave room for on a day of the host. @param id in either form. @throws AppError not_found */
+export async function checkLimits(
+  scope: Scope,
+  id: string,
+  date: string,
+): Promise<{ allowed: boolean; remaining: Remaining }> {
+  const bookable = await readBookable(scope, id);
+  const day = dayNumber(date);
+  const occupied = await readOccupied(scope, bookable, readsForCheck(bookable.rules, day));
+  return remainingBookings(bookable.rules, day, occupied);
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { type FieldError, invalid } from '../../platform/errors.ts';
+import type { BookedLocation, OfferedLocation, Question } from '../entities.ts';
+
+/** The address of a location that a link can point to; null where it has none. */
+function urlOf({ url, number }: OfferedLocation): string | null {
+  if (url !== undefined && url !== '') return url;
+  const digits = number?.replaceAll(/[^\d+*#,;]/g, '') ?? '';
+  return digits === '' ? null : `tel:${digits}`;
+}
+
+/**
+ * The location asked for, else the first one offered, else none.
+ * @throws AppError validation_error with path location.type for one that is not offered
+ */
+export function chooseLocation(offered: readonly OfferedLocation[], type: string | undefined): BookedLocation | null {
+  const chosen = type === undefined ? offered[0] : offered.find((one) => one.type === type);
+  if (type !== undefined && !chosen) {
+    const types = offered.map((one) => one.type).join(', ');
+    const message = types === '' ? 'The event type offers no locations.' : `Expected one of ${types}.`;
+    throw invalid([{ path: 'location.type', message }]);
+  }
+  return chosen ? { type: chosen.type, url: urlOf(chosen) } : null;
+}
+
+const isGiven = (value: unknown): boolean =>
+  typeof value === 'string' ? value.trim() !== '' : Array.isArray(value) ? value.length > 0 : value != null;
+
+const emailSchema = z.email().max(254);
+/** Digits, with what people write between them. */
+const phonePattern = /^[\d+(][\d\s().,;*#/-]*$/;
+const numberPattern = /^[+-]?\d+(\.\d+)?$/;
+const maxPhoneLength = 40;
+const maxNumberLength = 40;
+
+const isPhone = (text: string) =>
+  text.length <= maxPhoneLength && phonePattern.test(text) && text.replaceAll(/\D/g, '').length >= 3;
+
+/** Forms send numbers as texts. */
+const isNumber = (answer: unknown) =>
+  typeof answer === 'number' ||
+  (typeof answer === 'string' && answer.length <= maxNumberLength && numberPattern.test(answer.trim()));
+
+/** What is wrong with an answer that is given; undefined for one of the question's type. */
+function problemOf({ type, options = [] }: Question, answer: unknown): string | undefined {
+  if (type === 'checkbox') return typeof answer === 'boolean' ? undefined : 'Expected true or false.';
+  if (type === 'number') return isNumber(answer) ? undefined : 'Expected a number.';
+  if (typeof answer !== 'string') return 'Expected a text.';
+  if (type === 'email') return emailSchema.safeParse(answer).success ? undefined : 'Expected an address of mail.';
+  if (type === 'phone') return isPhone(answer) ? undefined : 'Expected a telephone number.';
+  if (type === 'select') return options.includes(answer) ? undefined : `Expected one of ${options.join(', ')}.`;
+  return undefined;
+}
+
+/**
+ * Checks answers against the types of their questions. What answers no question is kept as it is.
+ * @throws AppError validation_error with a path responses.<label> for each answer that is missing or of another type
+ */
+export function checkResponses(questions: readonly Question[], responses: Record<string, unknown>): void {
+  const problems = questions.flatMap((question): FieldError[] => {
+    const { label, type, required } = question;
+    const path = `responses.${label}`;
+    const answer = Object.hasOwn(responses, label) ? responses[label] : undefined;
+    if (isGiven(answer)) {
+      const message = problemOf(question, answer);
+      if (message !== undefined) return [{ path, message }];
+    }
+    if (!required) return [];
+    if (type === 'checkbox') return answer === true ? [] : [{ path, message: 'Expected true.' }];
+    return isGiven(answer) ? [] : [{ path, message: 'Required.' }];
+  });
+  if (problems.length > 0) throw invalid(problems);
+}

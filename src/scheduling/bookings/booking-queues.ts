@@ -1,0 +1,91 @@
+import { Batcher } from '../../platform/concurrency/batcher.ts';
+import { KeyedSemaphore } from '../../platform/concurrency/keyed-semaphore.ts';
+import { lockAllForTransaction } from '../../platform/concurrency/tenant-locks.ts';
+import type { IdempotencyClaim } from '../../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { AppError, unavailable } from '../../platform/errors.ts';
+import type { EffectSettings } from '../effects/enqueue-effects.ts';
+import type { BookingView } from './booking-view.ts';
+import type { NewBooking } from './check-booking.ts';
+
+/** A booking that one request asks for. */
+export interface BookingRequest {
+  /** UUID of the booking, if it is made. */
+  id: string;
+  scope: Scope;
+  input: NewBooking;
+  claim: IdempotencyClaim | undefined;
+}
+
+export interface MadeBooking {
+  outcome: BookingView;
+  /** The outbox entry; undefined when an earlier request with the same key made the booking. */
+  entryId: string | undefined;
+}
+
+/** Per tenant and process: each move, and each batch of new bookings, holds a connection while it waits. */
+const [maxConcurrentMoves, maxConcurrentBatches] = [2, 2];
+const maxWaiting = 2_000;
+/** The hosts of a batch are locked until its commit, and nobody who asks later waits for more than a batch before its own. */
+const perBatch = 16;
+
+/** Bookings that one process moves and makes. */
+export class BookingQueues {
+  readonly moveSemaphore = new KeyedSemaphore(maxConcurrentMoves, maxWaiting);
+  readonly createQueue = new Batcher<BookingRequest, MadeBooking>({
+    maxConcurrent: maxConcurrentBatches,
+    weightOf: () => 1 / perBatch,
+    maxWaiting,
+  });
+}
+
+export interface BookingServices extends EffectSettings {
+  bookingQueues: BookingQueues;
+}
+
+/** Bookings of one host are made one after the other, so that what is checked still holds when it is written. */
+export const lockHosts = (tx: Transaction, hostIds: readonly string[]): Promise<void> =>
+  lockAllForTransaction(
+    tx,
+    hostIds.map((id) => `bookings of ${id}`),
+  );
+
+/** Whether PostgreSQL refused a row because the hold of another one overlaps its own. */
+function isOverlap(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if ((at as { code?: unknown }).code === '23P01') return true;
+  }
+  return false;
+}
+
+/** The refusal of the constraint, which only a mistake of ours could reach, as the checks would have told it. */
+function asRefusal(error: unknown, start: string): unknown {
+  if (!isOverlap(error)) return error;
+  return new AppError('conflict', 'The time is taken.', { start, reason: 'booked' }, { code: 'slot_unavailable' });
+}
+
+/** Moves a booking, when it is the tenant's turn. @param start that it is moved to */
+export async function queueMove<Result>(
+  { bookingQueues: { moveSemaphore } }: BookingServices,
+  { environmentKey: key }: Scope,
+  start: string,
+  move: () => Promise<Result>,
+): Promise<Result> {
+  if (!moveSemaphore.canEnqueue(key)) throw unavailable('Booking');
+  return moveSemaphore.run(key, move).catch((error) => {
+    throw asRefusal(error, start);
+  });
+}
+
+/** Makes a booking, together with those of the tenant that are asked for meanwhile. @param work makes several */
+export async function queueCreate(
+  { bookingQueues: { createQueue } }: BookingServices,
+  asked: BookingRequest,
+  work: (asked: BookingRequest[]) => Promise<PromiseSettledResult<MadeBooking>[]>,
+): Promise<MadeBooking> {
+  const key = asked.scope.environmentKey;
+  if (!createQueue.canEnqueue(key)) throw unavailable('Booking');
+  return createQueue.run(key, asked, work).catch((error) => {
+    throw asRefusal(error, asked.input.start);
+  });
+}

@@ -1,0 +1,282 @@
+import { z } from 'zod';
+import { ProviderFailure } from '../../../platform/provider-failure.ts';
+import { CalendarHttp, type CalendarHttpOptions, CalendarRefusal, isStatus, meetingUrlOf } from './calendar-http.ts';
+import { eventSchema, type MicrosoftEvent, readEvent, type Series } from './microsoft-events.ts';
+import {
+  type Account,
+  bookingTag,
+  type CalendarCall,
+  type CalendarClient,
+  CalendarGone,
+  type EntryToWrite,
+  type ListedEvent,
+  type ListedPage,
+  type Listing,
+  type PushAddress,
+  type PushChannel,
+  SyncTokenExpired,
+  type WrittenEvent,
+} from './ports.ts';
+
+const perPage = 500;
+/** Outlook allows a little less than seven days. */
+const channelMs = 6 * 86_400_000;
+/** Ids that stay the same when an event is moved between folders, and times in UTC. */
+const prefer = `outlook.timezone="UTC", IdType="ImmutableId", odata.maxpagesize=${perPage}`;
+
+const link = z.string().min(1).max(16_384);
+const pageSchema = z.object({
+  value: z.array(eventSchema).max(5_000),
+  '@odata.nextLink': link.optional(),
+  '@odata.deltaLink': link.optional(),
+});
+
+const writtenSchema = z.object({
+  id: z.string().min(1).max(1_024),
+  onlineMeeting: z.object({ joinUrl: z.string().nullish() }).nullish(),
+});
+const foundSchema = z.object({ value: z.array(writtenSchema.extend({ createdDateTime: z.string().nullish() })) });
+/** Maximum number of events with our tag: a user may have copied ours. */
+const maxFound = 25;
+const channelSchema = z.object({ id: z.string().max(200), expirationDateTime: z.string() });
+const errorSchema = z.object({ error: z.object({ code: z.string().optional() }) });
+
+/** Names our property, as the API wants it: its type, a set of names of our own, its name. */
+const tagId = `String {7d1c5b2e-5a0c-4c2e-9f43-3d8a6f0c9b11} Name ${bookingTag}`;
+
+const lostState = /^(syncStateNotFound|syncStateInvalid|resyncRequired|ErrorInvalidSyncStateData)$/i;
+
+const meetingOf = ({ onlineMeeting }: z.infer<typeof writtenSchema>) => meetingUrlOf(onlineMeeting?.joinUrl);
+
+/** Outlook's calendars by Microsoft Graph, version 1.0, of which the default calendar is read and written. */
+export class MicrosoftCalendarClient implements CalendarClient {
+  readonly #http: CalendarHttp;
+
+  constructor(options: Omit<CalendarHttpOptions, 'title' | 'codesOf'>) {
+    this.#http = new CalendarHttp({
+      ...options,
+      title: 'Microsoft Outlook',
+      codesOf(body) {
+        const { data } = errorSchema.safeParse(body);
+        return data?.error.code === undefined ? [] : [data.error.code];
+      },
+    });
+  }
+
+  async list(account: Account, listing: Listing, page: string | null, call: CalendarCall): Promise<ListedPage> {
+    const first = () => {
+      if (listing.kind === 'changes') return listing.since;
+      const { startsAt, endsAt } = listing.window;
+      const [startDateTime, endDateTime] = [new Date(startsAt).toISOString(), new Date(endsAt).toISOString()];
+      return `/me/calendarView/delta?${new URLSearchParams({ startDateTime, endDateTime })}`;
+    };
+    const request = { method: 'GET', path: page ?? first(), headers: { prefer }, signal: call.signal } as const;
+    try {
+      const answer = await this.#http.ask(account, request, pageSchema);
+      const { '@odata.nextLink': nextLink, '@odata.deltaLink': deltaLink } = answer;
+      if (nextLink === undefined && deltaLink === undefined) throw this.#http.malformed('no link');
+      return {
+        events: await this.#readAll(account, answer.value, call),
+        next:
+          nextLink !== undefined
+            ? { page: this.#http.checkLink(nextLink) }
+            : { token: this.#http.checkLink(deltaLink!) },
+      };
+    } catch (error) {
+      if (!(error instanceof CalendarRefusal)) throw error;
+      if (error.status === 410 || error.has(lostState)) {
+        throw new SyncTokenExpired('Microsoft no longer accepts the sync token.');
+      }
+      if (error.status === 404) throw new CalendarGone('The calendar does not exist any more.');
+      throw this.#http.failureOf(error);
+    }
+  }
+
+  async write(account: Account, entry: EntryToWrite, { signal }: CalendarCall): Promise<WrittenEvent> {
+    const body = this.#bodyOf(entry);
+    const headers = { prefer };
+    const post = (transactionId?: string) =>
+      this.#http.ask(
+        account,
+        {
+          method: 'POST',
+          path: '/me/events',
+          headers,
+          body: { ...body, ...(transactionId && { transactionId }) },
+          signal,
+        },
+        writtenSchema,
+      );
+    const change = (id: string) =>
+      this.#http.ask(account, { method: 'PATCH', path: this.#pathOf(id), headers, body, signal }, writtenSchema);
+    try {
+      // After a lost answer nobody knows the id: the event is found by our property.
+      const id = entry.eventId ?? (await this.#find(account, entry.bookingId, signal));
+      const changed =
+        id === undefined
+          ? undefined
+          : await change(id).catch((error) => {
+              if (isStatus(error, 404, 410)) return undefined;
+              throw error;
+            });
+      const written =
+        changed ??
+        (await post(entry.bookingId).catch(async (error) => {
+          if (!isStatus(error, 409)) throw error;
+          // Another attempt was faster; or the event of this transaction was deleted.
+          const found = await this.#find(account, entry.bookingId, signal);
+          return found === undefined ? post() : change(found);
+        }));
+      return await this.#withLink(account, entry, written, signal);
+    } catch (error) {
+      throw this.#http.failureOf(error);
+    }
+  }
+
+  async remove(
+    account: Account,
+    { bookingId, eventId }: { bookingId: string; eventId: string | null },
+    { signal }: CalendarCall,
+  ): Promise<void> {
+    try {
+      const id = eventId ?? (await this.#find(account, bookingId, signal));
+      if (id === undefined) return;
+      const request = { method: 'DELETE', path: this.#pathOf(id), headers: { prefer }, signal } as const;
+      await this.#http.ask(account, request, z.unknown());
+    } catch (error) {
+      if (isStatus(error, 404, 410)) return;
+      throw this.#http.failureOf(error);
+    }
+  }
+
+  async watch(
+    account: Account,
+    { url, token }: PushAddress,
+    channel: PushChannel | undefined,
+    { signal }: CalendarCall,
+  ): Promise<PushChannel> {
+    const expirationDateTime = new Date(Date.now() + channelMs).toISOString();
+    const create = () =>
+      this.#http.ask(
+        account,
+        {
+          method: 'POST',
+          path: '/subscriptions',
+          signal,
+          body: {
+            changeType: 'created,updated,deleted',
+            resource: '/me/events',
+            expirationDateTime,
+            notificationUrl: url,
+            lifecycleNotificationUrl: url,
+            clientState: token,
+          },
+        },
+        channelSchema,
+      );
+    const renew = (id: string) => {
+      const path = `/subscriptions/${encodeURIComponent(id)}`;
+      return this.#http.ask(account, { method: 'PATCH', path, body: { expirationDateTime }, signal }, channelSchema);
+    };
+    try {
+      const made = channel
+        ? await renew(channel.id).catch((error) => {
+            if (isStatus(error, 404, 410)) return create();
+            throw error;
+          })
+        : await create();
+      const endsAt = new Date(made.expirationDateTime);
+      if (Number.isNaN(endsAt.getTime())) throw this.#http.malformed('expirationDateTime');
+      return { id: made.id, resource: null, endsAt };
+    } catch (error) {
+      throw this.#http.failureOf(error);
+    }
+  }
+
+  #pathOf(eventId: string): string {
+    return `/me/events/${encodeURIComponent(eventId)}`;
+  }
+
+  /** Occurrences have their times alone: the rest is that of their series, which mostly comes on the same page. */
+  async #readAll(account: Account, events: MicrosoftEvent[], { memory, timezone, signal }: CalendarCall) {
+    const keep = (event: MicrosoftEvent) => {
+      const { showAs, isCancelled, isAllDay, responseStatus, originalStartTimeZone } = event;
+      const series: Series = { showAs, isCancelled, isAllDay, responseStatus, originalStartTimeZone };
+      memory.set(event.id, series);
+      return series;
+    };
+    for (const event of events) if (event.type === 'seriesMaster' && !event['@removed']) keep(event);
+    const read: ListedEvent[] = [];
+    for (const event of events) {
+      const { seriesMasterId } = event;
+      const lacks = event.type === 'occurrence' && seriesMasterId && !event['@removed'] && event.showAs == null;
+      if (!lacks) {
+        read.push(readEvent(event, undefined, timezone));
+        continue;
+      }
+      const series =
+        (memory.get(seriesMasterId) as Series | undefined) ??
+        keep(await this.#readSeries(account, seriesMasterId, signal));
+      read.push(readEvent(event, series, timezone));
+    }
+    return read;
+  }
+
+  /** A series that was deleted in between: its occurrences will be told as removed. */
+  async #readSeries(account: Account, id: string, signal: AbortSignal): Promise<MicrosoftEvent> {
+    const select = 'id,showAs,isCancelled,isAllDay,responseStatus,originalStartTimeZone';
+    const request = {
+      method: 'GET',
+      path: `${this.#pathOf(id)}?$select=${select}`,
+      headers: { prefer },
+      signal,
+    } as const;
+    try {
+      return { ...(await this.#http.ask(account, request, eventSchema)), id };
+    } catch (error) {
+      if (isStatus(error, 404, 410)) return { id };
+      throw error;
+    }
+  }
+
+  /** The oldest event with our property: copies that others made of it have the property too. */
+  async #find(account: Account, bookingId: string, signal: AbortSignal): Promise<string | undefined> {
+    const property = `singleValueExtendedProperties/Any(ep: ep/id eq '${tagId}' and ep/value eq '${bookingId}')`;
+    const query = new URLSearchParams({ $filter: property, $select: 'id,createdDateTime', $top: String(maxFound) });
+    const request = { method: 'GET', path: `/me/events?${query}`, headers: { prefer }, signal } as const;
+    const { value } = await this.#http.ask(account, request, foundSchema);
+    const createdAt = ({ createdDateTime }: (typeof value)[number]) => Date.parse(createdDateTime ?? '') || Infinity;
+    return value.toSorted((one, other) => createdAt(one) - createdAt(other) || 0)[0]?.id;
+  }
+
+  #bodyOf({ bookingId, startsAt, endsAt, title, description, location, withMeeting }: EntryToWrite) {
+    const at = (time: number) => ({ dateTime: new Date(time).toISOString().slice(0, 19), timeZone: 'UTC' });
+    return {
+      subject: title,
+      body: { contentType: 'text', content: description },
+      showAs: 'busy',
+      start: at(startsAt),
+      end: at(endsAt),
+      isReminderOn: false,
+      ...(location !== null && { location: { displayName: location } }),
+      singleValueExtendedProperties: [{ id: tagId, value: bookingId }],
+      ...(withMeeting && { isOnlineMeeting: true, onlineMeetingProvider: 'teamsForBusiness' }),
+    };
+  }
+
+  async #withLink(
+    account: Account,
+    { withMeeting }: EntryToWrite,
+    written: z.infer<typeof writtenSchema>,
+    signal: AbortSignal,
+  ): Promise<WrittenEvent> {
+    const eventId = written.id;
+    if (!withMeeting) return { eventId, meetingUrl: null };
+    const look = { method: 'GET', path: this.#pathOf(eventId), headers: { prefer }, signal } as const;
+    const meetingUrl = meetingOf(written) ?? meetingOf(await this.#http.ask(account, look, writtenSchema));
+    if (meetingUrl === null) {
+      throw new ProviderFailure('unavailable', 'Microsoft Outlook has not made the meeting link yet.');
+    }
+    return { eventId, meetingUrl };
+  }
+}

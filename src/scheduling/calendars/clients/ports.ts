@@ -1,0 +1,119 @@
+import type { Scope } from '../../../platform/database/scope.ts';
+import { ProviderFailure } from '../../../platform/provider-failure.ts';
+import type { Interval } from '../../core/intervals.ts';
+
+/** The account whose primary calendar is read or written. */
+export interface Account {
+  scope: Scope;
+  calendarId: string;
+  connectionId: string;
+}
+
+/** An event as a calendar lists it. */
+export interface ListedEvent {
+  /** The provider's. */
+  id: string;
+  /** When it is, in milliseconds; null when it was deleted or cancelled. */
+  time: Interval | null;
+  /** Whether it takes the host's time: false when it is free, declined or gone. */
+  blocks: boolean;
+  /** UUID of the booking in the tag of our own events. Copies of them carry it too. */
+  bookingId: string | null;
+  /** The provider's id of the event that repeats, of which this one is an instance. */
+  seriesId: string | null;
+}
+
+/** What is to be listed: all that overlaps a window, or what changed since an earlier listing. */
+export type Listing = { kind: 'window'; window: Interval } | { kind: 'changes'; since: string };
+
+export interface ListedPage {
+  events: ListedEvent[];
+  /** The next page; or, after the last one, the token from which later changes are listed. */
+  next: { page: string } | { token: string };
+}
+
+/** What stands for a booking in a calendar. */
+export interface EntryToWrite extends Interval {
+  /** UUID. */
+  bookingId: string;
+  title: string;
+  /** Plain text. */
+  description: string;
+  location: string | null;
+  attendee: { name: string; email: string };
+  /** Whether the provider shall make a meeting link. */
+  withMeeting: boolean;
+  /** The provider's id of the event, where it was written before. */
+  eventId: string | null;
+}
+
+export interface WrittenEvent {
+  eventId: string;
+  meetingUrl: string | null;
+}
+
+/** What a provider is to push to when the calendar changes. */
+export interface PushAddress {
+  url: string;
+  /** Comes back with every push. */
+  token: string;
+}
+
+export interface PushChannel {
+  id: string;
+  /** The provider's name of what is watched; null where it has none. */
+  resource: string | null;
+  endsAt: Date;
+}
+
+export interface CalendarCall {
+  signal: AbortSignal;
+  /** For the days of whole-day events, where the calendar does not say its zone. */
+  timezone: string;
+  /** What one reading learned on earlier pages; a client may keep things in it. */
+  memory: Map<string, unknown>;
+}
+
+/**
+ * A service that keeps calendars. Every method makes its requests once: retries are up to the caller.
+ * @throws ProviderFailure, AuthExpired when access was withdrawn, CalendarGone, SyncTokenExpired of `list`
+ */
+export interface CalendarClient {
+  list(account: Account, listing: Listing, page: string | null, call: CalendarCall): Promise<ListedPage>;
+  /** Creates or changes the event of a booking. A second call writes no second event, whatever became of the first. */
+  write(account: Account, entry: EntryToWrite, call: CalendarCall): Promise<WrittenEvent>;
+  /**
+   * Removes the event of a booking. One that is gone is no failure.
+   * @param eventId the provider's; null where nobody knows whether one was written
+   */
+  remove(account: Account, entry: { bookingId: string; eventId: string | null }, call: CalendarCall): Promise<void>;
+  /** Undefined where the service pushes nothing. @param channel the one that is to be replaced or continued */
+  watch?(
+    account: Account,
+    address: PushAddress,
+    channel: PushChannel | undefined,
+    call: CalendarCall,
+  ): Promise<PushChannel>;
+}
+
+/** The place from which changes were to be listed is too old: everything has to be read again. */
+export class SyncTokenExpired extends Error {
+  override name = 'SyncTokenExpired';
+}
+
+/** The calendar does not exist any more. */
+export class CalendarGone extends Error {
+  override name = 'CalendarGone';
+}
+
+/** The calendar has more events than are read of one. */
+export class CalendarTooLarge extends ProviderFailure {
+  override name = 'CalendarTooLarge';
+
+  constructor(maxEvents: number) {
+    super('invalid_request', `The calendar has more than ${maxEvents.toLocaleString('en-US')} events.`);
+  }
+}
+
+/** The tag of our own events, as providers keep it. */
+export const bookingTag = 'atelierBooking';

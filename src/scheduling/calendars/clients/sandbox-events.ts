@@ -1,0 +1,96 @@
+import type { Scope } from '../../../platform/database/scope.ts';
+import { statement } from '../../../platform/database/sql.ts';
+import { calendarIds } from '../../core/ids.ts';
+import { calendarNotFound } from '../../errors.ts';
+import {
+  Calendar,
+  SandboxCalendar,
+  SandboxCalendarEvent,
+  type SandboxEvent,
+  type SandboxFault,
+} from '../calendar-entities.ts';
+import { lockCalendar } from '../calendars.ts';
+import { raiseVersion } from './sandbox-client.ts';
+
+export interface PutSandbox {
+  events: SandboxEvent[];
+  fault: SandboxFault | null;
+}
+
+export interface SandboxView {
+  events: SandboxEvent[];
+  fault: SandboxFault | null;
+  written: (SandboxEvent & { bookingId: string })[];
+}
+
+/** Only calendars of test keys have events to be put. @throws AppError not_found */
+function requireSandbox(scope: Scope, id: string): void {
+  if (scope.tenant.environment !== 'test') throw calendarNotFound(id);
+}
+
+// Removed ones stay for a listing of changes, until the next time events are put.
+const forgetRemoved = statement({
+  name: 'sandbox_calendar.forget_removed',
+  parameters: { calendarId: 'uuid' },
+  row: { version: 'int' },
+  text: `delete from sandbox_calendar_event
+    where organization_id = :organizationId and environment = :environment and calendar_id = :calendarId
+      and event is null
+   returning version`,
+});
+
+const replace = statement({
+  name: 'sandbox_calendar.replace_events',
+  parameters: { calendarId: 'uuid', version: 'int', events: 'jsonb' },
+  text: `with given as (select e->>'id' as id, e as event from jsonb_array_elements(:events) as e),
+   written as (
+     insert into sandbox_calendar_event (organization_id, environment, calendar_id, event_id, version, event,
+       booking_id)
+     select :organizationId, :environment, :calendarId, id, :version, event, null from given
+     on conflict (calendar_id, event_id) do update set version = excluded.version, event = excluded.event
+      where sandbox_calendar_event.event is distinct from excluded.event)
+   update sandbox_calendar_event set version = :version, event = null
+    where organization_id = :organizationId and environment = :environment and calendar_id = :calendarId
+      and booking_id is null and event is not null
+      and event_id not in (select id from given)`,
+});
+
+/**
+ * Replaces the events of others in a sandbox calendar, and its fault: what the next sync finds. An event with the id of one
+ * that we wrote stands for a change that somebody made to ours; with status `cancelled` ours is gone.
+ * @param id in either form. @throws AppError not_found
+ */
+export async function putSandbox(scope: Scope, id: string, { events, fault }: PutSandbox): Promise<SandboxView> {
+  requireSandbox(scope, id);
+  await scope.transaction(async (tx) => {
+    const { id: calendarId } = await lockCalendar(tx.em, id);
+    const version = await raiseVersion(tx, calendarId);
+    const forgotten = (await tx.rows(forgetRemoved, { calendarId })).map((row) => row.version);
+    await tx.rows(replace, { calendarId, version, events: JSON.stringify(events) });
+    const oldestChange = forgotten.length > 0 ? Math.max(...forgotten) : undefined;
+    const change = { fault, faultIsSpent: false, ...(oldestChange !== undefined && { oldestChange }) };
+    await tx.em.nativeUpdate(SandboxCalendar, { calendarId }, change);
+  });
+  return getSandbox(scope, id);
+}
+
+/** What is in a sandbox calendar. @param id in either form. @throws AppError not_found */
+export async function getSandbox(scope: Scope, id: string): Promise<SandboxView> {
+  requireSandbox(scope, id);
+  const calendarId = calendarIds.parse(id);
+  return scope.read(async (em) => {
+    const known = calendarId && (await em.findOne(Calendar, { id: calendarId }));
+    if (!known) throw calendarNotFound(id);
+    const state = await em.findOne(SandboxCalendar, { calendarId });
+    const rows = await em.find(SandboxCalendarEvent, { calendarId }, { orderBy: { eventId: 'asc' } });
+    const shown = rows.flatMap(({ event, bookingId }) => (event ? [{ event, bookingId: bookingId ?? null }] : []));
+    return {
+      events: shown.filter(({ bookingId }) => bookingId === null).map(({ event }) => event),
+      fault: state?.fault ?? null,
+      // One that somebody removed is gone, as far as its owner sees.
+      written: shown.flatMap(({ event, bookingId }) =>
+        bookingId === null || event.status === 'cancelled' ? [] : [{ ...event, bookingId }],
+      ),
+    };
+  });
+}
