@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { isOneLine } from '../../src/platform/core/one-line.ts';
 
 /** A string of limited length, counted in characters and not in UTF-16 units: 100 emoji are 100 characters. */
 export const text = (maximum: number) =>
@@ -13,11 +14,6 @@ export const filledText = (maximum: number, problem = 'Expected at least one cha
     .refine((value) => value.trim() !== '', problem)
     .openapi({ type: 'string', minLength: 1, maxLength: maximum, pattern: '\\S' });
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: such text becomes a header of mails
-const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
-/** Characters that change the order in which the text after them is shown, beyond its end: other text than what was sent. */
-const reordering = /[\u202a-\u202e\u2066-\u2069]/;
-const isOneLine = (value: string) => !control.test(value) && !reordering.test(value);
 const controlProblem = 'Expected no control characters.';
 const lineRule =
   'Without control characters, those of writing direction (U+202A to U+202E, U+2066 to U+2069) included, and line separators.';

@@ -54,6 +54,13 @@ export function jobCreation<Of extends JobTypes>(
   }
 
   return {
+    /** Whether the plan includes another open one now. What `create` finds is what counts. */
+    async hasRoom(scope: Scope, plan: PlanName): Promise<boolean> {
+      if (!limit) return true;
+      const max = limit.of(plan);
+      return (await scope.one(countOpen, { upTo: max }))!.open < max;
+    },
+
     /** The job that an earlier request with the same key created. @throws AppError idempotency_key_reused */
     async findEarlier(scope: Scope, claim: IdempotencyClaim | undefined): Promise<CreatedJob | undefined> {
       const earlier = claim && (await findClaim(scope, claim));

@@ -39,6 +39,7 @@ import { failPoint } from './fail-points.ts';
 import { schedulingGauges } from './gauges.ts';
 import { removeDeletedSettings, removeOldBookings } from './retention.ts';
 import { schedulingRowBounds } from './row-bounds.ts';
+import { bookingStep } from './steps.ts';
 
 const hourMs = 3_600_000;
 
@@ -69,6 +70,7 @@ export const scheduling: Part<
   ids: [eventTypeIds, bookingIds, hostIds, patternIds, blackoutIds, calendarIds],
   errors: schedulingErrors,
   failPoints: failPoint.names,
+  stepKinds: [bookingStep],
   promptKinds: ['calendar.sync'],
   open(base) {
     base.tenantEnds.on((scope) => endCalendars(base, scope));

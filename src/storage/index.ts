@@ -1,6 +1,7 @@
 // What other parts use of the storage: files, their limit and their removal in a statement of another part.
 
 export { StorageFailure, storageAway } from './failure.ts';
+export { type FetchOptions, fetchFile } from './fetch-file.ts';
 export { fetchImage, imageLimits, imageRefused } from './fetch-image.ts';
 export { removedFilesKind, removeFilesSql } from './file-sql.ts';
 export type { Files } from './files.ts';

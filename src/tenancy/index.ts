@@ -2,6 +2,7 @@
 
 export { isDeleted, isKept } from './deleted-organizations.ts';
 export { fairnessOf } from './fairness.ts';
+export { findPlan } from './find-plan.ts';
 export { findRateLimits } from './find-rate-limits.ts';
 export { countMail } from './mails.ts';
 export { enterAll, MemoryOpenCounter, type OpenCounter } from './open-counter.ts';

@@ -1,6 +1,7 @@
 import type { Tenant } from '../platform/tenant.ts';
 import {
   decide,
+  decideAlone,
   decideOperation,
   fits,
   type OperationLimit,
@@ -20,6 +21,8 @@ export interface RateLimiter {
   take(subject: string, limits: RateLimits, requests?: number): RateDecision | Promise<RateDecision>;
   /** The same for a request that counts in the window of its operation as well: in all windows or in none. */
   takeOperation(subject: string, limits: RateLimits, operation: OperationLimit): RateDecision | Promise<RateDecision>;
+  /** Counts what is no request in the window of its operation alone. */
+  takeOfOperation(subject: string, operation: OperationLimit): RateDecision | Promise<RateDecision>;
   /** The same as `take` where this process decides alone; undefined, and nothing counted, where another one is asked. */
   takeNow(subject: string, limits: RateLimits): RateDecision | undefined;
   /** The decision about a request that would be refused, where this process knows it. Counts nothing. */
@@ -71,6 +74,14 @@ export class MemoryRateLimiter implements RateLimiter {
       ofOperation.minute++;
     }
     return decideOperation(limits, counts, { limit: perMinute, count: ofOperation.minute }, allowed, now);
+  }
+
+  takeOfOperation(subject: string, { name, perMinute }: OperationLimit): RateDecision {
+    const now = this.#now();
+    const { counts } = this.#current(`${subject}:${name}`, now);
+    const allowed = counts.minute < perMinute;
+    if (allowed) counts.minute++;
+    return decideAlone({ limit: perMinute, count: counts.minute }, allowed, now);
   }
 
   takeNow(subject: string, limits: RateLimits): RateDecision {

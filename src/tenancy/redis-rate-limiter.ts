@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import type { Log } from '../platform/observability/log.ts';
 import {
   decide,
+  decideAlone,
   decideOperation,
   type OperationLimit,
   type RateDecision,
@@ -35,6 +36,13 @@ if allowed == 1 then
   end
 end
 return {allowed, counts[1], counts[2], counts[3]}`;
+
+/** The minute of an operation alone. Returns {allowed, minute of the operation}. */
+const takeOneOfOperationAlone = `
+local count = tonumber(redis.call('GET', KEYS[1]) or '0')
+if count >= tonumber(ARGV[1]) then return {0, count} end
+redis.call('SET', KEYS[1], count + 1, 'EX', 120)
+return {1, count + 1}`;
 
 const takeSomeOfDay = `
 local day = tonumber(redis.call('GET', KEYS[1]) or '0') + tonumber(ARGV[2])
@@ -104,6 +112,18 @@ export class RedisRateLimiter implements RateLimiter {
       return decideOperation(limits, counts, { limit, count }, allowed === 1, now);
     } catch {
       return this.#fallback.takeOperation(subject, limits, { name, perMinute: limit });
+    }
+  }
+
+  async takeOfOperation(subject: string, operation: OperationLimit): Promise<RateDecision> {
+    const now = Date.now();
+    const { name, perMinute: limit } = operation;
+    try {
+      const key = `${keyOf(subject, 'm', windowStarts(now).minute)}:${name}`;
+      const [allowed, count] = (await this.#redis.eval(takeOneOfOperationAlone, 1, key, limit)) as [number, number];
+      return decideAlone({ limit, count }, allowed === 1, now);
+    } catch {
+      return this.#fallback.takeOfOperation(subject, operation);
     }
   }
 

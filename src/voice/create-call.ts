@@ -25,8 +25,8 @@ export interface NewCall {
   /** The plan of the caller's organization. */
   plan: PlanName;
   idempotency: IdempotencyClaim | undefined;
-  /** Notification channel of the process that waits for the end. */
-  waiter: string;
+  /** Notification channel of the process that waits for the end, if one does. */
+  waiter: string | null;
   /** The stored recording. */
   file?: string;
   /** What else belongs to the transaction. */

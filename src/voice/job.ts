@@ -34,7 +34,7 @@ export const voiceJob = defineJob<{
   services: VoiceJobServices;
   policy: VoiceCallPolicy;
   row: object;
-  hint: { waiter: string };
+  hint: { waiter: string | null };
   /** Null: it was cancelled. */
   error: VoiceCallError | null;
 }>({

@@ -4,10 +4,12 @@ import type { Part } from '../platform/parts/part.ts';
 import type { ProviderServices } from '../providers/index.ts';
 import type { StorageServices } from '../storage/index.ts';
 import { defaultVoiceCallPolicy, type VoiceCallPolicy } from '../temporal/contracts/voice.ts';
+import type { TenancyServices } from '../tenancy/index.ts';
 import { voiceCallStates } from './core/status.ts';
 import { voiceDeclarations } from './declarations.ts';
 import { VoiceCall } from './entities.ts';
 import { voiceJob } from './job.ts';
+import { voiceSteps } from './steps.ts';
 import { UploadSlots } from './upload-slots.ts';
 
 export interface VoiceServices {
@@ -17,12 +19,13 @@ export interface VoiceServices {
 }
 
 /** Texts that are spoken, and recordings that are transcribed. */
-export const voice: Part<Foundation & ProviderServices & StorageServices, VoiceServices> = {
+export const voice: Part<Foundation & ProviderServices & StorageServices & TenancyServices, VoiceServices> = {
   ...voiceDeclarations,
   states: { 'A voice call': voiceCallStates },
   entities: [VoiceCall],
   rowBounds: { voice_call: { retention: { by: 'remove voice calls after a day', after: 'a day' } } },
   ...voiceJob.declarations,
+  stepKinds: voiceSteps,
   open: ({ notifications }) => ({
     voiceWaiters: voiceJob.openWaiters(notifications),
     voicePolicy: defaultVoiceCallPolicy,

@@ -76,13 +76,13 @@ async function transcribe(
   { request, file }: { request: TranscriptionRequest; file: string },
   call: Call,
 ): Promise<Made> {
-  const { format, seconds, language } = request;
+  const { format, seconds, language, prompt } = request;
   const { path: folder, discard } = await openWorkFolder();
   try {
     const path = join(folder, `recording.${format}`);
     await files.copyTo(file, path);
     const model = voices.transcriptionModel(scope.tenant.environment);
-    const transcript = await model.transcribe({ path, format, seconds, language }, call);
+    const transcript = await model.transcribe({ path, format, seconds, language, prompt }, call);
     failPoint('voice.answered');
     return { transcript: { ...transcript, seconds } };
   } finally {

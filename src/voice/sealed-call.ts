@@ -9,6 +9,8 @@ export interface TranscriptionRequest {
   seconds: number;
   /** Two letters in lower case; absent: the provider detects it. */
   language?: string;
+  /** What helps the provider: names and words that are spoken. Absent: nothing is known. */
+  prompt?: string;
 }
 
 /** A transcription as it is returned. */
@@ -16,6 +18,13 @@ export interface StoredTranscript extends Transcript {
   /** The length of the recording, as it was measured here. */
   seconds: number;
 }
+
+/** A transcription as endpoints and steps of workflows return it. */
+export const transcriptionRecord = ({ text, seconds, language }: StoredTranscript) => ({
+  text,
+  duration: seconds,
+  language,
+});
 
 export const voiceContents = sealedColumns<{
   request: SpeechRequest | TranscriptionRequest;

@@ -7,6 +7,7 @@ import { createCall } from '../../../src/voice/create-call.ts';
 import { callGone } from '../../../src/voice/errors.ts';
 import { voiceJob } from '../../../src/voice/job.ts';
 import { requireVoice } from '../../../src/voice/require-voice.ts';
+import { checkSpeech, priceOfSpeech, readSpeech } from '../../../src/voice/speech-request.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
 import { requireKeyFor } from '../../middleware/authenticate.ts';
@@ -14,7 +15,7 @@ import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
 import { limitedRange } from '../../requests/client-address.ts';
 import { jsonContent, keySecurity, soundAnswer } from '../../schemas/answers.ts';
-import { checkSpeech, priceOfSpeech, readSpeech, speechExamples, speechSchema } from '../../schemas/voice/speech.ts';
+import { speechExamples, speechSchema } from '../../schemas/voice/speech.ts';
 import { awaitCall } from './await-call.ts';
 import { voiceFailures, voiceRefusals } from './failures.ts';
 

@@ -9,6 +9,7 @@ import { transcriptionPrice } from '../../../src/voice/core/prices.ts';
 import { createTranscription, examineRecording, languageOf } from '../../../src/voice/create-transcription.ts';
 import { voiceJob } from '../../../src/voice/job.ts';
 import { requireVoice } from '../../../src/voice/require-voice.ts';
+import { transcriptionRecord } from '../../../src/voice/sealed-call.ts';
 import { refusalOf } from '../../await-job.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
@@ -16,12 +17,7 @@ import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
 import { requireKeyFor } from '../../middleware/authenticate.ts';
 import { newRoutes } from '../../new-routes.ts';
 import { keySecurity, paidAnswer } from '../../schemas/answers.ts';
-import {
-  recordingForm,
-  transcriptionExamples,
-  transcriptionRecord,
-  transcriptionSchema,
-} from '../../schemas/voice/transcription.ts';
+import { recordingForm, transcriptionExamples, transcriptionSchema } from '../../schemas/voice/transcription.ts';
 import { awaitCall } from './await-call.ts';
 import { voiceFailures, voiceRefusals } from './failures.ts';
 import { type Received, receiveRecording } from './receive-recording.ts';

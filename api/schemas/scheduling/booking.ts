@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import { isLargerThan } from '../../../src/platform/core/json-size.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
+import { isAttachable } from '../../../src/scheduling/booking-body.ts';
 import { bookingStates, bookingStatuses, listedStatuses } from '../../../src/scheduling/core/booking-status.ts';
 import { effectStates, effectStatuses } from '../../../src/scheduling/core/effect-status.ts';
 import { effectTypes } from '../../../src/scheduling/core/effects.ts';
@@ -14,15 +14,10 @@ import { bookingId, date, instant, timezone } from './values.ts';
 
 export const bookingInPath = prefixedIdInPath('id', bookingId);
 
-const maxBytes = 16 * 1024;
-
 /** An object of the caller's own. */
 const attached = (what: string) =>
   freeForm
-    .refine(
-      (value) => !isLargerThan(value, maxBytes) && Buffer.byteLength(JSON.stringify(value)) <= maxBytes,
-      'Expected at most 16 KiB as JSON.',
-    )
+    .refine(isAttachable, 'Expected at most 16 KiB as JSON.')
     .openapi({ type: 'object', additionalProperties: {}, description: `${what} At most 16 KiB as JSON.` });
 
 const attendee = z

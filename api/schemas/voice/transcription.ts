@@ -1,5 +1,4 @@
 import { z } from '@hono/zod-openapi';
-import type { StoredTranscript } from '../../../src/voice/sealed-call.ts';
 
 export const recordingForm = {
   'multipart/form-data': {
@@ -27,9 +26,3 @@ export const transcriptionSchema = z
   .openapi('Transcription');
 
 export const transcriptionExamples = { A: { text: 'Hello from Atelier.', duration: 1.656, language: 'en' } };
-
-export const transcriptionRecord = ({ text, seconds, language }: StoredTranscript) => ({
-  text,
-  duration: seconds,
-  language,
-});

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fingerprintOf, resourceDeleted } from '../../platform/database/idempotency.ts';
 import type { Scope } from '../../platform/database/scope.ts';
-import { statement } from '../../platform/database/sql.ts';
-import { typed } from '../../platform/database/sql-types.ts';
-import type { PlanName } from '../../tenancy/core/plans.ts';
+import { findPlan } from '../../tenancy/index.ts';
 import { type BeginServices, firstAttempt, requireConnection } from './begin-action.ts';
 import { createAction } from './create-action.ts';
 import { answerOf, findAction } from './find-action.ts';
@@ -20,12 +18,6 @@ export interface ActionOfStep {
   key: string;
   signal: AbortSignal;
 }
-
-const findPlan = statement({
-  name: 'action.plan',
-  row: { plan: typed<PlanName>('text') },
-  text: 'select plan from organization where id = :organizationId and :environment is not null',
-});
 
 /**
  * Performs an action within an activity that Temporal retries, and so without a workflow of its own, which only a delayed action
@@ -49,7 +41,7 @@ export async function performForStep(
       accountId,
       idempotency,
       waiter: services.actionWaiters.channel,
-      plan: (await scope.one(findPlan))!.plan,
+      plan: await findPlan(scope),
       firstBy: requested.delaySeconds > 0 ? 'workflow' : 'caller_alone',
     });
   }

@@ -280,12 +280,13 @@ describe('a provider', () => {
   test('is given a recording as it is, and asked for its text', async () => {
     const { bytes } = soundFile(0.5);
     const model = configured().transcriptionModel('live');
-    expect(await model.transcribe(await recordingOf(bytes), callOf())).toEqual({
+    expect(await model.transcribe(await recordingOf(bytes, { prompt: 'Ada' }), callOf())).toEqual({
       text: `${bytes.length} bytes`,
       language: 'en',
     });
     const { path, body, file } = fake.journal[0]!;
-    expect([path, body]).toEqual(['/v1/audio/transcriptions', { model: 'gpt-transcribe', response_format: 'json' }]);
+    const asked = { model: 'gpt-transcribe', response_format: 'json', prompt: 'Ada' };
+    expect([path, body]).toEqual(['/v1/audio/transcriptions', asked]);
     expect(file).toMatchObject({ name: 'recording.wav', type: 'audio/wav' });
     expect(file!.bytes.equals(bytes)).toBe(true);
   });

@@ -36,6 +36,8 @@ export interface Recording {
   seconds: number;
   /** What is spoken, two letters of ISO 639-1 in lower case; undefined: the model finds out. */
   language: string | undefined;
+  /** Names and words that are spoken, where the caller knows some. */
+  prompt?: string | undefined;
 }
 
 export interface Transcript {

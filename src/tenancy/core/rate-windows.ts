@@ -84,25 +84,28 @@ export function decide(
   };
 }
 
+/** The decision about what counts in the window of an operation alone. @param count after it was counted, if it was allowed */
+export const decideAlone = (
+  { limit, count }: { limit: number; count: number },
+  allowed: boolean,
+  now: number,
+): RateDecision =>
+  decide({ perMinute: limit, perDay: Number.MAX_SAFE_INTEGER }, { minute: count, day: 0 }, allowed, now);
+
 /**
  * The decision about a request that counts in a window of its operation as well: it is allowed where all windows have room,
  * and is counted in all of them or in none.
- * @param operationCount requests of the operation in this minute, after this one was counted, if it was allowed
+ * @param operation requests of the operation in this minute, after this one was counted, if it was allowed
  */
 export function decideOperation(
   limits: RateLimits,
   counts: RateCounts,
-  { limit: perMinute, count: operationCount }: { limit: number; count: number },
+  operation: { limit: number; count: number },
   allowed: boolean,
   now: number,
 ): RateDecision {
   const ofAll = decide(limits, counts, allowed, now);
-  const ofOperation = decide(
-    { perMinute, perDay: Number.MAX_SAFE_INTEGER },
-    { minute: operationCount, day: 0 },
-    allowed,
-    now,
-  );
+  const ofOperation = decideAlone(operation, allowed, now);
   // A refusal describes the window that refused; of two that did, the one to wait for longer.
   if (!allowed && !fits(limits, counts)) return ofAll;
   if (!allowed) return ofOperation;

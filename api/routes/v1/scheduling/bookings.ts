@@ -1,4 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { readBooking } from '../../../../src/scheduling/booking-body.ts';
+import { bookingRecord } from '../../../../src/scheduling/booking-record.ts';
 import { getBooking, listBookings } from '../../../../src/scheduling/bookings/booking-view.ts';
 import { cancelBooking, rescheduleBooking } from '../../../../src/scheduling/bookings/change-booking.ts';
 import { tryBooking } from '../../../../src/scheduling/bookings/check-booking.ts';
@@ -6,7 +8,7 @@ import { createBooking } from '../../../../src/scheduling/bookings/create-bookin
 import { eventTypeIds } from '../../../../src/scheduling/core/ids.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
-import { bookingAnswer, bookingList } from '../../../dialects/scheduling.ts';
+import { bookingList } from '../../../dialects/scheduling.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
@@ -136,9 +138,7 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const routes = newRoutes();
   routes.openapi(create, async (c) => {
-    const { attendee, responses = {}, metadata = {}, location, ...given } = c.req.valid('json');
-    const { phone = null, timezone = 'UTC', ...named } = attendee;
-    const input = { ...given, attendee: { ...named, phone, timezone }, responses, metadata, location: location?.type };
+    const input = readBooking(c.req.valid('json'));
     if (c.req.valid('query').dryRun === 'true') {
       const { eventTypeId, start, end, location: place } = await tryBooking(c.get('scope'), input);
       const times = { start: start.toISOString(), end: end.toISOString() };
@@ -146,10 +146,10 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
     }
     const { outcome, replayed } = await createBooking(services, c.get('scope'), input, readIdempotency(c));
     markReplayed(c, replayed);
-    return c.json(success(bookingAnswer(pages, outcome)), 201);
+    return c.json(success(bookingRecord(pages, outcome)), 201);
   });
   routes.openapi(get, async (c) => {
-    return c.json(success(bookingAnswer(pages, await getBooking(c.get('scope'), c.req.valid('param').id))), 200);
+    return c.json(success(bookingRecord(pages, await getBooking(c.get('scope'), c.req.valid('param').id))), 200);
   });
   routes.openapi(list, async (c) => {
     const page = await listBookings(c.get('scope'), withPageDefaults(c, c.req.valid('query')));
@@ -159,13 +159,13 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { newStart, reason = null, notifyAttendee = true } = c.req.valid('json');
     const change = { newStart, reason, notifyAttendee, source: 'api' } as const;
     const moved = await rescheduleBooking(services, c.get('scope'), c.req.valid('param').id, change);
-    return c.json(success(bookingAnswer(pages, moved)), 200);
+    return c.json(success(bookingRecord(pages, moved)), 200);
   });
   routes.openapi(cancel, async (c) => {
     const { reason = null, notifyAttendee = true } = c.req.valid('json');
     const change = { reason, notifyAttendee, source: 'api' } as const;
     const cancelled = await cancelBooking(services, c.get('scope'), c.req.valid('param').id, change);
-    return c.json(success(bookingAnswer(pages, cancelled)), 200);
+    return c.json(success(bookingRecord(pages, cancelled)), 200);
   });
   return routes;
 }

@@ -147,7 +147,7 @@ function transcriptOf(said: unknown, asked: string | undefined): Transcript {
 
 /** Transcriptions of OpenAI and of servers that speak its wire format. */
 export const liveTranscriptionModel = (options: VoiceOptions): TranscriptionModel => ({
-  async transcribe({ path, format, language }, call) {
+  async transcribe({ path, format, language, prompt }, call) {
     const model = { name: options.transcriptionModel };
     return ask(options, model, call, 'json', async (client) => {
       // Read while it is sent, and not as a whole.
@@ -158,6 +158,7 @@ export const liveTranscriptionModel = (options: VoiceOptions): TranscriptionMode
         file,
         response_format: formOf(model.name),
         ...(language && { language }),
+        ...(prompt && { prompt }),
       };
       return transcriptOf(await client.audio.transcriptions.create(request, { signal: call.signal }), language);
     });
