@@ -42,7 +42,7 @@ test('a text is spoken and transcribed again: each is charged once, and a map sp
   const input = { name: 'Ada', voice: 'nova', speed: 1.5, names: ['Grace', 'Edsger'] };
   const { status, output, error } = await run(steps, input);
   expect([status, error]).toEqual(['completed', undefined]);
-  const { say: spoken, hear: heard, each } = output.steps;
+  const { say: spoken, hear: transcript, each } = output.steps;
   expect(spoken).toEqual({
     url: expect.stringContaining('.mp3'),
     format: 'mp3',
@@ -50,7 +50,7 @@ test('a text is spoken and transcribed again: each is charged once, and a map sp
     creditsUsed: 1,
   });
   expect((await fileAt(spoken.url)).byteLength).toBe(spoken.bytes);
-  expect(heard).toEqual({ text: 'Hello Ada.', duration: expect.any(Number), language: 'en' });
+  expect(transcript).toEqual({ text: 'Hello Ada.', duration: expect.any(Number), language: 'en' });
   expect(each.outputs).toEqual([1, 2].map(() => expect.objectContaining({ format: 'mp3', creditsUsed: 1 })));
   const after = await creditsOf(api);
   expect([before.balance - after.balance, after.reserved]).toEqual([5, 0]);
@@ -137,8 +137,8 @@ test('a test run answers with records of the sandbox, and neither charges, store
   const { id } = await makeWorkflow(api, { steps });
   const { status, body } = await api.post(`/v1/workflows/${id}/test`, { input: null }, inA);
   expect([status, body.data.error, body.data.status]).toEqual([200, null, 'COMPLETED']);
-  const { book, hear: heard } = body.data.output.steps;
-  expect(heard).toMatchObject({ language: 'en' });
+  const { book, hear: transcript } = body.data.output.steps;
+  expect(transcript).toMatchObject({ language: 'en' });
   expect((await api.get(`/api/v1/scheduling/bookings/${book.id}`)).status).toBe(404);
   expect(await creditsOf(api)).toEqual(before);
   expect((await scene.book(eventTypeId, start)).status).toBe(201);
