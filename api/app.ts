@@ -14,18 +14,21 @@ import { documentHandler } from './openapi/document-handler.ts';
 import { openApiDocument } from './openapi/openapi.ts';
 import { allowedMethods } from './requests/allowed-methods.ts';
 import { trustedProxies } from './requests/client-address.ts';
+import { answerPreflight } from './requests/cross-origin.ts';
 import { type RefuseEarly, refuseEarly } from './requests/refuse-early.ts';
 import { pathWithoutSecret } from './requests/trigger-path.ts';
 import { surfaceFinder } from './surface.ts';
 
 type App = OpenAPIHono<ApiEnv>;
 
-/** 405 with the methods of the path, or 404 when the path has none. */
+/** 405 with the methods of the path, which a preflight asks for, or 404 when the path has none. */
 function answerUnmatched(app: App, c: ApiContext): Response {
   const { path, method } = c.req;
   const allowed = allowedMethods(app, path);
   c.set('dialect', chooseDialect({ header: c.req.header('x-api-variant'), path }));
   if (allowed.length === 0) return renderError(c, new AppError('not_found', 'Nothing exists at this path.'));
+  const preflight = answerPreflight(c, allowed);
+  if (preflight) return preflight;
   c.header('Allow', allowed.join(', '));
   return renderError(c, new AppError('method_not_allowed', `${method} is not allowed at this path.`, { allowed }));
 }

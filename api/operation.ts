@@ -4,7 +4,7 @@ import type { ApiContext, ApiEnv } from './context.ts';
 import { idempotencyHeader } from './idempotency.ts';
 import { requirementsOf } from './middleware/authenticate.ts';
 import { jsonBody } from './middleware/json-body.ts';
-import { anyKeyFailures, failures, keySecurity, plainFailures, scopedFailures } from './schemas/answers.ts';
+import { failures, keySecurity, plainFailures } from './schemas/answers.ts';
 import type { ErrorStatus } from './schemas/failures.ts';
 
 type Middleware = MiddlewareHandler<ApiEnv>;
@@ -83,12 +83,6 @@ function statusesOf({ params, body, bodyIsOptional, idempotent, failures: more =
   return statuses;
 }
 
-/** The failures of every operation that these requirements have. */
-function failuresFor(hasScopes: boolean, hasDialects: boolean) {
-  if (hasDialects) return hasScopes ? failures : anyKeyFailures;
-  return hasScopes ? scopedFailures : plainFailures;
-}
-
 /**
  * A builder for the operations of a file. An operation names its contract alone: security, middleware, headers and
  * the failures that every operation of its kind has are derived from it.
@@ -131,7 +125,7 @@ export function operationsOf({ tag, key: usualKey, hasDialects = true }: Shared)
         ...(headers && { headers }),
         ...(body && { body: { ...(!bodyIsOptional && { required: true }), content: body } }),
       },
-      responses: { ...failuresFor(scopes.length > 0, hasDialects)(...statusesOf(given)), ...answers },
+      responses: { ...(hasDialects ? failures : plainFailures)(...statusesOf(given)), ...answers },
     }) as unknown as Operation<Given>;
   };
 }

@@ -3,21 +3,23 @@ import { Scope } from '../../src/platform/database/scope.ts';
 import { AppError, invalid, rateLimited } from '../../src/platform/errors.ts';
 import type { Tenant } from '../../src/platform/tenant.ts';
 import type { Services } from '../../src/services.ts';
-import { unauthorized } from '../../src/tenancy/authenticate.ts';
 import type { Caller } from '../../src/tenancy/caller.ts';
 import { keyIds } from '../../src/tenancy/core/ids.ts';
 import type { PlanLimit } from '../../src/tenancy/core/plan-limits.ts';
 import { missingScopes } from '../../src/tenancy/core/plans.ts';
 import { type RateDecision, type RateLimits, requestWindows } from '../../src/tenancy/core/rate-windows.ts';
+import { isToken } from '../../src/tenancy/key-format.ts';
 import { subjectOf } from '../../src/tenancy/rate-limiter.ts';
+import { unauthorized } from '../../src/tenancy/refusals.ts';
 import { attributeAnswer, setAnswerHeaders } from '../answer-headers.ts';
 import type { ApiContext, ApiEnv } from '../context.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
 import { limitedRange } from '../requests/client-address.ts';
+import { identifyByToken, outOfReach } from './token-callers.ts';
 
 export type Access = Pick<
   Services,
-  'database' | 'authenticator' | 'limiter' | 'failedAuthentications' | 'requestCounter'
+  'database' | 'authenticator' | 'tokenAuthenticator' | 'limiter' | 'failedAuthentications' | 'requestCounter'
 >;
 
 const bearer = /^bearer +(\S+)$/i;
@@ -38,15 +40,17 @@ export function readKey(header: ReadHeader): string | undefined {
 }
 
 /** Failures are limited per address. A valid key is accepted even from an address over the limit. */
-function identify(c: ApiContext, { authenticator, failedAuthentications }: Access): Caller | Promise<Caller> {
+function identify(c: ApiContext, access: Access): Caller | Promise<Caller> {
+  const { authenticator, failedAuthentications } = access;
   const refuse = (error: unknown): never => {
-    if (error instanceof AppError && error.code === 'unauthorized') {
+    if (error instanceof AppError && (error.code === 'unauthorized' || error.code === 'forbidden')) {
       failedAuthentications.take(limitedRange(c.get('clientAddress')()));
     }
     throw error;
   };
   try {
-    const caller = authenticator.authenticate(readKey((name) => c.req.header(name)));
+    const key = readKey((name) => c.req.header(name));
+    const caller = key && isToken(key) ? identifyByToken(c, access, key) : authenticator.authenticate(key);
     return caller instanceof Promise ? caller.catch(refuse) : caller;
   } catch (error) {
     return refuse(error);
@@ -119,6 +123,8 @@ export interface Requirements {
   id?: IdInPath;
   /** Requests a minute: a window in which every request counts as well. */
   operation?: PlanLimit;
+  /** Whether tokens of browsers reach the route. */
+  admitsTokens?: true;
 }
 
 const requirements = new WeakMap<object, Requirements>();
@@ -151,11 +157,14 @@ function middlewareFor(access: Access, required: Requirements) {
         ? limitOperation(c, access, caller, operation)
         : limitRequests(c, access, tenant, limits);
       return whenKnown(limited, () => {
+        if (caller.token && !required.admitsTokens) throw outOfReach();
         checkScopes(caller, required);
         if (c.get('surface').hasDialects) checkVariantHeader(signs.header);
-        if (required.id) checkId(c.req.param('id')!, required.id);
-        c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), keyIds.format(caller.keyId)));
-        return next();
+        return whenKnown(caller.token && access.tokenAuthenticator.countUse(caller), () => {
+          if (required.id) checkId(c.req.param('id')!, required.id);
+          c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), keyIds.format(caller.keyId)));
+          return next();
+        });
       });
     });
   });
@@ -176,3 +185,9 @@ export const requireKeyAndId = (access: Access, id: IdInPath, ...scopes: string[
 /** The same as `requireKey` for an operation that has a limit of its own, by plan. */
 export const requireKeyFor = (access: Access, operation: PlanLimit, ...scopes: string[]) =>
   middlewareFor(access, { scopes, operation });
+
+/** Lets tokens of browsers reach a route, whose middleware is one of the above. Without this they are refused. */
+export function alsoForTokens<Middleware extends object>(middleware: Middleware): Middleware {
+  requirements.get(middleware)!.admitsTokens = true;
+  return middleware;
+}

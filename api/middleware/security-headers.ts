@@ -2,8 +2,8 @@ import { createMiddleware } from 'hono/factory';
 import type { ApiEnv } from '../context.ts';
 
 /**
- * Answers of the API are data: browsers must not execute them, show them in a frame or guess their type. No answer has a
- * CORS header, so pages of other origins cannot read them.
+ * Answers of the API are data: browsers must not execute them, show them in a frame or guess their type. Only answers to
+ * tokens of browsers have CORS headers: pages of other origins cannot read any other.
  */
 export const onEveryAnswer = {
   'X-Content-Type-Options': 'nosniff',

@@ -5,6 +5,7 @@ import { AppError } from '../../src/platform/errors.ts';
 import type { Services } from '../../src/services.ts';
 import { type AddressFamily, familyOf } from '../../src/tenancy/address-limits.ts';
 import type { Caller } from '../../src/tenancy/caller.ts';
+import { isToken } from '../../src/tenancy/key-format.ts';
 import { subjectOf } from '../../src/tenancy/rate-limiter.ts';
 import type { ApiEnv } from '../context.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
@@ -110,7 +111,10 @@ export function refuseEarly(
 
   const refusalOf = (asked: AskedRoute, header: ReadHeader, peer: string | undefined): Refusal | undefined => {
     try {
-      const caller = authenticator.recall(readKey(header));
+      const key = readKey(header);
+      // Its answer depends on the origin.
+      if (key && isToken(key)) return undefined;
+      const caller = authenticator.recall(key);
       if (!caller) return undefined;
       const decision = limiter.refusal(subjectOf(caller), caller.limits);
       if (decision) return { caller, failure: tooManyRequests(decision), headers: headersOf(decision) };

@@ -164,33 +164,25 @@ function references<Status extends ErrorStatus>(surface: FailureSurface, statuse
 }
 
 /** The failures of every route with keys. */
-const always = [400, 401, 429, 500, 503] as const;
+const always = [400, 401, 403, 429, 500, 503] as const;
 
-/** The failures of a route of the versioned API that needs a scope: the given ones, and those of every such route. */
+/** The failures of a route of the versioned API: the given ones, and those of every such route. */
 export const failures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references(surfaces.versioned, [...statuses, 403, ...always]);
-
-/** The same for a route that needs a key and no scope. */
-export const anyKeyFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
   references(surfaces.versioned, [...statuses, ...always]);
 
-/** The same for a route that needs a key and no scope and has no dialects. */
+/** The same for a route without dialects. */
 export const plainFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
   references(surfaces.unversioned, [...statuses, ...always]);
 
-/** The same for a route that needs a scope and has no dialects. */
-export const scopedFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references(surfaces.unversioned, [...statuses, 403, ...always]);
-
 /** The same for chat, where a failure is only a message. */
 export const chatFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references(surfaces.chat, [...statuses, 403, ...always]);
+  references(surfaces.chat, [...statuses, ...always]);
 
-/** The same for a route that needs a scope and answers failures in its own way. */
+/** The same for a route that answers failures in its own way. */
 export const failuresOn =
   (surface: FailureSurface) =>
   <Status extends ErrorStatus>(...statuses: Status[]) =>
-    references(surface, [...statuses, 403, ...always]);
+    references(surface, [...statuses, ...always]);
 
 /** The same for a route without keys. */
 export const publicFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>

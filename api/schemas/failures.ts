@@ -1,6 +1,6 @@
 import { AppError, invalid, rateLimited, unavailable } from '../../src/platform/errors.ts';
-import { unauthorized } from '../../src/tenancy/authenticate.ts';
 import { requestWindows } from '../../src/tenancy/core/rate-windows.ts';
+import { unauthorized } from '../../src/tenancy/refusals.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { variants } from '../dialects/variants.ts';
 import { type Envelope, e1, e2 } from '../envelopes.ts';
@@ -47,9 +47,10 @@ const failures = {
   },
   403: {
     name: 'ForbiddenError',
-    description: 'The key or the plan does not permit this operation.',
+    description:
+      'The key or the plan does not permit this operation, tokens of browsers do not reach it, or the token is not accepted from this origin.',
     example: new AppError('forbidden', 'The key lacks the scope workflows:write.', { required: 'workflows:write' }),
-    always: behindKey,
+    sometimes: behindKey,
   },
   404: {
     name: 'NotFoundError',

@@ -89,6 +89,7 @@ export const tablesOfOrganizations: readonly Table[] = [
   { name: 'notice' },
   { name: 'deprecated_use' },
   { name: 'storage_used' },
+  { name: 'browser_token' },
   { name: 'api_key' },
   { name: 'audit_log' },
 ];

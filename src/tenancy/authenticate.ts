@@ -2,26 +2,14 @@ import type { Background } from '../platform/concurrency/background.ts';
 import type { Database } from '../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
-import { AppError } from '../platform/errors.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { Caller, Variant } from './caller.ts';
+import { CallerLookup } from './caller-lookup.ts';
 import { limitsOf } from './core/limits.ts';
 import type { PlanName } from './core/plans.ts';
 import type { KeyCache } from './key-cache.ts';
 import { hashKeyAsText, keyEnvironment } from './key-format.ts';
-
-export type KeyRefusal = 'missing_api_key' | 'invalid_api_key' | 'expired_api_key';
-
-const refusal = (reason: KeyRefusal, message: string) => new AppError('unauthorized', message, { reason });
-
-// Made once: an error costs as much as the check that it reports.
-const refusals: Record<KeyRefusal, AppError> = {
-  missing_api_key: refusal('missing_api_key', 'No API key was sent. Send it as "Authorization: Bearer <key>".'),
-  invalid_api_key: refusal('invalid_api_key', 'The API key is not valid.'),
-  expired_api_key: refusal('expired_api_key', 'The API key has expired.'),
-};
-
-export const unauthorized = (reason: KeyRefusal): AppError => refusals[reason];
+import { unauthorized } from './refusals.ts';
 
 /** `last used` may lag by 60 s. Half of that is the interval at which it is written. */
 const touchEveryMs = 30_000;
@@ -56,19 +44,23 @@ const touchKey = systemStatement({
   text: 'update api_key set last_used_at = clock_timestamp() where id = :keyId',
 });
 
-/** Finds the caller of a key, in this process's cache if possible. */
+/** @throws AppError unauthorized when what the caller sent has expired */
+export function checkEnd({ expiresAt }: Caller): void {
+  if (expiresAt !== null && expiresAt <= Date.now()) throw unauthorized('expired_api_key');
+}
+
+/** Finds the caller of a key, in this process's cache if possible. Tokens of browsers are no keys here. */
 export class Authenticator {
   readonly #database: Database;
-  readonly #cache: KeyCache;
+  readonly #lookup: CallerLookup;
   readonly #background: Background;
   readonly #touched = new Map<string, number>();
-  readonly #flights = new Map<string, Promise<Caller>>();
   /** The last well-formed key and its hash: requests are asked about twice, and most often the next one has the same key. */
   #last = { key: '', hash: '' };
 
   constructor(database: Database, cache: KeyCache, background: Background) {
     this.#database = database;
-    this.#cache = cache;
+    this.#lookup = new CallerLookup(cache, (hash) => this.#find(hash));
     this.#background = background;
   }
 
@@ -78,7 +70,7 @@ export class Authenticator {
    * @throws AppError unauthorized, with facts `{reason}`
    */
   authenticate(key: string | undefined): Caller | Promise<Caller> {
-    return this.recall(key) ?? this.#lookUp(this.#last.hash).then((caller) => this.#admit(caller));
+    return this.recall(key) ?? this.#lookup.lookUp(this.#last.hash).then((caller) => this.#admit(caller));
   }
 
   /**
@@ -91,43 +83,25 @@ export class Authenticator {
       if (keyEnvironment(key) === undefined) throw unauthorized('invalid_api_key');
       this.#last = { key, hash: hashKeyAsText(key) };
     }
-    const { hash } = this.#last;
-    const cached = this.#cache.get(hash);
-    if (cached) return this.#admit(cached);
-    if (this.#cache.isRefused(hash)) throw unauthorized('invalid_api_key');
-    return undefined;
+    const cached = this.#lookup.recall(this.#last.hash);
+    return cached && this.#admit(cached);
   }
 
   #admit(caller: Caller): Caller {
-    if (caller.expiresAt !== null && caller.expiresAt <= Date.now()) throw unauthorized('expired_api_key');
+    checkEnd(caller);
     this.#touch(caller.keyId);
     return caller;
   }
 
-  async #lookUp(hash: string): Promise<Caller> {
-    const { generation } = this.#cache;
-    // Concurrent requests share a query, but not across an invalidation of the cache.
-    const flight = `${generation} ${hash}`;
-    const asked = this.#flights.get(flight) ?? this.#ask(hash, generation);
-    this.#flights.set(flight, asked);
-    try {
-      return await asked;
-    } finally {
-      this.#flights.delete(flight);
-    }
-  }
-
-  async #ask(hash: string, generation: number): Promise<Caller> {
-    const row = await sqlOn(this.#database.pool).one(findKey, { hash: Buffer.from(hash, 'base64') });
-    if (!row || row.revoked) {
-      this.#cache.refuse(hash, generation);
-      throw unauthorized('invalid_api_key');
-    }
+  async #find(hash: Buffer): Promise<Omit<Caller, 'generation'> | undefined> {
+    const row = await sqlOn(this.#database.pool).one(findKey, { hash });
+    if (!row || row.revoked) return undefined;
     const { revoked, expiresAt, rateMinute, rateDay, ...found } = row;
-    const limits = limitsOf(found.plan, { rateMinute, rateDay });
-    const caller = { ...found, limits, expiresAt: expiresAt?.getTime() ?? null, generation };
-    this.#cache.put(hash, caller, generation);
-    return caller;
+    return {
+      ...found,
+      limits: limitsOf(found.plan, { rateMinute, rateDay }),
+      expiresAt: expiresAt?.getTime() ?? null,
+    };
   }
 
   #touch(keyId: string): void {

@@ -7,7 +7,15 @@ const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 36;
 const checksumLength = 6;
 const random = customAlphabet(base62, randomLength);
-const shape = /^sk_(live|test)_[0-9A-Za-z]{42}$/;
+
+/** Keys are secret; tokens are for browsers, and die soon. */
+const prefixes = { key: 'sk', token: 'pub' } as const;
+export type CredentialKind = keyof typeof prefixes;
+
+const shapes = {
+  key: /^sk_(live|test)_[0-9A-Za-z]{42}$/,
+  token: /^pub_(live|test)_[0-9A-Za-z]{42}$/,
+} as const satisfies Record<CredentialKind, RegExp>;
 
 /**
  * Six base62 digits of the CRC-32 of the preceding text. Mistyped keys are rejected without a query, and secret scanners
@@ -23,20 +31,30 @@ function checksum(body: string): string {
   return digits;
 }
 
-/** A new key, `sk_live_` or `sk_test_` + 36 random base62 characters (214 bits) + 6 of checksum. */
-export function generateKey(environment: Environment): string {
-  const body = `sk_${environment}_${random()}`;
+function generate(kind: CredentialKind, environment: Environment): string {
+  const body = `${prefixes[kind]}_${environment}_${random()}`;
   return body + checksum(body);
 }
 
-/** The environment of a well-formed key; undefined when the shape or the checksum is wrong. */
-export function keyEnvironment(key: string): Environment | undefined {
-  const match = shape.exec(key);
+/** A new key, `sk_live_` or `sk_test_` + 36 random base62 characters (214 bits) + 6 of checksum. */
+export const generateKey = (environment: Environment): string => generate('key', environment);
+
+/** A new token of a browser, `pub_live_` or `pub_test_` and then as a key. */
+export const generateToken = (environment: Environment): string => generate('token', environment);
+
+function environmentOf(kind: CredentialKind, text: string): Environment | undefined {
+  const match = shapes[kind].exec(text);
   if (!match) return undefined;
   // No secret: everybody can compute it.
-  if (!key.endsWith(checksum(key.slice(0, -checksumLength)))) return undefined;
+  if (!text.endsWith(checksum(text.slice(0, -checksumLength)))) return undefined;
   return match[1] as Environment;
 }
+
+/** The environment of a well-formed key; undefined when the shape or the checksum is wrong. */
+export const keyEnvironment = (key: string): Environment | undefined => environmentOf('key', key);
+
+/** Whether this is a well-formed token of a browser. */
+export const isToken = (text: string): boolean => environmentOf('token', text) !== undefined;
 
 /** The stored hash of a key. A fast hash is sufficient for 214 random bits; a slow one would make floods expensive. */
 export const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer');

@@ -1,12 +1,12 @@
 import type { Database } from '../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { type AppError, concurrencyLimitReached, unavailable } from '../platform/errors.ts';
-import { unauthorized } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import { tenancyLimits } from './core/limits.ts';
 import type { KeyCache } from './key-cache.ts';
 import type { OpenCounter } from './open-counter.ts';
 import { subjectOf } from './rate-limiter.ts';
+import { unauthorized } from './refusals.ts';
 
 /** Requests that stay open: event streams, and those that wait for their run. Each kind has its own limit in the plans. */
 export type OpenKind = 'eventStreams' | 'waitingRequests';

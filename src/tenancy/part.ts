@@ -17,8 +17,12 @@ import { MemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import type { RedisRateLimiter } from './redis-rate-limiter.ts';
 import { tenancySettings } from './settings.ts';
 import { TenantEnds } from './tenant-ends.ts';
+import { BrowserToken } from './tokens/entities.ts';
+import { forgetEndedTokens } from './tokens/forget-tokens.ts';
+import { TokenAuthenticator } from './tokens/token-authenticator.ts';
 import { forgetOldUsage, RequestCounter } from './usage.ts';
 
+const hourMs = 3_600_000;
 const dayMs = 86_400_000;
 const failedAuthenticationsPerMinute = 100;
 
@@ -31,6 +35,7 @@ async function countersInRedis(url: string, log: Log) {
 
 export interface TenancyServices {
   authenticator: Authenticator;
+  tokenAuthenticator: TokenAuthenticator;
   /** Counts the requests of each organization and environment. */
   limiter: RateLimiter;
   /** Undefined without Redis; limits are then counted per process. */
@@ -47,10 +52,11 @@ export interface TenancyServices {
 /** Organizations, their keys, limits and usage. */
 export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.shape> = {
   ...tenancyDeclarations,
-  entities: [Organization, ApiKey, UsageMonth, MailDay],
+  entities: [Organization, ApiKey, BrowserToken, UsageMonth, MailDay],
   rowBounds: {
     organization: { operatorsOnly: true },
     api_key: { operatorsOnly: true },
+    browser_token: { retention: { by: 'remove ended tokens', after: 'a day after their end' } },
     usage_month: { retention: { by: 'remove old usage', after: '36 months' } },
     mail_day: { retention: { by: 'remove old counts of mails', after: '31 days' } },
   },
@@ -64,6 +70,7 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
     const cache = new KeyCache(notifications);
     return {
       authenticator: new Authenticator(database, cache, background),
+      tokenAuthenticator: new TokenAuthenticator(database, cache),
       limiter: redisLimiter ?? new MemoryRateLimiter(),
       redisLimiter,
       addressLimits: new AddressLimits(env.ADDRESS_RATE_MAX),
@@ -74,6 +81,11 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
     };
   },
   sweeps: ({ database }) => [
+    {
+      name: 'remove ended tokens',
+      everyMs: hourMs,
+      run: () => inBatches((limit) => forgetEndedTokens(database, limit)),
+    },
     { name: 'remove old usage', everyMs: dayMs, run: () => inBatches((limit) => forgetOldUsage(database, limit)) },
     {
       name: 'remove old counts of mails',

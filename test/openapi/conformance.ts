@@ -27,7 +27,13 @@ const ofTransport = [
   'transfer-encoding',
   'server',
 ];
-const undocumented = new Set([...ofTransport, ...Object.keys(onEveryAnswer).map((name) => name.toLowerCase())]);
+/** What browsers read, and callers do not. */
+const ofCrossOrigin = ['access-control-allow-origin', 'access-control-expose-headers', 'vary'];
+const undocumented = new Set([
+  ...ofTransport,
+  ...ofCrossOrigin,
+  ...Object.keys(onEveryAnswer).map((name) => name.toLowerCase()),
+]);
 
 /** What any path may answer to a method that it does not have: that, or that the caller must wait, or a failure. */
 const toOtherMethods = [405, 429, 500];

@@ -104,7 +104,7 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
     const needed: [string, unknown][] = [
       ['400', of.needsKey || hasBody || (hasQuery && !of.path.startsWith('/files/'))],
       ['401', of.needsKey || operators.test(of.endpoint)],
-      ['403', of.scope],
+      ['403', of.needsKey],
       ['404', inPath],
       ['413', hasBody],
       ['415', hasBody],
@@ -119,7 +119,6 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
       ...needed.map(
         ([status, isNeeded]) => Boolean(isNeeded) && !isDocumented(status) && `${status}: add it to failures(…)`,
       ),
-      of.needsKey && !of.scope && isDocumented('403') && '403 is never answered to any key: use anyKeyFailures(…)',
       !takesIdempotencyKey(of) &&
         !movesBooking.test(of.endpoint) &&
         isDocumented('422') &&
@@ -132,10 +131,12 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
       const needs = (name: string, required: boolean) =>
         headers[name]?.required !== required &&
         `${status}: the header ${name}, ${required ? 'always' : 'sometimes'} (use answer, openAnswer or failures of api/schemas/answers.ts)`;
-      const isKnown = of.needsKey && (isSuccess(status) || /403|404|409|413|415|422/.test(status));
+      const isKnown = of.needsKey && (isSuccess(status) || /404|409|413|415|422/.test(status));
       return [
         ...ofAll.map((name) => needs(name, true)),
         ...(isKnown ? ofKeys.map((name) => needs(name, true)) : []),
+        // A token from another origin than its own is refused before its request is counted.
+        ...(of.needsKey && status === '403' ? ofKeys.map((name) => needs(name, false)) : []),
         // Where it may be the provider of an integration that refuses us, it does not ask for another key.
         status === '401' && needs('WWW-Authenticate', !asksProvider(of)),
         status === '429' && needs('Retry-After', true),
@@ -227,9 +228,9 @@ describe('every operation has', () => {
     // What creates and spends nothing: to do it twice is to do it once.
     // To cancel twice is to cancel once, and so with a pause. What is validated is not kept.
     // The occurrences of a pattern are told and not kept.
-    // Each question for a consent is one of its own, and is over by itself.
+    // Each question for a consent is one of its own, and is over by itself; so is a token.
     const harmless =
-      /^POST \/api\/(admin|cron|performance|v1\/(runs\/\{id\}|batches\/\{batchId\})\/cancel|v1\/bulk-actions\/\{bulkActionId\}\/abort|v1\/workflows\/(validate|\{id\}\/(pause|resume))$|v1\/approvals\/\{approvalId\}\/respond|studio\/generate-video\/\{id\}\/cancel|v1\/scheduling\/(recurring-patterns\/\{id\}\/generate|calendars\/(connect|\{id\}\/sync))|v1\/integrations\/(actions\/\{actionRunId\}\/cancel|\{integrationId\}\/(connect|test)))/;
+      /^POST \/api\/(admin|cron|performance|v1\/tokens$|v1\/(runs\/\{id\}|batches\/\{batchId\})\/cancel|v1\/bulk-actions\/\{bulkActionId\}\/abort|v1\/workflows\/(validate|\{id\}\/(pause|resume))$|v1\/approvals\/\{approvalId\}\/respond|studio\/generate-video\/\{id\}\/cancel|v1\/scheduling\/(recurring-patterns\/\{id\}\/generate|calendars\/(connect|\{id\}\/sync))|v1\/integrations\/(actions\/\{actionRunId\}\/cancel|\{integrationId\}\/(connect|test)))/;
     const without = read.operations.filter((of) => of.method === 'POST' && !takesIdempotencyKey(of));
     expect(without.map(({ endpoint }) => endpoint).filter((endpoint) => !harmless.test(endpoint))).toEqual([]);
     const others = read.operations.filter((of) => of.method !== 'POST' && takesIdempotencyKey(of));

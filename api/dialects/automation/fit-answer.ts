@@ -1,4 +1,3 @@
-import { isJsonObject } from '../../../src/platform/core/json-shapes.ts';
 import { outputReference } from './outputs.ts';
 
 /** Maximum size of an answer in JSON. */
@@ -29,6 +28,9 @@ interface Replaceable {
   reference: object;
 }
 
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** Whether a value surely takes less than so many bytes. Stops as soon as it is not sure. */
 function isSmall(value: unknown, maxBytes: number): boolean {
   let left = maxBytes;
@@ -38,7 +40,7 @@ function isSmall(value: unknown, maxBytes: number): boolean {
     left -= maxBytesOfCharacter;
     if (typeof next === 'string') left -= next.length * maxBytesOfCharacter;
     else if (Array.isArray(next)) for (const item of next) pending.push(item);
-    else if (isJsonObject(next)) {
+    else if (isMembers(next)) {
       for (const name in next) {
         left -= (name.length + 4) * maxBytesOfCharacter;
         pending.push(next[name]);
@@ -61,17 +63,17 @@ function replaceableOf(run: ShownRun): Replaceable[] {
   const runId = String(run.runId ?? run.id);
   const ofInput = (_: string, bytes: number) => ({ $ref: `/api/v1/runs/${runId}/input`, bytes });
   const found: Replaceable[] = [];
-  if (isJsonObject(run.input)) {
+  if (isMembers(run.input)) {
     const input = { ...run.input };
     run.input = input;
     found.push(...replaceable(input, 'input', ofInput), ...replaceable(input, 'variables', ofInput));
   }
   for (const step of [run.steps, run.stepResults].flat()) {
-    if (!isJsonObject(step) || typeof step.stepId !== 'string') continue;
+    if (!isMembers(step) || typeof step.stepId !== 'string') continue;
     const { stepId } = step;
     found.push(...replaceable(step, 'output', (_, bytes) => outputReference(runId, stepId, bytes)));
   }
-  if (!isJsonObject(run.output) || !isJsonObject(run.output.steps)) return found;
+  if (!isMembers(run.output) || !isMembers(run.output.steps)) return found;
   const steps = { ...run.output.steps };
   const output: Members = { ...run.output, steps };
   run.output = output;

@@ -4,6 +4,7 @@ import { answerOf, findMessage, type StoredMessage } from '../../../src/conversa
 import { ReplyReader } from '../../../src/conversation/read-reply.ts';
 import type { MessageRequest } from '../../../src/conversation/sealed-message.ts';
 import { requestInProgress, resourceDeleted } from '../../../src/platform/database/idempotency.ts';
+import { AppError } from '../../../src/platform/errors.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import type { Services } from '../../../src/services.ts';
 import { lingerMs, notReady, refusalOf } from '../../await-job.ts';
@@ -27,17 +28,20 @@ function answerWhole(c: ApiContext, message: StoredMessage): Response {
   return c.json(success(replyRecord(answered)), 200);
 }
 
+const noToolsForTokens = () => new AppError('forbidden', 'Tokens cannot use mcpServers. Use a key on your server.');
+
 /** Tools that cannot be listed are an error response; later failures are events of the stream. */
 const isRefused = ({ status, error }: StoredMessage) => status === 'failed' && error?.code === 'tools_unavailable';
 
 /**
  * Calls a model, and answers with its reply or the stream of it. Continues when its caller disconnects.
- * @throws AppError as `createMessage`; idempotency_in_progress; ai_provider_error; service_unavailable; rate_limit_exceeded when
+ * @throws AppError as `createMessage`; forbidden for tools asked for with a token; idempotency_in_progress; ai_provider_error; service_unavailable; rate_limit_exceeded when
  * too many requests are open, unauthorized when the key ends meanwhile
  */
 export async function answerMessage(c: ApiContext, services: Services, asked: MessageToAnswer): Promise<Response> {
   const scope = c.get('scope');
   const { streams } = asked;
+  if (c.get('caller').token && asked.request.servers.length > 0) throw noToolsForTokens();
   const open = await services.openRequests.open(c.get('caller'), streams ? 'eventStreams' : 'waitingRequests');
   const id = newId();
   let reader = new ReplyReader(services, scope, id);

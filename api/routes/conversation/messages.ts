@@ -2,7 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../src/services.ts';
 import type { ApiEnv } from '../../context.ts';
 import { idempotencyHeader } from '../../idempotency.ts';
-import { requireKey } from '../../middleware/authenticate.ts';
+import { alsoForTokens, requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
 import { chatFailures, jsonContent, keySecurity, replyAnswer } from '../../schemas/answers.ts';
@@ -46,7 +46,7 @@ export function chatRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description,
     tags: ['Chat'],
     security: keySecurity('chat'),
-    middleware: [requireKey(services, 'chat'), jsonBody(), requireFields('messages')] as const,
+    middleware: [alsoForTokens(requireKey(services, 'chat')), jsonBody(), requireFields('messages')] as const,
     request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(chatSchema, chatExamples) } },
     responses,
   });
@@ -69,7 +69,11 @@ export function agentRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description,
     tags: ['Chat'],
     security: keySecurity('chat'),
-    middleware: [requireKey(services, 'chat'), jsonBody(), requireFields('message', 'systemPrompt')] as const,
+    middleware: [
+      alsoForTokens(requireKey(services, 'chat')),
+      jsonBody(),
+      requireFields('message', 'systemPrompt'),
+    ] as const,
     request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(agentSchema, agentExamples) } },
     responses,
   });

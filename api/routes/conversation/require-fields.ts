@@ -1,5 +1,4 @@
 import { createMiddleware } from 'hono/factory';
-import { isJsonObject } from '../../../src/platform/core/json-shapes.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { ApiEnv } from '../../context.ts';
 
@@ -18,10 +17,10 @@ const required = {
 export const requireFields = (...fields: (keyof typeof required)[]) =>
   createMiddleware<ApiEnv>(async (c, next) => {
     const body = c.get('body');
-    if (isJsonObject(body)) {
+    if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
       for (const field of fields) {
         const { isMissing, sentence } = required[field];
-        if (isMissing(body[field])) throw new AppError('validation_error', sentence);
+        if (isMissing((body as Record<string, unknown>)[field])) throw new AppError('validation_error', sentence);
       }
     }
     await next();

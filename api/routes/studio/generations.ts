@@ -8,7 +8,7 @@ import type { ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { answer, deleted, keySecurity, scopedFailures } from '../../schemas/answers.ts';
+import { answer, deleted, keySecurity, plainFailures } from '../../schemas/answers.ts';
 import { prefixedIdInPath } from '../../schemas/ids.ts';
 import { pageQuery } from '../../schemas/pagination.ts';
 import { generationExamples, historyExamples } from '../../schemas/studio/examples.ts';
@@ -44,7 +44,7 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     request: { params: prefixedIdInPath('id', generationExamples.completed.id) },
     responses: {
       200: answer('Returns the generation.', generationSchema, { examples: generationExamples }),
-      ...scopedFailures(404),
+      ...plainFailures(404),
     },
   });
   const remove = createRoute({
@@ -62,7 +62,7 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
       200: answer('The generation was deleted.', z.object({ deleted: z.literal(true) }), {
         examples: { deleted: { deleted: true as const } },
       }),
-      ...scopedFailures(404, 409),
+      ...plainFailures(404, 409),
     },
   });
   const history = createRoute({
@@ -76,7 +76,7 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     request: { query: historyQuery },
     responses: {
       200: answer('A page of generations.', historySchema, { examples: historyExamples }),
-      ...scopedFailures(),
+      ...plainFailures(),
     },
   });
   const models = createRoute({
@@ -89,7 +89,7 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description: 'Every accepted name, with its limits and its price.',
     responses: {
       200: answer('Returns the models.', modelListSchema, { examples: modelExamples }),
-      ...scopedFailures(),
+      ...plainFailures(),
     },
   });
 

@@ -8,7 +8,7 @@ import { idempotencyHeader, markReplayed, readIdempotency } from '../../idempote
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { answer, jsonContent, keySecurity, scopedFailures } from '../../schemas/answers.ts';
+import { answer, jsonContent, keySecurity, plainFailures } from '../../schemas/answers.ts';
 import { prefixedIdInPath } from '../../schemas/ids.ts';
 import { videoId } from '../../schemas/studio/examples.ts';
 import { imageFailure } from '../../schemas/studio/failures.ts';
@@ -66,7 +66,7 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
         links,
         replayable: true,
       }),
-      ...scopedFailures(402, 409, 413, 415, 422),
+      ...plainFailures(402, 409, 413, 415, 422),
       400: imageFailure,
     },
   });
@@ -82,7 +82,7 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     request: { query: idQuery },
     responses: {
       200: answer('Returns the video.', videoSchema, { examples: videoExamples }),
-      ...scopedFailures(404),
+      ...plainFailures(404),
     },
   });
   const cancel = createRoute({
@@ -98,7 +98,7 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     request: { params: prefixedIdInPath('id', videoId) },
     responses: {
       200: answer('Returns the video.', videoSchema, { examples: cancelledVideoExamples }),
-      ...scopedFailures(404),
+      ...plainFailures(404),
     },
   });
 

@@ -1,6 +1,5 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { createMiddleware } from 'hono/factory';
-import { isJsonObject } from '../../../src/platform/core/json-shapes.ts';
 import { unavailable } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
 import { voiceLimits } from '../../../src/voice/core/limits.ts';
@@ -11,7 +10,7 @@ import { requireVoice } from '../../../src/voice/require-voice.ts';
 import { checkSpeech, priceOfSpeech, readSpeech } from '../../../src/voice/speech-request.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
-import { requireKeyFor } from '../../middleware/authenticate.ts';
+import { alsoForTokens, requireKeyFor } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
 import { limitedRange } from '../../requests/client-address.ts';
@@ -28,7 +27,7 @@ const description = [
 
 const checked = createMiddleware<ApiEnv>(async (c, next) => {
   const body = c.get('body');
-  if (isJsonObject(body)) checkSpeech(body);
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) checkSpeech(body as Record<string, unknown>);
   await next();
 });
 
@@ -63,7 +62,7 @@ export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags: ['Voice'],
     security: keySecurity('voice'),
     middleware: [
-      requireKeyFor(services, voiceLimits['operationsPerMinute.tts'], 'voice'),
+      alsoForTokens(requireKeyFor(services, voiceLimits['operationsPerMinute.tts'], 'voice')),
       jsonBody(),
       checked,
     ] as const,

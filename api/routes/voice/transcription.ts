@@ -14,7 +14,7 @@ import { refusalOf } from '../../await-job.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
 import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
-import { requireKeyFor } from '../../middleware/authenticate.ts';
+import { alsoForTokens, requireKeyFor } from '../../middleware/authenticate.ts';
 import { newRoutes } from '../../new-routes.ts';
 import { keySecurity, paidAnswer } from '../../schemas/answers.ts';
 import { recordingForm, transcriptionExamples, transcriptionSchema } from '../../schemas/voice/transcription.ts';
@@ -99,7 +99,7 @@ export function transcriptionRoutes(services: Services): OpenAPIHono<ApiEnv> {
     ...documented,
     hide: true,
     request: { headers: idempotencyHeader },
-    middleware: [requireKeyFor(services, voiceLimits['operationsPerMinute.stt'], 'voice')] as const,
+    middleware: [alsoForTokens(requireKeyFor(services, voiceLimits['operationsPerMinute.stt'], 'voice'))] as const,
   });
   routes.openapi(transcribe, async (c) => {
     const open = await services.openRequests.open(c.get('caller'), 'waitingRequests');

@@ -1,5 +1,4 @@
 import { defineEvent } from '../../platform/core/event-type.ts';
-import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import { defineStates } from '../../platform/core/states.ts';
 import { approvalIds } from './ids.ts';
 import type { StepPath } from './step-path.ts';
@@ -35,23 +34,24 @@ export const maxFormProperties = 16;
 export const maxCommentLength = 2_000;
 
 const scalarTypes: readonly unknown[] = ['string', 'number', 'integer', 'boolean'];
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** The properties of a form, in their order. */
 export const fieldsOf = (form: Record<string, unknown>): [string, Record<string, unknown>][] =>
-  isJsonObject(form.properties)
-    ? Object.entries(form.properties).filter((entry): entry is [string, Record<string, unknown>] =>
-        isJsonObject(entry[1]),
-      )
+  isRecord(form.properties)
+    ? Object.entries(form.properties).filter((entry): entry is [string, Record<string, unknown>] => isRecord(entry[1]))
     : [];
 
 /** Why a schema is no form, in words for its author; undefined when it is one: an object of a few scalars. */
 export function findFormProblem(form: Record<string, unknown>): string | undefined {
-  if (form.type !== 'object' || !isJsonObject(form.properties))
+  if (form.type !== 'object' || !isRecord(form.properties))
     return 'Expected the schema of an object with `properties`.';
   const names = Object.keys(form.properties);
   if (names.length > maxFormProperties) return `Expected at most ${maxFormProperties} properties.`;
   const wrong = names.find((name) => {
     const property = (form.properties as Record<string, unknown>)[name];
-    return !isJsonObject(property) || !scalarTypes.includes(property.type);
+    return !isRecord(property) || !scalarTypes.includes(property.type);
   });
   if (wrong === undefined) return undefined;
   return `The property "${wrong}" has to be of the type string, number, integer or boolean.`;

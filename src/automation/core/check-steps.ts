@@ -1,4 +1,3 @@
-import { isJsonObject } from '../../platform/core/json-shapes.ts';
 // What can be said of steps by looking at them alone.
 import { placedSteps } from './definition-tree.ts';
 import { readDuration } from './duration.ts';
@@ -9,14 +8,17 @@ import { findTargetProblems, type Step, type StepProblem } from './steps.ts';
 const maxFormProperties = 16;
 const scalarTypes: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);
 
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** A form is an object of few scalar properties, so that a page can show it. */
 function findFormProblem(form: Record<string, unknown>): string | undefined {
-  if (form.type !== 'object' || !isJsonObject(form.properties)) {
+  if (form.type !== 'object' || !isRecord(form.properties)) {
     return 'Expected a JSON Schema with `"type": "object"` and `properties`.';
   }
   const properties = Object.entries(form.properties);
   if (properties.length > maxFormProperties) return `Expected at most ${maxFormProperties} properties.`;
-  const other = properties.find(([, schema]) => !isJsonObject(schema) || !scalarTypes.has(schema.type));
+  const other = properties.find(([, schema]) => !isRecord(schema) || !scalarTypes.has(schema.type));
   return other && `The type of the property "${other[0].slice(0, 100)}" must be string, number, integer or boolean.`;
 }
 

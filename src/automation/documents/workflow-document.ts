@@ -1,4 +1,3 @@
-import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { invalid } from '../../platform/errors.ts';
@@ -24,9 +23,12 @@ export interface WorkflowDocument extends Members {
   schedule: Members | null;
 }
 
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** Changes the steps of type `workflow`, also those inside others. */
 function withWorkflowIds(step: unknown, change: (id: unknown, path: string) => unknown, path: string): unknown {
-  if (!isJsonObject(step)) return step;
+  if (!isMembers(step)) return step;
   const { type, workflowId, steps, branches } = step;
   const inside = (list: unknown[], name: string) =>
     list.map((one, index) => withWorkflowIds(one, change, `${path}.${name}.${index}`));
@@ -97,7 +99,7 @@ export async function resolveNames(
   steps: unknown,
 ): Promise<{ steps: unknown; warnings: WorkflowWarning[] }> {
   const names: string[] = [];
-  const nameOf = (value: unknown) => (isJsonObject(value) && typeof value.$name === 'string' ? value.$name : undefined);
+  const nameOf = (value: unknown) => (isMembers(value) && typeof value.$name === 'string' ? value.$name : undefined);
   changeIds(steps, (value) => {
     const name = nameOf(value);
     if (name !== undefined) names.push(name);
@@ -122,7 +124,7 @@ export async function resolveNames(
 
 /** @throws AppError validation_error for a document of another format */
 export function requireFormat(document: unknown): Members {
-  if (!isJsonObject(document)) throw invalid([{ path: '', message: 'Expected an object.' }]);
+  if (!isMembers(document)) throw invalid([{ path: '', message: 'Expected an object.' }]);
   if (document.atelier !== documentFormat) throw invalid([{ path: 'atelier', message: `Expected ${documentFormat}.` }]);
   return document;
 }

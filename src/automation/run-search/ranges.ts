@@ -4,6 +4,8 @@ import { triggerTypes } from '../core/starts.ts';
 /** The parameters of every statement that searches runs. Those that are null filter nothing. */
 export const filterParameters = {
   workflowId: 'uuid?',
+  workflowIds: 'uuid[]?',
+  runIds: 'uuid[]?',
   statuses: 'text[]?',
   tags: 'text[]?',
   triggers: 'text[]?',
@@ -36,6 +38,7 @@ const oneRange = (where: string) => `
  * range of each state is merged. The planner has no other way to this order, whatever statistics say.
  */
 export const ranges = {
+  named: oneRange('id = any(:runIds)'),
   batch: oneRange('batch_id = :batchId'),
   parent: oneRange('parent_run_id = :parentRunId'),
   correlation: oneRange('correlation_id = :correlationId'),
@@ -72,6 +75,8 @@ export const residual = `
    ${tenant.replaceAll(/\b(organization_id|environment)\b(?= =)/g, 'r.$1')}
    and r.is_test = :isTest
    and (:workflowId is null or r.automation_id = :workflowId)
+   and (:workflowIds is null or r.automation_id = any(:workflowIds))
+   and (:runIds is null or r.id = any(:runIds))
    and (:statuses is null or r.status = any(:statuses))
    and (:triggers is null or r.trigger_type = any(:triggers))
    and (:parentRunId is null or r.parent_run_id = :parentRunId)

@@ -12,6 +12,10 @@ import { filterParameters, type RangeName, ranges, residual } from './ranges.ts'
 export interface RunFilter {
   /** Ids are UUIDs. */
   workflowId?: string | undefined;
+  /** Runs of any of these workflows. */
+  workflowIds?: readonly string[] | undefined;
+  /** These runs alone. */
+  runIds?: readonly string[] | undefined;
   statuses?: readonly RunStatus[] | undefined;
   /** The runs have all of them. */
   tags?: readonly string[] | undefined;
@@ -154,6 +158,7 @@ function readCursor(text: string): Cursor {
 
 /** The filter whose runs an index has in the order of the list, by how few they usually are; and the filters that it serves. */
 function rangeOf(filter: RunFilter): { name: RangeName; serves: readonly (keyof RunFilter)[] } {
+  if (filter.runIds) return { name: 'named', serves: ['runIds'] };
   if (filter.batchId) return { name: 'batch', serves: ['batchId'] };
   if (filter.parentRunId) return { name: 'parent', serves: ['parentRunId'] };
   if (filter.isTest) return { name: 'test', serves: ['isTest'] };
@@ -182,6 +187,8 @@ async function planOf(scope: Scope, filter: RunFilter) {
   ]);
   const values = {
     workflowId: workflowId ?? null,
+    workflowIds: filter.workflowIds ?? null,
+    runIds: filter.runIds ?? null,
     statuses: filter.statuses ?? null,
     tags: filter.tags?.length ? filter.tags : null,
     triggers: filter.triggers ?? null,
@@ -255,7 +262,8 @@ export async function searchRuns(
 }
 
 /** Whether the entries of a range leave out test runs, so that they are counted without a look at the runs. */
-const isCovered = (name: RangeName): boolean => name !== 'batch' && name !== 'parent' && name !== 'correlation';
+const isCovered = (name: RangeName): boolean =>
+  name !== 'named' && name !== 'batch' && name !== 'parent' && name !== 'correlation';
 
 /** Ids that are read together. */
 const idsPerPage = 1_000;

@@ -14,6 +14,7 @@ import type { OpenRequest } from '../../../../src/tenancy/open-requests.ts';
 import type { AutomationDialect, Execution } from '../../../dialects/automation/dialect.ts';
 import { publishedError } from '../../../dialects/automation/published-error.ts';
 import type { AcceptedAnswer, ExecuteBody, ExecutedAnswer, SkippedAnswer } from '../../../schemas/automation/run.ts';
+import { checkStart } from './named-runs.ts';
 
 export type ExecuteAnswer = { replayed: boolean } & (
   | { kind: 'finished'; data: ExecutedAnswer | AcceptedAnswer | SkippedAnswer }
@@ -79,6 +80,7 @@ export async function executeRun(
   call: ExecuteCall,
 ): Promise<ExecuteAnswer> {
   const { wait, ...request } = dialect.readExecution(call.body);
+  checkStart(call.caller, call.id, request.options?.tags);
   if (!wait) {
     const { id, idempotency } = call;
     const run = await createRun(services, scope, id, { ...request, idempotency, waiter: null });

@@ -12,6 +12,7 @@ import { runStepRoutes } from './run-steps.ts';
 import { runRoutes } from './runs.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { secretRoutes } from './secrets.ts';
+import { tokenRoutes } from './tokens.ts';
 import { triggerRoutes } from './trigger.ts';
 import { versionRoutes } from './versions.ts';
 import { workflowDocumentRoutes } from './workflow-documents.ts';
@@ -22,6 +23,10 @@ export const automation: ApiFeature = {
     { name: 'Workflows', description: 'Create workflows: sequences of AI steps with inputs, schedules and triggers.' },
     { name: 'Runs', description: 'Execute workflows and read results.' },
     { name: 'Approvals', description: 'Questions that runs ask people, and their answers.' },
+    {
+      name: 'Tokens',
+      description: 'Short-lived tokens, with which pages in a browser start and follow runs themselves.',
+    },
     { name: 'Events', description: 'Send events that resume and start runs, and set the triggers of workflows.' },
   ],
   overview: {
@@ -54,6 +59,7 @@ export const automation: ApiFeature = {
     runControlRoutes(services),
     runEventRoutes(services),
     runStepRoutes(services),
+    tokenRoutes(services),
     triggerRoutes(services),
     approvalRoutes(services),
     eventRoutes(services),

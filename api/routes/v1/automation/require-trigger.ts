@@ -3,7 +3,7 @@ import { workflowIds } from '../../../../src/automation/core/ids.ts';
 import { authenticateTrigger, checkTriggerSecret, wrongSecret } from '../../../../src/automation/runs/trigger.ts';
 import { Scope } from '../../../../src/platform/database/scope.ts';
 import { AppError } from '../../../../src/platform/errors.ts';
-import { unauthorized } from '../../../../src/tenancy/authenticate.ts';
+import { unauthorized } from '../../../../src/tenancy/refusals.ts';
 import { dropAnswerHeaders, limitHeaders } from '../../../answer-headers.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { checkVariantHeader, chooseDialect } from '../../../dialects/choose-dialect.ts';

@@ -9,7 +9,7 @@ import type { ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';
-import { requireKey } from '../../../middleware/authenticate.ts';
+import { alsoForTokens, requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
@@ -30,6 +30,7 @@ import {
 } from '../../../schemas/automation/run-examples.ts';
 import { runLinks } from '../../../schemas/automation/run-links.ts';
 import { idInPath } from '../../../schemas/ids.ts';
+import { namedRunInPath } from './named-runs.ts';
 
 const params = idInPath(exampleRunIds);
 const stepId = z
@@ -47,6 +48,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'cancelRun',
     'x-client-method': 'runs.cancel',
     summary: 'Cancel a run',
+    key: alsoForTokens(requireKey(services, 'runs:execute')),
     description: 'Completed steps keep their results. Cancelling a run that has ended changes nothing.',
     params,
     answers: { 200: answer('Returns the run.', runDetailSchema, { examples: runDetailExamples }) },
@@ -105,7 +107,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Retrieve the output of a step',
     description:
       'Returns outputs of any size. Other answers refer to this operation with `{$ref, bytes}` in place of large outputs.',
-    key: requireKey(services, 'runs:read'),
+    key: alsoForTokens(requireKey(services, 'runs:read')),
     params: params.extend({ stepId }),
     query: z.object({
       path: z
@@ -120,7 +122,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const routes = newRoutes();
   routes.openapi(cancel, async (c) => {
-    const run = await cancelRun(services, c.get('scope'), c.req.valid('param').id);
+    const run = await cancelRun(services, c.get('scope'), await namedRunInPath(c));
     return c.json(success(automationDialect(c).runDetail(run)), 200);
   });
   routes.openapi(change, async (c) => {
@@ -147,7 +149,8 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(automationDialect(c).accepted(run)), 200);
   });
   routes.openapi(output, async (c) => {
-    const { id: runId, stepId: ofStep } = c.req.valid('param');
+    const { stepId: ofStep } = c.req.valid('param');
+    const runId = await namedRunInPath(c);
     const found = await getOutput(services.files, c.get('scope'), runId, ofStep, c.req.valid('query').path);
     return c.json(success({ stepId: ofStep, output: found }), 200);
   });

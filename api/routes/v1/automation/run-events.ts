@@ -9,12 +9,13 @@ import type { Scope } from '../../../../src/platform/database/scope.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
-import { requireKey } from '../../../middleware/authenticate.ts';
+import { alsoForTokens, requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { keyedEmptyAnswer, streamAnswer } from '../../../schemas/answers.ts';
 import { exampleRunIds, runEventsExamples } from '../../../schemas/automation/run-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
+import { namedRunInPath } from './named-runs.ts';
 
 /** Proxies close connections that are silent for longer than this. */
 const pingEveryMs = 10_000;
@@ -41,7 +42,7 @@ async function read(scope: Scope, id: string): Promise<{ run: RunDetail; isFlow:
 
 export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { waiters, openRequests } = services;
-  const operation = operationsOf({ tag: 'Runs', key: requireKey(services, 'runs:read') });
+  const operation = operationsOf({ tag: 'Runs', key: alsoForTokens(requireKey(services, 'runs:read')) });
 
   const events = operation({
     method: 'get',
@@ -67,14 +68,15 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(events, async (c) => {
     const scope = c.get('scope');
     const dialect = automationDialect(c);
+    const id = await namedRunInPath(c);
     if (c.req.method === 'HEAD') {
       // Nothing follows, so nothing is opened that would have to be closed.
-      await getRun(scope, c.req.valid('param').id);
+      await getRun(scope, id);
       c.header('X-Accel-Buffering', 'no');
       return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
     }
     const open = await openRequests.open(c.get('caller'), 'eventStreams');
-    const { run, isFlow, sent } = await read(scope, c.req.valid('param').id).catch((error: unknown) => {
+    const { run, isFlow, sent } = await read(scope, id).catch((error: unknown) => {
       open.close();
       throw error;
     });

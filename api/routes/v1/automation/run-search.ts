@@ -7,7 +7,7 @@ import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
-import { requireKey } from '../../../middleware/authenticate.ts';
+import { alsoForTokens, requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer } from '../../../schemas/answers.ts';
@@ -15,6 +15,7 @@ import { runSearchSchema } from '../../../schemas/automation/run.ts';
 import { runSearchExamples } from '../../../schemas/automation/run-examples.ts';
 import { runSearchQuery } from '../../../schemas/automation/run-search.ts';
 import { withPageDefaults } from '../../../schemas/pagination.ts';
+import { namedRuns } from './named-runs.ts';
 
 type Query = z.output<typeof runSearchQuery>;
 
@@ -41,7 +42,7 @@ export const filterOf = (query: Omit<Query, 'limit' | 'offset' | 'after'>): RunF
 
 /** Runs of all workflows. */
 export function runSearchRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const operation = operationsOf({ tag: 'Runs', key: requireKey(services, 'runs:read') });
+  const operation = operationsOf({ tag: 'Runs', key: alsoForTokens(requireKey(services, 'runs:read')) });
 
   const search = operation({
     method: 'get',
@@ -62,7 +63,7 @@ export function runSearchRoutes(services: Services): OpenAPIHono<ApiEnv> {
       throw invalid([{ path: 'offset', message: 'Give after or offset.' }]);
     }
     const { limit, offset, after } = withPageDefaults(c, query);
-    const page = await searchRuns(c.get('scope'), filterOf(query), { limit, offset, after });
+    const page = await searchRuns(c.get('scope'), namedRuns(c, filterOf(query)), { limit, offset, after });
     return c.json(success(automationDialect(c).runSearch(page)), 200);
   });
   return routes;

@@ -7,7 +7,7 @@ import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
-import { requireKeyAndId } from '../../../middleware/authenticate.ts';
+import { alsoForTokens, requireKeyAndId } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer } from '../../../schemas/answers.ts';
@@ -16,6 +16,7 @@ import { exampleRunIds, stepListExamples } from '../../../schemas/automation/run
 import { several } from '../../../schemas/automation/run-search.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
+import { namedRunInPath } from './named-runs.ts';
 
 const query = z.object({
   ...pageQuery,
@@ -32,7 +33,7 @@ const query = z.object({
 });
 
 export function runStepRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const key = requireKeyAndId(services, { ...runIds, notFound: runNotFound }, 'runs:read');
+  const key = alsoForTokens(requireKeyAndId(services, { ...runIds, notFound: runNotFound }, 'runs:read'));
   const operation = operationsOf({ tag: 'Runs', key });
   const list = operation({
     method: 'get',
@@ -50,7 +51,7 @@ export function runStepRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   routes.openapi(list, async (c) => {
     const { path, status: statuses, ...page } = withPageDefaults(c, c.req.valid('query'));
-    const { runId, ...found } = await listSteps(c.get('scope'), c.req.valid('param').id, { path, statuses }, page);
+    const { runId, ...found } = await listSteps(c.get('scope'), await namedRunInPath(c), { path, statuses }, page);
     return c.json(success(automationDialect(c).stepList(runId, found)), 200);
   });
   return routes;

@@ -9,7 +9,7 @@ import { runStatusWords } from '../../../dialects/automation/dialect.ts';
 import { automationDialect, variantOfExecution } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
-import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
+import { alsoForTokens, requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
@@ -38,6 +38,7 @@ import { exampleWorkflowIds } from '../../../schemas/automation/workflow-example
 import { idInPath } from '../../../schemas/ids.ts';
 import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
 import { executeRun } from './execute-run.ts';
+import { namedRunInPath } from './named-runs.ts';
 import { testWorkflow } from './test-run.ts';
 
 const tags = ['Runs'];
@@ -56,7 +57,8 @@ const statusQuery = z
 
 export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const read = requireKey(services, 'runs:read');
-  const readOne = requireKeyAndId(services, { ...runIds, notFound: runNotFound }, 'runs:read');
+  const oneRun = { ...runIds, notFound: runNotFound };
+  const readOne = requireKeyAndId(services, oneRun, 'runs:read');
 
   const execute = createRoute({
     method: 'post',
@@ -72,7 +74,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'the same Idempotency-Key returns the same run; 409 `conflict` once that run was deleted.',
     ].join(' '),
     middleware: [
-      requireKey(services, 'runs:execute'),
+      alsoForTokens(requireKey(services, 'runs:execute')),
       jsonBody({ optional: true, variantOf: variantOfExecution }),
     ] as const,
     request: {
@@ -135,6 +137,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'getRun',
     'x-client-method': 'runs.get',
     summary: 'Retrieve a run',
+    key: alsoForTokens(requireKeyAndId(services, oneRun, 'runs:read')),
     description:
       'With the result of each step; of a run that has ended, steps that were not reached are `skipped`. Deleting a workflow deletes its runs.',
     params: idInPath(exampleRunIds),
@@ -184,7 +187,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(automationDialect(c).runList(page)), 200);
   });
   routes.openapi(get, async (c) => {
-    const run = await getRun(c.get('scope'), c.req.valid('param').id);
+    const run = await getRun(c.get('scope'), await namedRunInPath(c));
     return c.json(success(automationDialect(c).runDetail(run)), 200);
   });
   return routes;

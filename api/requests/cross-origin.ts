@@ -1,0 +1,54 @@
+import { setAnswerHeaders } from '../answer-headers.ts';
+import type { ApiContext } from '../context.ts';
+
+/** Longer than any origin: a scheme, a name of a host and a port. */
+const maxOriginLength = 300;
+/** How long browsers remember the answer to a preflight, in seconds. */
+const maxAge = 600;
+
+const allowedHeaders = ['authorization', 'content-type', 'idempotency-key', 'last-event-id'].join(', ');
+const exposedHeaders = [
+  'X-Request-ID',
+  'Retry-After',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+].join(', ');
+
+/** Lets pages of an origin read the answer. Credentials of the browser are never allowed. */
+export function admitOrigin(c: ApiContext, origin: string): void {
+  if (origin.length > maxOriginLength) return;
+  setAnswerHeaders(c, {
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Expose-Headers': exposedHeaders,
+    Vary: 'Origin',
+  });
+}
+
+const names = (header: string): string[] => header.split(',').map((name) => name.trim().toLowerCase());
+
+/** The origin that asks, before a request with a token, whether it may send it; undefined for any other request. */
+function askingOrigin(c: ApiContext): string | undefined {
+  const origin = c.req.header('origin');
+  const headers = c.req.header('access-control-request-headers');
+  const isPreflight = c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') !== undefined;
+  if (!isPreflight || origin === undefined || headers === undefined || origin.length > maxOriginLength)
+    return undefined;
+  return names(headers).includes('authorization') ? origin : undefined;
+}
+
+/**
+ * The answer to a preflight of a request that will carry a token. Whose token it is a preflight does not say, so every
+ * origin that asks is told the same. @returns undefined for any other request
+ */
+export function answerPreflight(c: ApiContext, methods: readonly string[]): Response | undefined {
+  const origin = askingOrigin(c);
+  if (origin === undefined) return undefined;
+  return c.body(null, 204, {
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Allow-Methods': methods.join(', '),
+    'Access-Control-Allow-Headers': allowedHeaders,
+    'Access-Control-Max-Age': String(maxAge),
+    Vary: 'Origin',
+  });
+}

@@ -1,0 +1,51 @@
+import type { Caller } from './caller.ts';
+import type { KeyCache } from './key-cache.ts';
+import { unauthorized } from './refusals.ts';
+
+/** Asks the database. @returns undefined for what is unknown or revoked */
+export type FindCaller = (hash: Buffer) => Promise<Omit<Caller, 'generation'> | undefined>;
+
+/** Finds callers by the hash of what they send, in this process's cache if possible. */
+export class CallerLookup {
+  readonly #cache: KeyCache;
+  readonly #find: FindCaller;
+  readonly #flights = new Map<string, Promise<Caller>>();
+
+  constructor(cache: KeyCache, find: FindCaller) {
+    this.#cache = cache;
+    this.#find = find;
+  }
+
+  /** The caller, if it is known without asking the database. @throws AppError unauthorized */
+  recall(hash: string): Caller | undefined {
+    const cached = this.#cache.get(hash);
+    if (cached) return cached;
+    if (this.#cache.isRefused(hash)) throw unauthorized('invalid_api_key');
+    return undefined;
+  }
+
+  /** Asks the database. @throws AppError unauthorized */
+  async lookUp(hash: string): Promise<Caller> {
+    const { generation } = this.#cache;
+    // Concurrent requests share a query, but not across an invalidation of the cache.
+    const flight = `${generation} ${hash}`;
+    const asked = this.#flights.get(flight) ?? this.#ask(hash, generation);
+    this.#flights.set(flight, asked);
+    try {
+      return await asked;
+    } finally {
+      this.#flights.delete(flight);
+    }
+  }
+
+  async #ask(hash: string, generation: number): Promise<Caller> {
+    const found = await this.#find(Buffer.from(hash, 'base64'));
+    if (!found) {
+      this.#cache.refuse(hash, generation);
+      throw unauthorized('invalid_api_key');
+    }
+    const caller = Object.assign(found, { generation });
+    this.#cache.put(hash, caller, generation);
+    return caller;
+  }
+}

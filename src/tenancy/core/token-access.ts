@@ -1,0 +1,47 @@
+/** The permissions that a token of a browser can have. */
+export const tokenScopes = ['runs:read', 'runs:execute', 'chat', 'voice'] as const;
+export type TokenScope = (typeof tokenScopes)[number];
+
+/** The runs that a token sees and starts: those that everything given here names. Ids are UUIDs. */
+export interface RunRestriction {
+  runIds: readonly string[] | null;
+  workflowIds: readonly string[] | null;
+  batchId: string | null;
+  /** The runs have all of them. */
+  tags: readonly string[] | null;
+}
+
+/** What a token of a browser narrows of what its key may do. */
+export interface TokenAccess {
+  id: string;
+  /** Null: the token is accepted from every origin. */
+  origins: readonly string[] | null;
+  /** Whether its requests are counted, because it has a number of uses. */
+  isCounted: boolean;
+  /** Null: it sees every run. */
+  runs: RunRestriction | null;
+}
+
+/** Whether a token is accepted from an origin, as browsers name it. */
+export const admitsOrigin = ({ origins }: TokenAccess, origin: string): boolean =>
+  origins === null || origins.includes(origin);
+
+/**
+ * Whether runs that a restriction names can be started from this workflow with these tags. Those that it names one by one,
+ * or by their batch, exist already.
+ */
+export const mayStart = (
+  { runIds, workflowIds, batchId, tags }: RunRestriction,
+  workflowId: string,
+  given: readonly string[],
+): boolean =>
+  runIds === null &&
+  batchId === null &&
+  (workflowIds === null || workflowIds.includes(workflowId)) &&
+  (tags === null || tags.every((tag) => given.includes(tag)));
+
+/** How long a token lives, in seconds. */
+export const tokenSeconds = { min: 60, max: 86_400, byDefault: 900 } as const;
+
+/** How many of each a token can name. */
+export const maxTokenNames = { runs: 100, workflows: 100, tags: 20, origins: 10, uses: 1_000_000 } as const;
