@@ -84,7 +84,7 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [read] as const,
     path: '/models',
     operationId: 'listMediaModels',
-    'x-client-method': 'studio.models.list',
+    'x-client-method': 'studio.models.get',
     summary: 'List the models of Studio',
     description: 'Every accepted name, with its limits and its price.',
     responses: {

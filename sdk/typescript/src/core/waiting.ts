@@ -1,0 +1,68 @@
+import { AtelierError, TimeoutError } from './errors.ts';
+import { pause } from './retries.ts';
+
+export interface WaitOptions {
+  /** How long to wait, in milliseconds. Without it there is no limit. */
+  timeoutMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+const firstPauseMs = 500;
+const maxPauseMs = 5_000;
+
+/**
+ * Runs `work` with a signal that is aborted when the caller's is, or when the time is over.
+ * @throws TimeoutError when it is over; the reason of the caller's signal; what `work` throws
+ */
+export async function withinTime<Result>(
+  { timeoutMs, signal }: WaitOptions,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const stop = new AbortController();
+  const leave = () => stop.abort(signal?.reason);
+  if (signal?.aborted) leave();
+  signal?.addEventListener('abort', leave, { once: true });
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => stop.abort(new TimeoutError(`It did not end within ${timeoutMs} ms.`)), timeoutMs);
+  try {
+    stop.signal.throwIfAborted();
+    return await work(stop.signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', leave);
+  }
+}
+
+/** Reads until what was read has ended. The pauses grow from half a second to five. */
+export async function poll<Read>(
+  read: () => Promise<Read>,
+  hasEnded: (read: Read) => boolean,
+  signal: AbortSignal,
+): Promise<Read> {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
+    const found = await read();
+    if (hasEnded(found)) return found;
+    await pause(pauseMs, signal);
+  }
+}
+
+/** Reads a stream to its end as far as that is possible. What prevents it is found out by the requests that follow. */
+export async function follow<Event>(
+  events: AsyncIterable<Event>,
+  onEvent: ((event: Event) => void) | undefined,
+): Promise<void> {
+  const iterator = events[Symbol.asyncIterator]();
+  for (;;) {
+    let next: IteratorResult<Event>;
+    try {
+      next = await iterator.next();
+    } catch (error) {
+      if (error instanceof AtelierError && !(error instanceof TimeoutError && error.status === null)) return;
+      throw error;
+    }
+    if (next.done) return;
+    onEvent?.(next.value);
+  }
+}

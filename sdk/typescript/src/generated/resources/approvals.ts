@@ -1,0 +1,40 @@
+// This file is generated from the OpenAPI document.
+
+import type { RequestOptions } from '../../core/options.ts';
+import type { List } from '../../core/pagination.ts';
+import { Resource } from '../../core/resource.ts';
+import * as sdk from '../api/sdk.gen.ts';
+import type * as api from '../api/types.gen.ts';
+
+export class Approvals extends Resource {
+  /**
+   * List approvals.
+   *
+   * Newest first. With both filters, approvals that match both are returned.
+   */
+  list(query?: api.ListApprovalsData['query'], options?: RequestOptions): List<api.Approval> {
+    return this.transport.list(sdk.listApprovals, { query }, 'approvals', options);
+  }
+
+  /**
+   * Retrieve an approval.
+   *
+   * Returns what is asked, and the answer once there is one.
+   */
+  get(approvalId: string, options?: RequestOptions): Promise<api.Approval> {
+    return this.transport.call(sdk.getApproval, { path: { approvalId } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
+  }
+
+  /**
+   * Answer an approval.
+   *
+   * The first answer wins, whichever way it comes, and the run goes on with it as the output of the step. One
+   * that is
+   * answered, expired or cancelled is answered with 409 `conflict` and says who decided and when. Values that do
+   * not fit
+   * the form are answered with 400 and their paths; the approval stays open.
+   */
+  respond(approvalId: string, body: NonNullable<api.RespondToApprovalData['body']>, options?: RequestOptions): Promise<api.Approval> {
+    return this.transport.call(sdk.respondToApproval, { path: { approvalId }, body }, { answer: 'json', isEnveloped: true }, options);
+  }
+}

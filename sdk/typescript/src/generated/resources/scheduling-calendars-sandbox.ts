@@ -1,0 +1,28 @@
+// This file is generated from the OpenAPI document.
+
+import type { RequestOptions } from '../../core/options.ts';
+import { Resource } from '../../core/resource.ts';
+import * as sdk from '../api/sdk.gen.ts';
+import type * as api from '../api/types.gen.ts';
+
+export class SchedulingCalendarsSandbox extends Resource {
+  /**
+   * Read a sandbox calendar.
+   *
+   * What is in a calendar of a test key. Calendars of live keys are answered with 404 `not_found`.
+   */
+  get(id: string, options?: RequestOptions): Promise<api.SandboxCalendar> {
+    return this.transport.call(sdk.getSandboxCalendar, { path: { id } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
+  }
+
+  /**
+   * Replace what is in a sandbox calendar.
+   *
+   * Replaces the events of others, and what goes wrong; the next sync finds it. An event with the `id` of one of
+   * `written` stands for a change that somebody made to the event of a booking: another time moves it, the status
+   * `cancelled` removes it.
+   */
+  put(id: string, body: NonNullable<api.PutSandboxCalendarData['body']>, options?: RequestOptions): Promise<api.SandboxCalendar> {
+    return this.transport.call(sdk.putSandboxCalendar, { path: { id }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
+  }
+}

@@ -1,0 +1,90 @@
+// This file is generated from the OpenAPI document.
+
+import type { Data, RequestOptions } from '../../core/options.ts';
+import type { List } from '../../core/pagination.ts';
+import { Resource } from '../../core/resource.ts';
+import * as sdk from '../api/sdk.gen.ts';
+import type * as api from '../api/types.gen.ts';
+import { WebhooksDeliveries } from './webhooks-deliveries.ts';
+
+export class Webhooks extends Resource {
+  readonly deliveries = new WebhooksDeliveries(this.transport);
+
+  /**
+   * Retrieve a webhook.
+   *
+   * Returns the webhook with its custom headers and its health, without its secret.
+   */
+  get(id: string, options?: RequestOptions): Promise<api.WebhookDetail> {
+    return this.transport.call(sdk.getWebhook, { path: { id } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
+  }
+
+  /**
+   * Update a webhook.
+   *
+   * Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`.
+   */
+  update(id: string, body: NonNullable<api.UpdateWebhookData['body']>, options?: RequestOptions): Promise<api.Webhook> {
+    return this.transport.call(sdk.updateWebhook, { path: { id }, body }, { answer: 'json', isEnveloped: true }, options);
+  }
+
+  /**
+   * Delete a webhook.
+   *
+   * Deletes the webhook and its delivery log. Pending deliveries are discarded.
+   */
+  delete(id: string, options?: RequestOptions): Promise<Data<api.DeleteWebhookResponse>> {
+    return this.transport.call(sdk.deleteWebhook, { path: { id } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
+  }
+
+  /**
+   * List webhooks.
+   *
+   * Newest first, without their secrets.
+   */
+  list(query?: api.ListWebhooksData['query'], options?: RequestOptions): List<api.Webhook> {
+    return this.transport.list(sdk.listWebhooks, { query }, 'webhooks', options);
+  }
+
+  /**
+   * Create a webhook.
+   *
+   * Sends events to a URL of yours. Deliveries are signed with the returned secret, which is shown once. The plan
+   * says how many webhooks there can be, those of scheduling and of integrations included; one more is answered
+   * with 403 `forbidden`.
+   */
+  create(body: NonNullable<api.CreateWebhookData['body']>, options?: RequestOptions): Promise<api.CreatedWebhook> {
+    return this.transport.call(sdk.createWebhook, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
+  }
+
+  /**
+   * Rotate the signing secret of a webhook.
+   *
+   * Returns a new secret, which is shown once. For 24 hours deliveries are signed with the previous secret too,
+   * even if the secret is rotated again meanwhile; at most the three newest secrets sign.
+   */
+  rotateSecret(id: string, options?: RequestOptions): Promise<Data<api.RotateWebhookSecretResponse>> {
+    return this.transport.call(sdk.rotateWebhookSecret, { path: { id } }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
+  }
+
+  /**
+   * Send a test event.
+   *
+   * Sends an event of type `test.webhook` to this webhook, whatever events it subscribes to. An inactive webhook
+   * is answered with 409 `conflict`.
+   */
+  test(id: string, options?: RequestOptions): Promise<Data<api.TestWebhookResponse>> {
+    return this.transport.call(sdk.testWebhook, { path: { id } }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
+  }
+
+  /**
+   * Recover missed deliveries.
+   *
+   * Replays all deliveries dead-lettered since a time, and delivers the events that were not sent because the
+   * webhook was inactive. Of many, the first are queued at once and the others soon after the answer. Answered
+   * with 409 `conflict` while the webhook is inactive.
+   */
+  recover(id: string, body: NonNullable<api.RecoverDeliveriesData['body']>, options?: RequestOptions): Promise<Data<api.RecoverDeliveriesResponse>> {
+    return this.transport.call(sdk.recoverDeliveries, { path: { id }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
+  }
+}

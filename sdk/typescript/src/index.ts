@@ -1,0 +1,12 @@
+export { Atelier } from './atelier.ts';
+export * from './core/errors.ts';
+export type { ClientOptions, Data, RequestOptions, StreamOptions, UploadSource } from './core/options.ts';
+export type { List, Page } from './core/pagination.ts';
+export type { ReplyEvent, ReplyStream } from './core/replies.ts';
+export type { EventStream, ServerEvent } from './core/streams.ts';
+export { toUpload } from './core/uploads.ts';
+export type { WaitOptions } from './core/waiting.ts';
+export type * from './generated/api/types.gen.ts';
+export type { RunWaitOptions } from './resources/runs.ts';
+export type { RunWorkflowOptions } from './resources/workflows.ts';
+export type { RunEvent } from './run-events.ts';
