@@ -8,10 +8,9 @@ import type { StepError, StepKind } from '../platform/parts/step-kind.ts';
 import { readBookable } from './availability/calendar-rules.ts';
 import { bookingBody, readBooking } from './booking-body.ts';
 import { bookingRecord } from './booking-record.ts';
-import type { BookBatchServices } from './bookings/book-batch.ts';
 import type { BookingView } from './bookings/booking-view.ts';
 import { checkTime, type NewBooking, prepareBooking } from './bookings/check-booking.ts';
-import { createBooking } from './bookings/create-booking.ts';
+import { type CreateBookingServices, createBooking } from './bookings/create-booking.ts';
 
 /** How long a step waits that finds as many bookings being made as one process makes. */
 const fullAfterMs = 2_000;
@@ -56,7 +55,7 @@ async function sampleOf(scope: Scope, input: NewBooking): Promise<BookingView> {
   };
 }
 
-export const bookingStep: StepKind<BookBatchServices> = {
+export const bookingStep: StepKind<CreateBookingServices> = {
   type: 'booking',
   scope: 'scheduling',
   description:

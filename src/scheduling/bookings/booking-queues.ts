@@ -8,18 +8,18 @@ import type { EffectSettings } from '../effects/enqueue-effects.ts';
 import type { BookingView } from './booking-view.ts';
 import type { NewBooking } from './check-booking.ts';
 
-/** A booking that one request asks for. */
+/** A request for a booking. */
 export interface BookingRequest {
-  /** UUID of the booking, if it is made. */
+  /** UUID of the booking, if it is created. */
   id: string;
   scope: Scope;
   input: NewBooking;
   claim: IdempotencyClaim | undefined;
 }
 
-export interface MadeBooking {
+export interface CreatedBooking {
   outcome: BookingView;
-  /** The outbox entry; undefined when an earlier request with the same key made the booking. */
+  /** The outbox entry; undefined when an earlier request with the same key created the booking. */
   entryId: string | undefined;
 }
 
@@ -29,10 +29,10 @@ const maxWaiting = 2_000;
 /** The hosts of a batch are locked until its commit, and nobody who asks later waits for more than a batch before its own. */
 const perBatch = 16;
 
-/** Bookings that one process moves and makes. */
+/** Bookings that one process moves and creates. */
 export class BookingQueues {
   readonly moveSemaphore = new KeyedSemaphore(maxConcurrentMoves, maxWaiting);
-  readonly createQueue = new Batcher<BookingRequest, MadeBooking>({
+  readonly createQueue = new Batcher<BookingRequest, CreatedBooking>({
     maxConcurrent: maxConcurrentBatches,
     weightOf: () => 1 / perBatch,
     maxWaiting,
@@ -43,7 +43,7 @@ export interface BookingServices extends EffectSettings {
   bookingQueues: BookingQueues;
 }
 
-/** Bookings of one host are made one after the other, so that what is checked still holds when it is written. */
+/** Bookings of one host are created one after the other, so that what is checked still holds when it is written. */
 export const lockHosts = (tx: Transaction, hostIds: readonly string[]): Promise<void> =>
   lockAllForTransaction(
     tx,
@@ -77,15 +77,15 @@ export async function queueMove<Result>(
   });
 }
 
-/** Makes a booking, together with those of the tenant that are asked for meanwhile. @param work makes several */
+/** Creates a booking, in one batch with those that the tenant requests meanwhile. @param work creates a batch */
 export async function queueCreate(
   { bookingQueues: { createQueue } }: BookingServices,
-  asked: BookingRequest,
-  work: (asked: BookingRequest[]) => Promise<PromiseSettledResult<MadeBooking>[]>,
-): Promise<MadeBooking> {
-  const key = asked.scope.environmentKey;
+  request: BookingRequest,
+  work: (batch: BookingRequest[]) => Promise<PromiseSettledResult<CreatedBooking>[]>,
+): Promise<CreatedBooking> {
+  const key = request.scope.environmentKey;
   if (!createQueue.canEnqueue(key)) throw unavailable('Booking');
-  return createQueue.run(key, asked, work).catch((error) => {
-    throw asRefusal(error, asked.input.start);
+  return createQueue.run(key, request, work).catch((error) => {
+    throw asRefusal(error, request.input.start);
   });
 }

@@ -1,4 +1,5 @@
 import type { Scope } from '../../platform/database/scope.ts';
+import { AppError } from '../../platform/errors.ts';
 import { type Bookable, readBookable } from '../availability/calendar-rules.ts';
 import { holidaysNear } from '../availability/holidays.ts';
 import { readOccupied } from '../availability/occupied-times.ts';
@@ -8,11 +9,12 @@ import type { BookingFacts, BookingSource } from '../core/events.ts';
 import type { Occupied } from '../core/occupied.ts';
 import { readInstant } from '../core/read-times.ts';
 import { holidayDaysForBooking, readsForBooking } from '../core/reads.ts';
+import { type Refusal, type RefusalCode, refusalDetails } from '../core/refusals.ts';
 import type { EventTypeRules } from '../core/rules.ts';
 import type { BookedLocation } from '../entities.ts';
+import { schedulingErrors } from '../errors.ts';
 import { checkResponses, chooseLocation } from './booking-input.ts';
 import type { Attendee, BookingView } from './booking-view.ts';
-import { refused } from './refuse.ts';
 
 export interface NewBooking {
   eventTypeId: string;
@@ -30,6 +32,22 @@ export interface Time {
   startsAt: number;
   endsAt: number;
 }
+
+const messages: Record<RefusalCode, string> = {
+  notice_too_short: 'The time is in the past, or too soon.',
+  too_far_advance: 'The time is too far ahead.',
+  blackout_period: 'The time is in a blackout period.',
+  outside_availability: 'The time is not open.',
+  slot_unavailable: 'The time is taken.',
+  buffer_conflict: 'The time is too close to another booking.',
+  booking_limit_reached: 'A limit on bookings is reached.',
+};
+
+/** The failure that tells a caller why a time cannot be booked. */
+const refused = (refusal: Refusal): AppError =>
+  new AppError(schedulingErrors[refusal.code], messages[refusal.code], refusalDetails(refusal), {
+    code: refusal.code,
+  });
 
 /**
  * Checks a time by every rule.
