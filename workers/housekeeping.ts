@@ -3,9 +3,10 @@ import type { Services } from '../src/services.ts';
 import { type HousekeepingArgs, housekeepingWorkflows } from '../src/temporal/contracts/housekeeping.ts';
 import { priorities } from '../src/temporal/contracts/priorities.ts';
 import { queues } from '../src/temporal/contracts/queues.ts';
+import { triggerSchedule } from '../src/temporal/schedules.ts';
 import { startActivityWorker } from './activity-worker.ts';
 import type { RoleContext, RunningRole } from './running-role.ts';
-import { ensureSchedule, triggerSchedule } from './schedules.ts';
+import { ensureSchedule } from './schedules.ts';
 
 /** One tick at a time, and one that an operator triggered. */
 const maxConcurrentTicks = 2;
@@ -45,15 +46,15 @@ export async function startHousekeeping(context: RoleContext): Promise<RunningRo
   const worker = await startActivityWorker(context, maxConcurrentTicks);
   const tickMs = Math.max(shortestTickMs, Math.min(...services.sweeps.map(({ everyMs }) => everyMs)));
   const args: HousekeepingArgs = { queue, tickMs };
-  const schedule = await ensureSchedule(services, {
+  const { wanted, known } = await ensureSchedule(services, {
     workflowType: housekeepingWorkflows.housekeeping,
     queue: queues.runs,
     priority: priorities.prompt,
     everyMs: tickMs,
     args: [args],
   });
-  // What became due while no worker ran is done at once.
-  await triggerSchedule(schedule);
+  // What became due while no worker ran is done at once, unless an operator paused the Schedule.
+  if (!known.state.paused) await triggerSchedule(services.temporal, wanted.id);
   const draining = drainRepeatedly(services, stopping.signal);
   const frequent = services.sweeps
     .filter(({ everyMs }) => everyMs < tickMs)

@@ -1,22 +1,24 @@
-import { isDeepStrictEqual } from 'node:util';
-import { ScheduleAlreadyRunning, type ScheduleHandle, type ScheduleOptions } from '@temporalio/client';
 import type { Services } from '../src/services.ts';
 import type { Priority } from '../src/temporal/contracts/priorities.ts';
 import type { Queue } from '../src/temporal/contracts/queues.ts';
+import { type KeptSchedule, keepSchedule } from '../src/temporal/schedules.ts';
 
-/** What the clock or an operator starts. */
-export interface WantedSchedule {
+/** What the clock or an operator starts for the whole installation. */
+export interface InstallationSchedule {
   workflowType: string;
   queue: Queue;
   priority: Priority;
-  /** Without it only an operator starts it, with the Schedule's Trigger button. */
+  /** Without it only an operator starts it, with the Schedule's Trigger button, and it is paused with `pauseNote`. */
   everyMs?: number;
-  args?: unknown[];
-  state?: ScheduleOptions['state'];
+  pauseNote?: string;
+  args?: object[];
 }
 
 /** A run that no worker finishes must not keep the next ones from starting. */
-const runLimit = '10 minutes';
+const runLimitMs = 600_000;
+
+/** A process that starts waits for Temporal as long as this. */
+const callMs = 10_000;
 
 /**
  * Makes a Schedule, unless it is there. One that is there keeps its pause and the times that an operator gave it; when it
@@ -24,43 +26,23 @@ const runLimit = '10 minutes';
  */
 export async function ensureSchedule(
   { temporal, env }: Pick<Services, 'temporal' | 'env'>,
-  { workflowType, queue, priority, everyMs, args = [], state: wantedState }: WantedSchedule,
-): Promise<ScheduleHandle> {
-  const scheduleId = `${env.TEMPORAL_TASK_QUEUE_PREFIX}${workflowType}`;
-  const spec = everyMs === undefined ? {} : { intervals: [{ every: everyMs }] };
-  const taskQueue = temporal.taskQueue(queue);
-  const action = {
-    type: 'startWorkflow',
+  { workflowType, queue, priority, everyMs, pauseNote, args = [] }: InstallationSchedule,
+): Promise<KeptSchedule> {
+  const id = `${env.TEMPORAL_TASK_QUEUE_PREFIX}${workflowType}`;
+  const wanted = {
+    id,
+    spec: everyMs === undefined ? {} : { intervals: [{ every: everyMs }] },
+    keepsInterval: false,
+    policies: { overlap: 'SKIP', catchupWindow: '1 minute' },
     workflowType,
-    workflowId: scheduleId,
-    taskQueue,
+    queue,
     args,
     // A key of its own: it has a turn among the organizations.
     priority: { priorityKey: priority, fairnessKey: workflowType },
-    workflowRunTimeout: runLimit,
+    limit: { workflowRunTimeout: runLimitMs },
+    paused: pauseNote !== undefined,
+    pauses: 'when created',
+    ...(pauseNote !== undefined && { pauseNote }),
   } as const;
-  const { schedule } = temporal.client;
-  try {
-    return await schedule.create({
-      ...(wantedState && { state: wantedState }),
-      scheduleId,
-      spec,
-      policies: { overlap: 'SKIP', catchupWindow: '1 minute' },
-      action,
-    });
-  } catch (error) {
-    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-  }
-  const handle = schedule.getHandle(scheduleId);
-  const { action: found } = await handle.describe();
-  const isSame = found.taskQueue === taskQueue && found.priority?.priorityKey === priority;
-  const isWanted = isSame && isDeepStrictEqual(found.args ?? [], args);
-  if (!isWanted) await handle.update((previous) => ({ ...previous, spec, action }));
-  return handle;
-}
-
-/** Starts its workflow as the Trigger button does, after one that is running; not when an operator paused the Schedule. */
-export async function triggerSchedule(handle: ScheduleHandle): Promise<void> {
-  const { state } = await handle.describe();
-  if (!state.paused) await handle.trigger('BUFFER_ONE');
+  return (await keepSchedule(temporal, id, () => wanted, callMs))!;
 }

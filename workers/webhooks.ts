@@ -49,7 +49,7 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
     workflowType: webhookWorkflows.redriveDeadLetters,
     queue: queues.webhooks,
     priority: priorities.operator,
-    state: { paused: true, note: 'It has no times. Its Trigger button replays every dead letter of webhooks.' },
+    pauseNote: 'It has no times. Its Trigger button replays every dead letter of webhooks.',
   });
   return {
     failed: Promise.race([worker.failed, workflows.done]),

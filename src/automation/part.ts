@@ -60,7 +60,7 @@ import { removeOldRuns } from './runs/remove-runs.ts';
 import { countRunBlocks } from './runs/run-blocks.ts';
 import { cancelBulkActionWorkflow, cancelRunWorkflow, proceedRunWorkflow } from './runs/run-workflows.ts';
 import { type RunStart, startPendingRun } from './runs/start-run-workflow.ts';
-import { restoreSchedules } from './schedules/restore-schedules.ts';
+import { restoreAutomationSchedules } from './schedules/restore-schedules.ts';
 import { syncSchedule } from './schedules/schedule-sync.ts';
 import { Secret } from './secrets/entities.ts';
 import { admitNext } from './starts/admission.ts';
@@ -207,7 +207,7 @@ export const automation: Part<
         name: 'restore schedules that were deleted in Temporal',
         everyMs: 60_000,
         run: async () => {
-          const restored = await restoreSchedules(database, temporal);
+          const restored = await restoreAutomationSchedules(database, temporal);
           for (const schedule of restored) log.warn(schedule, 'restored a schedule that was deleted in Temporal');
           return restored.length;
         },

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { createTemporalSchedule } from '../../src/automation/schedules/temporal-schedules.ts';
+import { wantedSchedule } from '../../src/automation/schedules/temporal-schedules.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
+import { keepSchedule } from '../../src/temporal/schedules.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization, updateOrganization } from '../../src/tenancy/organizations.ts';
@@ -195,7 +196,7 @@ test('a schedule of a workflow that is no more starts nothing and removes itself
   const id = randomUUID();
   const when = daily();
   const client = new TemporalClient({ connection, namespace: 'default', taskQueuePrefix });
-  await createTemporalSchedule(client, {
+  const wanted = wantedSchedule({
     organizationId: organizationIds.parse(tenant.organizationId)!,
     environment: 'test',
     automationId: id,
@@ -204,6 +205,7 @@ test('a schedule of a workflow that is no more starts nothing and removes itself
     timezone: 'UTC',
     paused: false,
   });
+  await keepSchedule(client, wanted.id, () => wanted);
   expect(await outcomes(id, await fire(id, when, 1))).toEqual([{ outdated: true }]);
   await until('it is gone', () => isGone(id));
 });

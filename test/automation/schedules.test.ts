@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { restoreSchedules } from '../../src/automation/schedules/restore-schedules.ts';
+import { restoreAutomationSchedules } from '../../src/automation/schedules/restore-schedules.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
@@ -209,7 +209,7 @@ describe('what operators do in Temporal', () => {
     const client = new TemporalClient(settings);
     // The product's own housekeeping may come first.
     await until('it is restored', async () => {
-      await restoreSchedules(product.database, client);
+      await restoreAutomationSchedules(product.database, client);
       return describeOrNone(deleted.id);
     });
     const { revision } = (await describeOrNone(deleted.id))!.action.args![0];

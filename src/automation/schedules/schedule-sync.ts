@@ -3,14 +3,10 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { type RowWith, typed } from '../../platform/database/sql-types.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
+import { scheduleId } from '../../temporal/contracts/automation.ts';
+import { keepSchedule } from '../../temporal/schedules.ts';
 import { temporalExpressions } from '../core/cron.ts';
-import {
-  createTemporalSchedule,
-  findTemporalSchedule,
-  type KnownSchedule,
-  removeTemporalSchedule,
-  replaceTemporalSchedule,
-} from './temporal-schedules.ts';
+import { type KnownSchedule, knownSchedule, wantedSchedule } from './temporal-schedules.ts';
 
 export const scheduleRow = {
   automationId: 'uuid',
@@ -47,12 +43,8 @@ export const findSchedule = statement({
       and exists (select from organization where id = :organizationId and deleted_at is null)`,
 });
 
-const maxLooks = 10;
-
 /**
- * Makes the Temporal Schedule match the row, also when several processes do so at the same time. The row is read after
- * the Schedule, and a Schedule is replaced only if it is unchanged since: an older state never replaces a newer one. If a
- * process dies while another creates and removes, the outbox entry repeats the work.
+ * Makes the Temporal Schedule match the row, as `keepSchedule` does.
  * @returns the Temporal Schedule, undefined when the workflow has no schedule
  */
 export async function syncSchedule(
@@ -60,16 +52,11 @@ export async function syncSchedule(
   scope: Scope,
   automationId: string,
 ): Promise<KnownSchedule | undefined> {
-  for (let look = 0; look < maxLooks; look++) {
-    const known = await findTemporalSchedule(temporal, automationId);
+  const kept = await keepSchedule(temporal, scheduleId(automationId), async () => {
     const row = await scope.one(findSchedule, { automationId });
-    if (row ? known?.revision === row.revision : !known) return known;
-    if (!row) {
-      await removeTemporalSchedule(temporal, automationId);
-      continue;
-    }
+    if (!row) return undefined;
     const { cron, timezone, paused, revision } = row;
-    const wanted = {
+    return wantedSchedule({
       ...scope.tenant,
       automationId,
       revision,
@@ -77,8 +64,7 @@ export async function syncSchedule(
       expressions: temporalExpressions(cron),
       // Temporal accepts only the exact names of time zones.
       timezone: findTimezone(timezone) ?? timezone,
-    };
-    await (known ? replaceTemporalSchedule(temporal, known, wanted) : createTemporalSchedule(temporal, wanted));
-  }
-  throw new Error(`The schedule of ${automationId} keeps changing.`);
+    });
+  });
+  return kept && knownSchedule(kept.known);
 }

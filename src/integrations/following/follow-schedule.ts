@@ -12,7 +12,7 @@ import {
   followWorkflows,
 } from '../../temporal/contracts/followed-integrations.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
-import { type KeptSchedule, keepAsRow, restoreSchedules, triggerSchedule } from '../../temporal/kept-schedules.ts';
+import { everyFor, keepSchedule, restoreSchedules, triggerSchedule } from '../../temporal/schedules.ts';
 import { isDeleted, isKept } from '../../tenancy/index.ts';
 import { catalog, findIntegration } from '../catalog.ts';
 import { type Connected, findConnectionById } from '../connections/find-connection.ts';
@@ -48,14 +48,13 @@ export async function followSchedule(
     connectionId,
     policy,
   };
-  const kept = await keepAsRow(temporal, id, async (): Promise<KeptSchedule | undefined> => {
+  const kept = await keepSchedule(temporal, id, async () => {
     if (await isDeleted(scope)) return undefined;
     const connected = await findConnectionById(scope, connectionId);
     if (!connected || !needsSchedule(tenant, connected.integrationId)) return undefined;
-    return {
+    return everyFor({
       id,
-      tenant,
-      resourceId: connectionId,
+      row: { tenant, id: connectionId },
       everyMs: everyMsOf(connected),
       workflowType: followWorkflows.followIntegration,
       queue: queues.integrations,
@@ -64,9 +63,9 @@ export async function followSchedule(
       paused: connected.status !== 'connected',
       pauseNote: 'The account cannot be accessed. Polling continues when the integration is connected again.',
       resumeNote: 'The integration was connected again.',
-    };
+    });
   });
-  if (run && kept && !kept.paused) await triggerSchedule(temporal, id);
+  if (run && kept && !kept.wanted.paused) await triggerSchedule(temporal, id);
 }
 
 interface ConnectionRow extends Tenant {

@@ -14,11 +14,12 @@ import {
 import { queues } from '../../temporal/contracts/queues.ts';
 import {
   describeSchedule,
-  type KeptSchedule,
-  keepAsRow,
+  everyFor,
+  keepSchedule,
   restoreSchedules,
   triggerSchedule,
-} from '../../temporal/kept-schedules.ts';
+  type WantedSchedule,
+} from '../../temporal/schedules.ts';
 import { isDeleted, isKept } from '../../tenancy/index.ts';
 import { isConnected } from '../core/calendar-status.ts';
 import { findCalendar } from './sync-state.ts';
@@ -35,17 +36,16 @@ function scheduleOf(
   tenant: Tenant,
   calendarId: string,
   paused: boolean,
-): KeptSchedule {
+): WantedSchedule {
   const args: SyncCalendarArgs = {
     organizationId: tenant.organizationId,
     environment: tenant.environment,
     calendarId,
     policy: calendarPolicy,
   };
-  return {
+  return everyFor({
     id: calendarScheduleId(calendarId),
-    tenant,
-    resourceId: calendarId,
+    row: { tenant, id: calendarId },
     everyMs: calendarEveryMs,
     workflowType: calendarWorkflows.syncCalendar,
     queue: queues.calendars,
@@ -54,7 +54,7 @@ function scheduleOf(
     paused,
     pauseNote: 'The calendar cannot be accessed. Syncing continues when the calendar is connected again.',
     resumeNote: 'The calendar was connected again.',
-  };
+  });
 }
 
 /**
@@ -71,12 +71,12 @@ export async function followCalendar(
 ): Promise<void> {
   const { temporal } = services;
   const id = calendarScheduleId(calendarId);
-  const kept = await keepAsRow(temporal, id, async () => {
+  const kept = await keepSchedule(temporal, id, async () => {
     if (await isDeleted(scope)) return undefined;
     const calendar = await findCalendar(scope, calendarId);
     return calendar && scheduleOf(services, scope.tenant, calendarId, !isConnected(calendar.status));
   });
-  if (sync && kept && !kept.paused) await triggerSchedule(temporal, id);
+  if (sync && kept && !kept.wanted.paused) await triggerSchedule(temporal, id);
 }
 
 /** Starts a sync because the provider says that the calendar changed; not where an operator paused the Schedule. */
