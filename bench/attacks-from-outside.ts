@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attacker, Prepared } from './attack.ts';
@@ -77,5 +77,19 @@ export async function pipelineUnreadScripts({ api }: Attacker): Promise<Prepared
       await sleep(unreadMs);
       socket.destroy();
     },
+  };
+}
+
+/** Events of a provider that nobody signed, as large as they may be. */
+export async function forgeEvents({ client }: Attacker): Promise<Prepared> {
+  const events = Array.from({ length: 1_000 }, (_, index) => ({ eventId: index, text: 'x'.repeat(900) }));
+  const headers = { 'x-hubspot-signature-v3': 'A'.repeat(44), 'x-hubspot-request-timestamp': String(Date.now()) };
+  return { repeat: () => client.send('POST', '/api/v1/integrations/hubspot/events', events, headers) };
+}
+
+/** Pages of bookings and of approvals, whose addresses are guessed. */
+export async function guessPages({ client }: Attacker): Promise<Prepared> {
+  return {
+    repeat: (caller) => client.send('GET', `/${caller % 2 ? 'a' : 'b'}/${randomBytes(32).toString('base64url')}`),
   };
 }

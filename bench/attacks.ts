@@ -1,6 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attack } from './attack.ts';
-import { fanOutOfSandboxEvents, pipelineUnreadScripts } from './attacks-from-outside.ts';
+import { fanOutOfSandboxEvents, forgeEvents, guessPages, pipelineUnreadScripts } from './attacks-from-outside.ts';
+import {
+  leaveTimesUnread,
+  mapLargeLists,
+  nameUnknownVariables,
+  renderPicturesAndVideos,
+  repeatOneKey,
+  sendAwaitedEvents,
+  startBatches,
+} from './attacks-on-pools.ts';
 
 const list = (length: number) => Array.from({ length }, (_, index) => index);
 const transform = (expression: string, id = 't') => ({ id, type: 'transform', expression });
@@ -158,6 +167,15 @@ export const attacks: readonly Attack[] = [
   },
   { name: '200 events of a sandbox for 100 webhooks', callers: 5, prepare: fanOutOfSandboxEvents },
   { name: 'scripts that are asked for in one go and not read', callers: 3, prepare: pipelineUnreadScripts },
+  { name: 'unsigned events of a megabyte', callers: 8, prepare: forgeEvents },
+  { name: 'pages of bookings and approvals that are guessed', callers: 8, prepare: guessPages },
+  { name: '40 connections that leave 640 lists of times unread', callers: 40, prepare: leaveTimesUnread },
+  { name: '12 upscales and 12 videos at a time', callers: 24, prepare: renderPicturesAndVideos },
+  { name: '50 requests with one Idempotency-Key', callers: 50, prepare: repeatOneKey },
+  { name: 'prompts of 60,000 unknown variables', callers: 4, prepare: nameUnknownVariables },
+  { name: 'batches of 1,000 runs', callers: 2, prepare: startBatches },
+  { name: 'maps of 1,000 items', callers: 4, prepare: mapLargeLists },
+  { name: 'events for a hundred waits that look at large inputs', callers: 4, prepare: sendAwaitedEvents },
   {
     name: '400 event streams',
     callers: 400,

@@ -10,13 +10,13 @@ export interface Answer {
 /** Speaks JSON to the product over connections that are kept, with as little work as possible beside it. */
 export class ProductClient {
   readonly #base: string;
-  readonly #key: string;
+  readonly key: string;
   // Before the server's own limit, so that it never closes a connection under a request.
   readonly #agent = new Agent({ keepAlive: true, timeout: 30_000 });
 
   constructor(base: string, key: string) {
     this.#base = base;
-    this.#key = key;
+    this.key = key;
   }
 
   /** The `data` of the answer. Throws unless it is a success. */
@@ -36,13 +36,13 @@ export class ProductClient {
 
   /** Whatever is answered. */
   send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-    return this.#ask(method, path, this.#key, body === undefined ? undefined : JSON.stringify(body), headers);
+    return this.#ask(method, path, this.key, body === undefined ? undefined : JSON.stringify(body), headers);
   }
 
   /** Resolves as soon as a streamed answer to a POST has this text. Rejects where it ends without it. */
   untilText(path: string, body: unknown, wanted: string): Promise<void> {
     const text = JSON.stringify(body);
-    const headers = { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' };
+    const headers = { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' };
     return new Promise((resolve, reject) => {
       const sent = request(new URL(path, this.#base), { method: 'POST', agent: this.#agent, headers }, (response) => {
         let read = '';
@@ -60,7 +60,7 @@ export class ProductClient {
   }
 
   async #data<Data>(method: string, path: string, body?: string): Promise<Data> {
-    const { status, text } = await this.#ask(method, path, this.#key, body);
+    const { status, text } = await this.#ask(method, path, this.key, body);
     if (status !== 200 && status !== 201)
       throw new Error(`${method} ${path} answered ${status}: ${text.slice(0, 500)}`);
     return (JSON.parse(text) as { data: Data }).data;
