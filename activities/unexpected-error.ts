@@ -1,19 +1,6 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import { WorkQueueFull } from '../src/platform/bounded-work/task.ts';
-import { isDatabaseUnavailable } from '../src/platform/database/database-errors.ts';
-import { AppError } from '../src/platform/errors.ts';
 import type { Log } from '../src/platform/observability/log.ts';
-import { StorageFailure } from '../src/storage/failure.ts';
-
-/** Attempts after which an error that is not temporary fails the job. */
-const unexpectedAttempts = 5;
-
-/** Whether the same attempt may succeed later: what the process needs is not available at the moment. */
-const isTemporary = (error: unknown): boolean =>
-  error instanceof WorkQueueFull ||
-  error instanceof StorageFailure ||
-  (error instanceof AppError && error.code === 'service_unavailable') ||
-  isDatabaseUnavailable(error);
+import { isTemporary, unexpectedAttempts } from '../src/storage/temporary.ts';
 
 export interface Job {
   log: Log;

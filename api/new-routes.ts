@@ -1,14 +1,21 @@
 import { OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Next } from 'hono';
+import { shortened } from '../src/platform/core/shortened.ts';
 import { type AppError, type FieldError, invalid, listed } from '../src/platform/errors.ts';
 import type { ApiContext, ApiEnv } from './context.ts';
 import { issueMessage } from './errors/issue-messages.ts';
 
 z.config({ customError: issueMessage });
 
+/** Characters that are told of a member's name, and of a message. */
+const [maxName, maxMessage] = [100, 1_000];
+
 /** What is wrong with a request that does not match its schema. */
 export const problemsOfSchema = ({ issues }: z.ZodError): FieldError[] =>
-  listed(issues).map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
+  listed(issues).map(({ path, message }) => ({
+    path: path.map((name) => shortened(String(name), maxName)).join('.'),
+    message: shortened(message, maxMessage),
+  }));
 
 /** The failure of a request that does not match its schema. */
 export const invalidRequest = (error: z.ZodError): AppError => invalid(problemsOfSchema(error));

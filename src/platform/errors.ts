@@ -1,3 +1,5 @@
+import { shortened } from './core/shortened.ts';
+
 /**
  * The kinds of expected failures. The kind alone decides the HTTP status (`api/errors/error-status.ts` names every kind, and a
  * test walks the list); nothing here knows HTTP. A kind is also the published code of a failure without its own code.
@@ -74,8 +76,17 @@ const maxErrorsListed = 100;
 /** The errors that an answer lists: the first hundred. A body of 1 MiB can have a hundred thousand. */
 export const listed = <Item>(errors: readonly Item[]): Item[] => errors.slice(0, maxErrorsListed);
 
+/** Paths have names that callers choose, and a hundred of them may have the same name of a megabyte. */
+const max = { path: 500, message: 1_000 };
+
+const shortErrors = (errors: readonly FieldError[]): FieldError[] =>
+  listed(errors).map(({ path, message }) => ({
+    path: shortened(path, max.path),
+    message: shortened(message, max.message),
+  }));
+
 export const invalid = (errors: readonly FieldError[], message = 'The request is not valid.') =>
-  new AppError('validation_error', message, { errors: listed(errors) });
+  new AppError('validation_error', message, { errors: shortErrors(errors) });
 
 export interface Exceeded {
   /** Which limit of an organization is reached: its published name, and the words for it. Those of addresses have none. */

@@ -16,3 +16,4 @@ export {
   storedBytesSql,
 } from './storage-limit.ts';
 export { removeDueFilesOf } from './sweep.ts';
+export { isTemporary, unexpectedAttempts } from './temporary.ts';

@@ -50,3 +50,43 @@ test('waits that look at a large input cost an event no more than the input', as
   );
   expect(product.walk.takeExcesses()).toEqual([]);
 });
+
+test('waits of one run that look at its large input, each in its own way, have it sent once to where they are matched', async () => {
+  const branches = list(20).map((index) => ({
+    id: `b${index}`,
+    steps: list(4).map((wait) => ({
+      id: `wait${index}_${wait}`,
+      type: 'event',
+      event: 'looked.at',
+      match: `input.startsWith("y${index}") && event.data.n == 1`,
+    })),
+  }));
+  const steps = [{ id: 'all', type: 'parallel', branches, concurrency: 20 }];
+  for (const text of list(3)) await untilWaiting(await start(steps, 'x'.repeat(900_000) + text));
+  await product.walk.send({ door: events, name: 'sixty different looks at large inputs' }, () =>
+    post('/api/v1/events', { name: 'looked.at', data: { n: 1 } }),
+  );
+  expect(product.walk.takeExcesses()).toEqual([]);
+});
+
+test('an expression that repeats a large input makes no result of many megabytes', async () => {
+  const repeated = (times: number) =>
+    `[${list(times)
+      .map(() => 'input')
+      .join()}]`;
+  const inputs = {
+    'a text 50 times': ['x'.repeat(900_000), 50],
+    'thousands of lists 60 times': [list(9_000).map(() => []), 60],
+  };
+  for (const [name, [input, times]] of Object.entries(inputs)) {
+    const steps = [{ id: 't', type: 'transform', expression: repeated(times as number) }];
+    const { body } = await product.api.post('/api/v1/workflows', { name, steps });
+    const path = `/api/v1/workflows/${body.data.id}/execute`;
+    await product.walk.send({ door: 'POST /api/v1/workflows/{id}/execute', name }, async () => {
+      const { answerBytes = 0 } = await post(path, { input });
+      // A run that fails is a 500 too.
+      return { answerBytes };
+    });
+  }
+  expect(product.walk.takeExcesses()).toEqual([]);
+});

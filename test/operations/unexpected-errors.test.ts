@@ -111,3 +111,38 @@ test.concurrent.each<[string, string, string, (api: ApiClient) => Promise<{ stat
     expect(await creditsOf(api)).toEqual(before);
   },
 );
+
+const givenUp = 'an event failed: it keeps failing unexpectedly';
+
+test.concurrent.each(['event_start', 'run'])(
+  'an event that cannot be decided, or whose runs cannot be created (%s), is given up after five attempts, and later ones are not',
+  async (table) => {
+    const tenant = await product.createTenant({ plan: 'pro' });
+    const api = apiClient(running.api, tenant.testKey);
+    const { id } = await makeWorkflow(api, { steps: [] });
+    const triggers = `/api/v1/workflows/${id}/triggers`;
+    await api.request('PUT', triggers, { triggers: [{ event: 'order.broken' }] });
+    const send = () => api.post('/api/v1/events', { name: 'order.broken' });
+    const organization = organizationIds.parse(tenant.organizationId);
+    const isGivenUp = () =>
+      running.log.some(
+        (line) => line.msg === givenUp && 'organizationId' in line && line.organizationId === organization,
+      );
+    await breakTable(tenant, table, 'insert', 'true');
+    try {
+      expect((await send()).status).toBe(table === 'run' ? 202 : 500);
+      await until('it is given up', async () => isGivenUp(), 60_000);
+    } finally {
+      await asOwner(`drop trigger broken on ${table}`);
+    }
+    if (table === 'run') {
+      const [shown] = (await api.get(triggers)).body.data.triggers;
+      expect(shown.lastSkipped).toMatchObject({ reason: 'internal_error' });
+    }
+    expect((await send()).body.data).toMatchObject({ started: 1 });
+    await until('the next event starts a run', async () => {
+      const { runs } = (await api.get(`/api/v1/workflows/${id}/runs`)).body.data;
+      return runs.length === 1;
+    });
+  },
+);

@@ -1,5 +1,10 @@
 import { z } from '@hono/zod-openapi';
-import { eventNameForm, eventNamePattern, maxEventNameLength } from '../../../src/automation/core/event-names.ts';
+import {
+  eventNameForm,
+  eventNamePattern,
+  maxEventDataBytes,
+  maxEventNameLength,
+} from '../../../src/automation/core/event-names.ts';
 import { maxSourceLength } from '../../../src/automation/core/expression.ts';
 import type { Trigger } from '../../../src/automation/events/triggers.ts';
 import { freeForm, texts } from '../free-form.ts';
@@ -19,8 +24,6 @@ export const eventName = z
     maxLength: maxEventNameLength,
     description: 'The name of the event. Names that begin with `atelier.` are not available.',
   });
-
-export const maxEventDataBytes = 256 * 1024;
 
 export const newEventSchema = z
   .object({
@@ -87,7 +90,8 @@ const newTrigger = z
         type: ['object', 'null'],
         additionalProperties: { type: 'string' },
         maxProperties: maxInputs,
-        description: 'The variables of the run: CEL expressions over `event` by name.',
+        description:
+          'The variables of the run: CEL expressions over `event` by name. Their values have at most 256 KiB together as JSON.',
       }),
   })
   .openapi('NewTrigger');

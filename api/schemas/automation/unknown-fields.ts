@@ -1,9 +1,9 @@
-import type { WorkflowWarning } from '../../../src/automation/core/step-references.ts';
+import {
+  maxWorkflowWarnings as maxWarnings,
+  type WorkflowWarning,
+} from '../../../src/automation/core/step-references.ts';
 import { retry } from './retry.ts';
 import { concurrency, flowSteps, inputDefinition, modelChoice, newWorkflowSchema, stepShape } from './workflow.ts';
-
-/** So many warnings are told; the rest is alike. */
-const maxWarnings = 50;
 
 const ofEveryStep = ['id', 'type', 'name', 'prompt'];
 const ofActions = ['integration', 'action', 'payload'];

@@ -1,4 +1,6 @@
 // Runs in a process of the pool.
+import { isLargerThan } from '../../platform/core/json-size.ts';
+import { maxEventDataBytes } from '../core/event-names.ts';
 import { compileExpression, ExpressionError, type ExpressionValues } from '../core/expression.ts';
 
 /** An event as expressions, runs and callers see it. */
@@ -18,25 +20,50 @@ export interface MatchCandidate {
   inputs?: Record<string, string> | undefined;
 }
 
+/** The same with numbers in the place of values: many candidates may look at one value of a megabyte. */
+export interface PackedCandidate {
+  condition?:
+    | { kind: 'filter' | 'match'; source: string; input?: number; variables?: number; steps?: Record<string, number> }
+    | undefined;
+  inputs?: Record<string, string> | undefined;
+}
+
+export interface MatchArguments {
+  event: EventValue;
+  /** What candidates look at, each once. */
+  values: unknown[];
+  candidates: PackedCandidate[];
+}
+
 /** Whether a candidate matches, with the values of its inputs. One whose expressions fail does not match. */
 export type Matched = { matches: boolean; hasFailed?: true; variables?: Record<string, unknown> };
 
-const outcomeOf = ({ condition, inputs = {} }: MatchCandidate, event: EventValue): Matched => {
+const outcomeOf = ({ condition, inputs = {} }: PackedCandidate, { event, values }: MatchArguments): Matched => {
   try {
     if (condition) {
-      const { kind, source, values } = condition;
-      if (!compileExpression(source, kind).evaluate({ ...values, event })) return { matches: false };
+      const { kind, source, input, variables, steps } = condition;
+      const seen: ExpressionValues = {
+        ...(input !== undefined && { input: values[input] }),
+        ...(variables !== undefined && { variables: values[variables] as Record<string, unknown> }),
+        ...(steps && { steps: Object.fromEntries(Object.entries(steps).map(([id, at]) => [id, values[at]])) }),
+        event,
+      };
+      if (!compileExpression(source, kind).evaluate(seen)) return { matches: false };
     }
-    const variables = Object.entries(inputs).map(([name, source]): [string, unknown] => [
-      name,
-      compileExpression(source, 'event_value').evaluate({ event }),
-    ]);
-    return { matches: true, variables: Object.fromEntries(variables) };
+    const variables = Object.fromEntries(
+      Object.entries(inputs).map(([name, source]): [string, unknown] => [
+        name,
+        compileExpression(source, 'event_value').evaluate({ event }),
+      ]),
+    );
+    // A hundred inputs can each be the whole event.
+    if (isLargerThan(variables, maxEventDataBytes)) return { matches: false, hasFailed: true };
+    return { matches: true, variables };
   } catch (error) {
     if (error instanceof ExpressionError) return { matches: false, hasFailed: true };
     throw error;
   }
 };
 
-export const perform = ({ event, candidates }: { event: EventValue; candidates: MatchCandidate[] }): Matched[] =>
-  candidates.map((candidate) => outcomeOf(candidate, event));
+export const perform = (given: MatchArguments): Matched[] =>
+  given.candidates.map((candidate) => outcomeOf(candidate, given));

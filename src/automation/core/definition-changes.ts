@@ -1,7 +1,11 @@
+import { shortened } from '../../platform/core/shortened.ts';
+
 /** Paths that a version names; it may have changed in more places. */
 const maxChanges = 50;
 /** As in `steps.3.payload.text`: what differs deeper is named by the path above it. */
 const maxDepth = 6;
+/** Characters of a member's name in a path: many paths may have the same long name. */
+const maxName = 100;
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
@@ -28,7 +32,7 @@ export function findChanges(before: object, after: object): string[] {
       return;
     }
     for (const name of new Set([...Object.keys(one), ...Object.keys(other)])) {
-      look(one[name] ?? null, other[name] ?? null, [...path, name]);
+      look(one[name] ?? null, other[name] ?? null, [...path, shortened(name, maxName)]);
     }
   };
   look(before, after, []);

@@ -2,6 +2,9 @@
 
 export const maxEventNameLength = 128;
 
+/** Bytes of an event's data as JSON, and of the variables that a trigger makes of it. */
+export const maxEventDataBytes = 256 * 1024;
+
 /** Up to five words with points between them. Without lookahead, which not every reader of the OpenAPI document knows. */
 export const eventNameForm = /^[a-z0-9_]+(\.[a-z0-9_]+){0,4}$/;
 

@@ -1,3 +1,4 @@
+import { shortened } from '../../platform/core/shortened.ts';
 import type { PlacedStep } from './definition-tree.ts';
 import { templatesIn } from './payload.ts';
 import { isOfFeature } from './step-types.ts';
@@ -16,6 +17,9 @@ export const workflowWarningCodes = [
   'unknown_version',
   'unresolved_name',
 ] as const;
+
+/** So many warnings are told of a workflow; the rest is alike. */
+export const maxWorkflowWarnings = 50;
 
 /** Something in a workflow that was saved and probably is not meant. */
 export interface WorkflowWarning {
@@ -96,7 +100,7 @@ export function findReferenceFindings(
   /** @returns undefined for a step that is seen */
   function faultOf(id: string, { visible }: PlacedStep): Pick<WorkflowWarning, 'code' | 'message'> | undefined {
     if (visible.has(id)) return undefined;
-    if (!known.has(id)) return { code: 'unknown_step', message: `There is no step "${id}".` };
+    if (!known.has(id)) return { code: 'unknown_step', message: `There is no step "${shortened(id, 100)}".` };
     const message = `The step "${id}" does not come before this one and has no output yet.`;
     return { code: 'later_step', message };
   }

@@ -11,7 +11,7 @@ import { workflowIds } from '../core/ids.ts';
 import { findDefinitionProblems, type InputDefinition } from '../core/inputs.ts';
 import { isTemplated } from '../core/payload.ts';
 import type { Concurrency } from '../core/starts.ts';
-import { findReferenceFindings, type WorkflowWarning } from '../core/step-references.ts';
+import { findReferenceFindings, maxWorkflowWarnings, type WorkflowWarning } from '../core/step-references.ts';
 import { isOfFeature } from '../core/step-types.ts';
 import { maxSteps, type Step } from '../core/steps.ts';
 import { findMissingSecrets } from '../secrets/secrets.ts';
@@ -150,5 +150,5 @@ export async function checkAutomation(
     ...unlistedModels(providers, aiModel, placed),
     ...(await missingSecrets(scope, placed)),
     ...(await unknownWorkflows(scope, placed)),
-  ];
+  ].slice(0, maxWorkflowWarnings);
 }

@@ -8,7 +8,7 @@ import { type InputDefinition, resolveInputs } from '../core/inputs.ts';
 import { failPoint } from '../fail-points.ts';
 import { chainOf } from './chains.ts';
 import { eventValueOf, type MatchServices } from './event-value.ts';
-import { advance, type claimOpen, findTriggers, findWaits } from './events-sql.ts';
+import { advance, type claimOpen, findTriggers, findWaits, releaseLease } from './events-sql.ts';
 import { lookBack } from './look-back.ts';
 import { matchCandidates } from './match.ts';
 import { resolveWaits } from './resolve-waits.ts';
@@ -25,6 +25,8 @@ export type ClaimedEvent = RowOf<typeof claimOpen>;
 export const maxAnswered = 1_000;
 /** Those that one step decides. */
 const perStep = 100;
+/** Triggers that are matched together: each may make variables of 256 KiB. */
+const triggersTogether = 10;
 
 const nilId = '00000000-0000-0000-0000-000000000000';
 
@@ -53,7 +55,8 @@ export const noteSkips = statement({
 interface Start {
   triggerId: string;
   automationId: string;
-  variables: Record<string, unknown>;
+  /** JSON. */
+  variables: string;
 }
 
 interface Decisions {
@@ -98,6 +101,16 @@ export class EventDecision {
    * @returns false when another process has taken the event over
    */
   async run(until: 'answer' | 'step'): Promise<boolean> {
+    try {
+      return await this.#run(until);
+    } catch (error) {
+      const leased = { id: this.#event.id, lease: this.#lease };
+      await this.#scope.rows(releaseLease, leased).catch(() => {});
+      throw error;
+    }
+  }
+
+  async #run(until: 'answer' | 'step'): Promise<boolean> {
     for (;;) {
       const candidates = await nextCandidates(this.#scope, this.#event);
       const decisions = await this.#decide(candidates);
@@ -170,13 +183,16 @@ export class EventDecision {
       for (const [id, one] of asked) matched.set(id, outcomes.get(one)!);
     }
     const triggers = candidates.filter((one) => one.kind === 'trigger');
-    const ofTriggers = await match(
-      triggers.map(({ filter, inputs }) => ({
-        ...(filter !== null && { condition: { kind: 'filter' as const, source: filter } }),
-        inputs: inputs === null ? {} : (JSON.parse(inputs) as Record<string, string>),
-      })),
-    );
-    for (const [index, { id }] of triggers.entries()) matched.set(id, ofTriggers[index]!);
+    for (let at = 0; at < triggers.length; at += triggersTogether) {
+      const some = triggers.slice(at, at + triggersTogether);
+      const found = await match(
+        some.map(({ filter, inputs }) => ({
+          ...(filter !== null && { condition: { kind: 'filter' as const, source: filter } }),
+          inputs: inputs === null ? {} : (JSON.parse(inputs) as Record<string, string>),
+        })),
+      );
+      for (const [index, { id }] of some.entries()) matched.set(id, found[index]!);
+    }
     return candidates.map(({ id }) => matched.get(id)!);
   }
 
@@ -190,7 +206,7 @@ export class EventDecision {
     const { problems } = resolveInputs(JSON.parse(definitions) as InputDefinition[], given);
     if (problems.length > 0) decisions.skips.push({ triggerId, reason: 'validation_error' });
     else if (!(await this.#takeOfDay())) decisions.skips.push({ triggerId, reason: 'rate_limit_exceeded' });
-    else decisions.starts.push({ triggerId, automationId, variables: given });
+    else decisions.starts.push({ triggerId, automationId, variables: JSON.stringify(given) });
   }
 
   async #takeOfDay(): Promise<boolean> {
@@ -237,5 +253,5 @@ const addStarts = (tx: Transaction, eventId: string, starts: readonly Start[]) =
     eventId,
     triggers: starts.map(({ triggerId }) => triggerId),
     automations: starts.map(({ automationId }) => automationId),
-    variables: starts.map(({ variables }) => JSON.stringify(variables)),
+    variables: starts.map(({ variables }) => variables),
   });

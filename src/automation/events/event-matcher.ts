@@ -3,7 +3,8 @@ import { WakeSignal } from '../../platform/concurrency/wake-signal.ts';
 import { Scope } from '../../platform/database/scope.ts';
 import { type RowOf, sqlOn } from '../../platform/database/sql.ts';
 import { EventDecision } from './decide.ts';
-import { claimOpen, findOpenNames, findStartingTenants } from './events-sql.ts';
+import { claimOpen, findOpenNames, findStartingTenants, giveUpEvent } from './events-sql.ts';
+import { GivingUp } from './give-up.ts';
 import { type EventStartServices, startRuns } from './start-runs.ts';
 
 /*
@@ -23,6 +24,7 @@ const correlationId = 'event-matcher';
 /** Any number of processes may do it at once. */
 export class EventMatcher {
   readonly #pause = new WakeSignal();
+  readonly #givingUp = new GivingUp();
 
   /** Events may be open, or runs may have to be started. */
   wake(): void {
@@ -47,8 +49,8 @@ export class EventMatcher {
         const sql = sqlOn(database.pool);
         const [names, tenants] = [await sql.rows(findOpenNames), await sql.rows(findStartingTenants)];
         const work = [
-          ...tenants.map((tenant) => () => startRuns(services, tenant)),
-          ...names.map((name) => () => decideOldest(services, name)),
+          ...tenants.map((tenant) => () => startRuns(services, tenant, this.#givingUp)),
+          ...names.map((name) => () => decideOldest(services, name, this.#givingUp)),
         ];
         const perform = async () => {
           for (let next = work.shift(); next; next = work.shift()) await attempt(next);
@@ -66,11 +68,16 @@ export class EventMatcher {
 async function decideOldest(
   services: EventStartServices,
   { type, ...tenant }: RowOf<typeof findOpenNames>,
+  givingUp: GivingUp,
 ): Promise<number> {
   const scope = new Scope(services.database, tenant, correlationId);
   const lease = randomUUID();
   const claimed = await scope.one(claimOpen, { type, lease });
   if (!claimed) return 0;
-  await new EventDecision(services, scope, claimed, lease).run('step');
+  await givingUp.attempt(
+    { key: claimed.id, tenant, log: services.log },
+    async () => void (await new EventDecision(services, scope, claimed, lease).run('step')),
+    () => scope.rows(giveUpEvent, { id: claimed.id, lease }),
+  );
   return 1;
 }

@@ -133,6 +133,25 @@ export const advance = statement({
                        then pg_notify('${eventsChannel}', '')::text end as woken`,
 });
 
+/** Whoever comes next need not wait until the lease ends. */
+export const releaseLease = statement({
+  name: 'workflow_event.release',
+  parameters: { id: 'uuid', lease: 'uuid' },
+  text: `
+    update workflow_event set leased_until = null
+     where organization_id = :organizationId and environment = :environment and id = :id and lease = :lease`,
+});
+
+/** What is not decided of it never is. */
+export const giveUpEvent = statement({
+  name: 'workflow_event.give_up',
+  parameters: { id: 'uuid', lease: 'uuid' },
+  text: `
+    update workflow_event
+       set is_answered = true, was_complete = coalesce(was_complete, false), is_complete = true, leased_until = null
+     where organization_id = :organizationId and environment = :environment and id = :id and lease = :lease`,
+});
+
 /** The next triggers of an event, in the order of their ids. */
 export const findTriggers = statement({
   name: 'workflow_event.triggers',

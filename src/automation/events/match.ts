@@ -3,11 +3,38 @@ import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../../platform/bounded-work/task.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
 import { matchEvent } from '../bounded/bounded-tasks.ts';
-import type { EventValue, MatchCandidate, Matched } from '../bounded/match-event.ts';
+import type { EventValue, MatchArguments, MatchCandidate, Matched, PackedCandidate } from '../bounded/match-event.ts';
 
 /** Before candidates are matched again that found no room in the pool: so many times, and after so long. */
 const attempts = 5;
 const pauseMs = 200;
+
+/** Values that several candidates look at are sent once: with different expressions, a hundred waits of a run have one input. */
+function pack(event: EventValue, candidates: readonly MatchCandidate[]): MatchArguments {
+  const values: unknown[] = [];
+  const places = new Map<unknown, number>();
+  const placeOf = (value: unknown): number => {
+    const known = places.get(value);
+    if (known !== undefined) return known;
+    places.set(value, values.length);
+    return values.push(value) - 1;
+  };
+  const packed = candidates.map(({ condition, inputs }): PackedCandidate => {
+    if (!condition) return { inputs };
+    const { kind, source, values: { input, variables, steps } = {} } = condition;
+    return {
+      condition: {
+        kind,
+        source,
+        ...(input !== undefined && { input: placeOf(input) }),
+        ...(variables && { variables: placeOf(variables) }),
+        ...(steps && { steps: Object.fromEntries(Object.entries(steps).map(([id, one]) => [id, placeOf(one)])) }),
+      },
+      inputs,
+    };
+  });
+  return { event, values, candidates: packed };
+}
 
 async function matchOnce(
   work: BoundedWork,
@@ -17,7 +44,7 @@ async function matchOnce(
 ): Promise<Matched[]> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await work.run(matchEvent, tenantKey, { event, candidates });
+      return await work.run(matchEvent, tenantKey, pack(event, candidates));
     } catch (error) {
       if (!(error instanceof WorkQueueFull) || attempt === attempts) throw error;
       await sleep(pauseMs * attempt);

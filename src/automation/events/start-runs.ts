@@ -12,6 +12,7 @@ import { QueueLimitReached } from '../starts/queue-limit.ts';
 import { chainOf } from './chains.ts';
 import { type DecideServices, noteSkips } from './decide.ts';
 import { eventRow, eventValueOf } from './event-value.ts';
+import type { GivingUp } from './give-up.ts';
 
 export interface EventStartServices extends CreateRunServices, DecideServices {
   log: Log;
@@ -93,13 +94,20 @@ async function startOne(services: EventStartServices, scope: Scope, pending: Pen
 }
 
 /** Creates the runs that the oldest event of a tenant is to start, some at a time. @returns how many it looked at */
-export async function startRuns(services: EventStartServices, tenant: Tenant): Promise<number> {
+export async function startRuns(services: EventStartServices, tenant: Tenant, givingUp: GivingUp): Promise<number> {
   const scope = new Scope(services.database, tenant, 'event-starts');
   const pending = await scope.rows(findStarts, { max: perStep });
   const left = [...pending];
   const work = async () => {
     for (let next = left.shift(); next; next = left.shift()) {
-      await startOne(services, new Scope(services.database, tenant, next.correlationId), next);
+      const { id: eventId, automationId, triggerId } = next;
+      const itsScope = new Scope(services.database, tenant, next.correlationId);
+      const start = () => startOne(services, itsScope, next);
+      const work = { key: `${eventId} ${automationId}`, tenant, log: services.log };
+      await givingUp.attempt(work, start, async () => {
+        await itsScope.rows(noteSkips, { ids: [triggerId], reasons: ['internal_error'] });
+        await itsScope.rows(removeStart, { eventId, automationId });
+      });
     }
   };
   await Promise.all(Array.from({ length: concurrency }, work));

@@ -112,17 +112,17 @@ export type PatchOperation =
   | { op: 'move' | 'copy'; from: string; path: string };
 
 /**
- * The operations that turn one definition into the other. Finding few of them for large ones takes long: then each member
+ * The operations that turn one definition into the other. Where they are large, or finding few of them takes long, each member
  * that differs is replaced.
  */
 export async function diffOf(work: BoundedWork, scope: Scope, from: object, to: object): Promise<PatchOperation[]> {
-  try {
-    return (await work.run(diffDefinitions, scope.tenantKey, { from, to })) as PatchOperation[];
-  } catch (error) {
-    if (!(error instanceof WorkTooCostly)) throw error;
-    const before = new Map<string, unknown>(Object.entries(from));
-    return Object.entries(to)
-      .filter(([name, value]) => !isSameJson(before.get(name), value))
-      .map(([name, value]) => ({ op: 'replace', path: `/${name}`, value }));
-  }
+  const found = await work.run(diffDefinitions, scope.tenantKey, { from, to }).catch((error: unknown) => {
+    if (error instanceof WorkTooCostly) return null;
+    throw error;
+  });
+  if (found) return found as PatchOperation[];
+  const before = new Map<string, unknown>(Object.entries(from));
+  return Object.entries(to)
+    .filter(([name, value]) => !isSameJson(before.get(name), value))
+    .map(([name, value]) => ({ op: 'replace', path: `/${name}`, value }));
 }

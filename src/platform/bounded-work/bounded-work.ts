@@ -267,5 +267,5 @@ export class BoundedWork {
 function settle(waiting: Waiting, answer: Answer): void {
   if (answer.kind === 'done') waiting.resolve(JSON.parse(answer.result));
   else if (answer.kind === 'failed') waiting.reject(new Error(answer.message));
-  else throw new WorkTooCostly('time');
+  else throw new WorkTooCostly(answer.kind === 'too_large' ? 'result' : 'time');
 }

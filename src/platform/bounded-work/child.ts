@@ -1,7 +1,8 @@
-// The program of the pool's processes. It imports nothing of the product but the modules of tasks, so that it starts soon.
+// The program of the pool's processes. It imports hardly anything of the product but the modules of tasks, so that it starts soon.
 import { flushCompileCache } from 'node:module';
 import { Script } from 'node:vm';
-import { type Answer, type Assignment, ready, type TaskModule } from './task.ts';
+import { JsonBounds } from '../core/bounded-json.ts';
+import { type Answer, type Assignment, maxResult, ready, type TaskModule } from './task.ts';
 
 const modules = new Map<string, TaskModule>();
 
@@ -40,6 +41,24 @@ function watchMemory(megabytes: number): NodeJS.Timeout {
   return setInterval(() => process.memoryUsage.rss() > maxBytes && process.exit(outOfMemory), watchEveryMs);
 }
 
+/** What a result may have: its depth is that of what the task was given. */
+const bounds = {
+  maxBytes: Number.POSITIVE_INFINITY,
+  maxDepth: Number.POSITIVE_INFINITY,
+  maxCommas: maxResult.characters,
+};
+
+/** A short expression can make a value of many megabytes, in which the same one stands often. */
+function done(result: string): Answer {
+  const { characters, structures: maxStructures } = maxResult;
+  // Only what is long can have many of them.
+  const hasMany = () =>
+    result.length > maxStructures &&
+    new JsonBounds({ ...bounds, maxStructures }).add(Buffer.from(result)) !== undefined;
+  const isTooLarge = result.length > characters || hasMany();
+  return isTooLarge ? { kind: 'too_large', spent: false } : { kind: 'done', result, spent: false };
+}
+
 /** What is cut short leaves the libraries in a state that nobody knows: the process is spent. */
 async function answer({ perform }: TaskModule, assignment: Assignment): Promise<Answer> {
   const { args, limitMs, clockMs, memoryMb } = assignment;
@@ -54,11 +73,10 @@ async function answer({ perform }: TaskModule, assignment: Assignment): Promise<
       const given = perform(JSON.parse(args));
       return given instanceof Promise ? given : JSON.stringify(given ?? null);
     });
-    if (result instanceof Promise)
-      return { kind: 'done', result: JSON.stringify((await result) ?? null), spent: false };
+    if (result instanceof Promise) return done(JSON.stringify((await result) ?? null));
     // A task that was starved has more time by the clock, and no more of the processor.
     if (clockMs > limitMs && usedMs() > limitMs * 1.25) return { kind: 'too_costly', spent: false };
-    return { kind: 'done', result: result as string, spent: false };
+    return done(result as string);
   } catch (error) {
     if (isEndlessRecursion(error)) return { kind: 'too_costly', spent: true };
     if (!isTimeOut(error)) return { kind: 'failed', message: String(error), spent: false };

@@ -44,20 +44,34 @@ export type Answer = { spent: boolean } & (
   | { kind: 'done'; result: string }
   | { kind: 'failed'; message: string }
   | { kind: 'too_costly' }
+  /** Its result has more than `maxResult`. */
+  | { kind: 'too_large' }
   /** Cut short before it had the processor for as long as it may. */
   | { kind: 'starved' }
 );
 
+/**
+ * The longest result, in characters of JSON, and how many objects, lists and members it may have: whoever asked parses it
+ * on the main thread.
+ */
+export const maxResult = { characters: 8 * 1024 * 1024, structures: 250_000 };
+
 /** The first message of a process, when it can take assignments. */
 export const ready = 'ready';
+
+const sentences = {
+  time: 'It takes too long.',
+  memory: 'It needs too much memory.',
+  result: 'Its result is too large.',
+};
 
 /** A task reached a limit: trying again makes no sense. */
 export class WorkTooCostly extends Error {
   override name = 'WorkTooCostly';
-  readonly limit: 'time' | 'memory';
+  readonly limit: 'time' | 'memory' | 'result';
 
-  constructor(limit: 'time' | 'memory') {
-    super(limit === 'time' ? 'It takes too long.' : 'It needs too much memory.');
+  constructor(limit: 'time' | 'memory' | 'result') {
+    super(sentences[limit]);
     this.limit = limit;
   }
 }

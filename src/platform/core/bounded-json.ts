@@ -17,6 +17,8 @@ export interface JsonLimits {
   maxDepth?: number;
   /** Objects, lists and members: 40,000 unless given. */
   maxStructures?: number;
+  /** 550,000 unless given. */
+  maxCommas?: number;
 }
 
 const [quote, backslash, comma, colon, space] = [0x22, 0x5c, 0x2c, 0x3a, 0x20];
@@ -36,7 +38,7 @@ export class JsonBounds {
   #isEscaped = false;
 
   constructor(limits: JsonLimits) {
-    this.#limits = { maxDepth, maxStructures, ...limits };
+    this.#limits = { maxDepth, maxStructures, maxCommas, ...limits };
   }
 
   /** What follows is another text. */
@@ -78,7 +80,7 @@ export class JsonBounds {
     this.#isInText = isInText;
     this.#isEscaped = isEscaped;
     if (deepest > this.#limits.maxDepth) return 'too_deep';
-    return structures > this.#limits.maxStructures || commas > maxCommas ? 'too_many' : undefined;
+    return structures > this.#limits.maxStructures || commas > this.#limits.maxCommas ? 'too_many' : undefined;
   }
 }
 

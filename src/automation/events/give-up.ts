@@ -1,0 +1,38 @@
+import type { Log } from '../../platform/observability/log.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { isTemporary, unexpectedAttempts } from '../../storage/index.ts';
+
+/** Works of which failures are remembered. */
+const maxRemembered = 10_000;
+
+/**
+ * Gives up what keeps failing for a reason that nobody expects: later events of the same name wait for it. What a process
+ * knows of failures ends with it.
+ */
+export class GivingUp {
+  readonly #failures = new Map<string, number>();
+
+  /** @param giveUp called after the fifth failure, in place of the error @throws what the work throws before */
+  async attempt(
+    { key, tenant, log }: { key: string; tenant: Tenant; log: Log },
+    work: () => Promise<void>,
+    giveUp: () => Promise<unknown>,
+  ): Promise<void> {
+    try {
+      await work();
+      this.#failures.delete(key);
+    } catch (error) {
+      if (isTemporary(error)) throw error;
+      const failures = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.delete(key);
+      if (failures < unexpectedAttempts) {
+        this.#failures.set(key, failures);
+        for (const [oldest] of this.#failures) if (this.#failures.size > maxRemembered) this.#failures.delete(oldest);
+        throw error;
+      }
+      const facts = Object.assign({ err: error, work: key, attempt: failures }, tenant);
+      log.error(facts, 'an event failed: it keeps failing unexpectedly');
+      await giveUp();
+    }
+  }
+}
