@@ -2,6 +2,7 @@ import { e1, e2 } from './envelopes.ts';
 import type { Mount } from './mount.ts';
 import { approvalPages } from './routes/automation/feature.ts';
 import { sandboxConsents } from './routes/connections/feature.ts';
+import { consolePages } from './routes/console/feature.ts';
 import { agents, chat } from './routes/conversation/feature.ts';
 import { docs } from './routes/docs/feature.ts';
 import { files } from './routes/files/feature.ts';
@@ -32,6 +33,7 @@ export const mounts: readonly Mount[] = [
   { paths: ['/a'], envelope: e1, hasDialects: false, ...approvalPages },
   { paths: ['/b'], envelope: e1, hasDialects: false, ...bookingPages },
   { paths: ['/'], envelope: e1, hasDialects: false, ...docs },
+  { paths: ['/app'], envelope: e1, hasDialects: false, ...consolePages },
   { paths: ['/api/studio'], envelope: e1, hasDialects: false, ...studio },
   { paths: ['/hooks'], envelope: e1, hasDialects: false, ...providerReports },
   { paths: ['/sandbox'], envelope: e1, hasDialects: false, ...sandboxConsents },

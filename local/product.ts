@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { migrate } from '../src/platform/database/migrate.ts';
 import { openDatabase } from '../src/platform/database/open-database.ts';
 import { createKey } from '../src/tenancy/keys.ts';
@@ -8,7 +11,12 @@ import { type Credentials, keepCredentials } from './credentials.ts';
 import type { DatabaseLogins, Product } from './stack.ts';
 
 /** The product of the local stack: all roles in one process, which share a connection to Temporal. */
-export const product: Product = { roles: roleNames, prepareBundle, prepareDatabase };
+export const product: Product = { roles: roleNames, prepareBundle, buildConsole, prepareDatabase };
+
+/** A process of its own: the bundler's memory goes with it. */
+async function buildConsole(): Promise<void> {
+  await promisify(execFile)(process.execPath, [fileURLToPath(new URL('../web/build.ts', import.meta.url))]);
+}
 
 async function prepareDatabase({ ownerUrl, url }: DatabaseLogins, credentialsFile: string): Promise<Credentials> {
   const database = await openDatabase({ url, poolSize: 2, entities: [] });

@@ -25,6 +25,8 @@ export interface Product {
   entryPoint?: string;
   /** Builds the workflow bundle in the folder, if it does not exist yet. */
   prepareBundle(folder: string): Promise<unknown>;
+  /** Builds the console's pages, if those that exist were made from other sources. */
+  buildConsole(): Promise<void>;
   /**
    * Migrates the database, makes the login of the application, and returns the credentials of the organization Demo, stored
    * in `credentialsFile`.
@@ -124,6 +126,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'stop'>> {
     startDatabase({ ...start, signal }, watch),
     startWorkflowServer({ ...start, signal }, watch),
     product.prepareBundle(folder.bundles),
+    product.buildConsole(),
   ]);
   const environment = environmentOf(start, database.url, temporal.address);
   const ofCommands = { ...environment, MIGRATION_DATABASE_URL: database.ownerUrl };

@@ -1,0 +1,19 @@
+import { Atelier } from '../../../sdk/typescript/src/index.ts';
+import type { Account } from '../session/session.ts';
+
+const accounts = new Atelier({ baseUrl: location.origin, headers: { 'X-Atelier-CSRF': '1' } });
+
+/** Who has signed in. @throws AuthenticationError where nobody has */
+export const readAccount = async (): Promise<Account> =>
+  await (accounts as unknown as { account: { get(): Promise<Account> } }).account.get();
+
+export async function signOut(): Promise<void> {
+  await fetch('/api/auth/sign-out', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-Atelier-CSRF': '1' },
+    body: '{}',
+  });
+}
+
+/** Where a person signs in; `next` is the page that they come back to. */
+export const signInAddress = (next: string): string => `/sign-in?next=${encodeURIComponent(next)}`;

@@ -1,0 +1,36 @@
+import { useState } from 'react';
+import { Button, type ButtonProps } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+import { Problem } from './problem.tsx';
+import { useAction } from './use-action.ts';
+
+export interface ConfirmButtonProps extends Omit<ButtonProps, 'onClick'> {
+  question: string;
+  /** What happens, and whether it can be undone. */
+  consequence: string;
+  confirmLabel: string;
+  onConfirm(): Promise<unknown>;
+}
+
+/** A button that asks before it acts. The dialog stays open, with the error, when the action fails. */
+export function ConfirmButton({ question, consequence, confirmLabel, onConfirm, ...button }: ConfirmButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  const action = useAction(onConfirm);
+  const confirm = async () => {
+    if (await action.run()) setOpen(false);
+  };
+  return (
+    <>
+      <Button {...button} onClick={() => setOpen(true)} />
+      <Dialog title={question} description={consequence} isOpen={isOpen} onClose={() => setOpen(false)}>
+        {action.error !== undefined && <Problem error={action.error} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={() => setOpen(false)}>Cancel</Button>
+          <Button look={button.look === 'danger' ? 'danger' : 'primary'} isBusy={action.isBusy} onClick={confirm}>
+            {confirmLabel}
+          </Button>
+        </div>
+      </Dialog>
+    </>
+  );
+}

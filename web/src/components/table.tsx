@@ -1,0 +1,95 @@
+import type { ReactNode } from 'react';
+
+export interface Column<Row> {
+  title: string;
+  cell(row: Row): ReactNode;
+  /** Numbers stand at the right. */
+  isNumber?: boolean;
+  /** Not shown on narrow screens. */
+  isWideOnly?: boolean;
+}
+
+export interface TableProps<Row> {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf(row: Row): string;
+}
+
+/** A table that scrolls within itself where the screen is narrow. */
+export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
+  const hidden = (column: Column<Row>) => (column.isWideOnly ? 'hidden md:table-cell' : '');
+  return (
+    <div className="overflow-x-auto rounded-lg border border-line bg-surface">
+      <table aria-label={label} className="w-full border-collapse text-left">
+        <thead>
+          <tr className="border-b border-line text-xs text-muted">
+            {columns.map((column) => (
+              <th
+                key={column.title}
+                scope="col"
+                className={`px-3 py-2 font-medium ${column.isNumber ? 'text-right' : ''} ${hidden(column)}`}
+              >
+                {column.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} className="border-b border-line last:border-0 hover:bg-raised">
+              {columns.map((column) => (
+                <td
+                  key={column.title}
+                  className={`px-3 py-2 align-top ${column.isNumber ? 'text-right tabular-nums' : ''} ${hidden(column)}`}
+                >
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export interface PagerProps {
+  total: number;
+  limit: number;
+  offset: number;
+  hasMore: boolean;
+  /** Whether `total` is exact; a list of very many entries counts the first 10,000. */
+  isExact?: boolean;
+  onOffset(offset: number): void;
+}
+
+/** Which part of a list is shown, and the ways to its other parts. */
+export function Pager({ total, limit, offset, hasMore, isExact = true, onOffset }: PagerProps) {
+  const last = Math.min(offset + limit, total);
+  return (
+    <nav aria-label="Pages" className="mt-3 flex items-center justify-between gap-3 text-sm text-muted">
+      <span>
+        {total === 0 ? 'None' : `${offset + 1} to ${last} of ${isExact ? '' : 'more than '}${total.toLocaleString()}`}
+      </span>
+      <span className="flex gap-2">
+        <button
+          type="button"
+          disabled={offset === 0}
+          onClick={() => onOffset(Math.max(0, offset - limit))}
+          className="rounded border border-line px-2 py-1 text-ink disabled:opacity-50"
+        >
+          Previous
+        </button>
+        <button
+          type="button"
+          disabled={!hasMore}
+          onClick={() => onOffset(offset + limit)}
+          className="rounded border border-line px-2 py-1 text-ink disabled:opacity-50"
+        >
+          Next
+        </button>
+      </span>
+    </nav>
+  );
+}

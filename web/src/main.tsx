@@ -1,0 +1,31 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Toasts } from './components/toast.tsx';
+import { applyTheme, chosenTheme } from './layout/theme.ts';
+import { reloadOnceAfterUpgrade } from './layout/upgrade.ts';
+import { router } from './router.tsx';
+import './styles.css';
+
+applyTheme(chosenTheme());
+reloadOnceAfterUpgrade();
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // The client of the API repeats what can be repeated.
+      retry: false,
+      staleTime: 2_000,
+    },
+  },
+});
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={router} />
+      <Toasts />
+    </QueryClientProvider>
+  </StrictMode>,
+);

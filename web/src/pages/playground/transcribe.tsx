@@ -1,0 +1,67 @@
+import { useRef, useState } from 'react';
+import type { Transcription } from '../../../../sdk/typescript/src/index.ts';
+import { Button } from '../../components/button.tsx';
+import { Code } from '../../components/code.tsx';
+import { Section } from '../../components/page.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { useAction } from '../../components/use-action.ts';
+import { useSession } from '../../session/context.tsx';
+
+/** Transcribes a file, or what is said into the microphone. */
+export function Transcribe() {
+  const { api } = useSession();
+  const [file, setFile] = useState<Blob>();
+  const [result, setResult] = useState<Transcription>();
+  const recorder = useRef<MediaRecorder>(undefined);
+  const [isRecording, setRecording] = useState(false);
+  const transcribe = useAction(async () => setResult(await api.voice.transcribe({ audio: file! })));
+  const record = useAction(async () => {
+    const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+    const pieces: Blob[] = [];
+    const recording = new MediaRecorder(stream);
+    recording.ondataavailable = ({ data }) => pieces.push(data);
+    recording.onstop = () => {
+      for (const track of stream.getTracks()) track.stop();
+      setFile(new Blob(pieces, { type: recording.mimeType }));
+      setRecording(false);
+    };
+    recorder.current = recording;
+    recording.start();
+    setRecording(true);
+  });
+  return (
+    <Section title="Speech to text">
+      {transcribe.error !== undefined && <Problem error={transcribe.error} />}
+      {record.error !== undefined && <Problem error={record.error} />}
+      <label className="mb-3 block">
+        <span className="mb-1 block font-medium">Recording</span>
+        <input
+          type="file"
+          accept="audio/*,video/mp4,video/webm"
+          onChange={({ target }) => setFile(target.files?.[0])}
+        />
+      </label>
+      <div className="flex gap-2">
+        {isRecording ? (
+          <Button look="danger" onClick={() => recorder.current?.stop()}>
+            Stop recording
+          </Button>
+        ) : (
+          <Button onClick={() => void record.run()}>Record</Button>
+        )}
+        <Button look="primary" disabled={!file} isBusy={transcribe.isBusy} onClick={() => void transcribe.run()}>
+          Transcribe
+        </Button>
+      </div>
+      {file && !isRecording && <p className="text-sm text-muted">{Math.ceil(file.size / 1024)} KiB to transcribe.</p>}
+      {result && (
+        <div aria-live="polite" className="mt-4">
+          <Code label="Transcription" text={result.text} />
+          <p className="text-sm text-muted">
+            {result.language}, {result.duration} s
+          </p>
+        </div>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,88 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { ConfirmButton } from '../../components/confirm.tsx';
+import { Copy } from '../../components/copy.tsx';
+import { SelectField } from '../../components/field.tsx';
+import { useFilters } from '../../components/filters.ts';
+import { Empty, Loading } from '../../components/page.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Pager } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { notify } from '../../components/toast.tsx';
+import { useSession } from '../../session/context.tsx';
+import { Media } from './media.tsx';
+
+const limit = 24;
+const types = ['image', 'video', 'music'] as const;
+
+/** The history of generations as pictures and players. */
+export function Gallery() {
+  const { api, key, may } = useSession();
+  const queries = useQueryClient();
+  const { filters, offset, set, setOffset } = useFilters(['type']);
+  const type = types.find((one) => one === filters.type);
+  const history = useQuery({
+    queryKey: key('generations', type, offset),
+    queryFn: ({ signal }) => api.studio.generations.list({ ...(type && { type }), limit, offset }, { signal }).page(),
+  });
+  const remove = async (id: string) => {
+    await api.studio.generations.delete(id);
+    notify('The generation has been deleted.');
+    await queries.invalidateQueries({ queryKey: key('generations') });
+  };
+  return (
+    <>
+      <div className="mb-4 max-w-60">
+        <SelectField
+          label="Type"
+          isLabelHidden
+          value={type ?? ''}
+          onChange={({ target }) => set({ type: target.value || undefined })}
+          options={[{ value: '', label: 'Every type' }, ...types.map((value) => ({ value, label: value }))]}
+        />
+      </div>
+      {history.error && <Problem error={history.error} retry={() => void history.refetch()} />}
+      {history.isPending && <Loading what="generations" />}
+      {history.data?.items.length === 0 && (
+        <Empty title="Nothing has been generated yet">Describe an image, a video or a piece of music.</Empty>
+      )}
+      {history.data && history.data.items.length > 0 && (
+        <>
+          <ul className="m-0 grid list-none grid-cols-[repeat(auto-fill,minmax(15rem,1fr))] gap-4 p-0">
+            {history.data.items.map((item) => (
+              <li key={item.id} className="rounded-lg border border-line bg-surface p-3">
+                <Media type={item.type} url={item.url} description={item.prompt || `A generated ${item.type}`} />
+                <p className="mt-2 mb-1 line-clamp-3" title={item.prompt}>
+                  {item.prompt}
+                </p>
+                <p className="m-0 text-xs text-muted">
+                  {item.model} · <Time at={item.createdAt} isRelative />
+                </p>
+                <div className="mt-2 flex items-center justify-between">
+                  <Copy text={item.id} isShort />
+                  {may('member') && (
+                    <ConfirmButton
+                      look="danger"
+                      question="Delete this generation?"
+                      consequence="Its file is deleted for good. Credits are not returned."
+                      confirmLabel="Delete"
+                      onConfirm={() => remove(item.id)}
+                    >
+                      Delete
+                    </ConfirmButton>
+                  )}
+                </div>
+              </li>
+            ))}
+          </ul>
+          <Pager
+            total={history.data.total}
+            limit={limit}
+            offset={offset}
+            hasMore={history.data.hasMore}
+            onOffset={setOffset}
+          />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,165 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { Code } from '../../components/code.tsx';
+import { Copy } from '../../components/copy.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { SelectField, TextField } from '../../components/field.tsx';
+import { useFilters } from '../../components/filters.ts';
+import { Empty, Facts, Loading } from '../../components/page.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Status } from '../../components/status.tsx';
+import { Pager, Table } from '../../components/table.tsx';
+import { Duration, Time } from '../../components/time.tsx';
+import { notify } from '../../components/toast.tsx';
+import { useAction } from '../../components/use-action.ts';
+import { useSession } from '../../session/context.tsx';
+
+const limit = 50;
+const statuses = ['pending', 'retrying', 'delivered', 'failed', 'dead_lettered'];
+
+/** The delivery log of one webhook. */
+export function Deliveries({ webhookId }: { webhookId: string }) {
+  const { api, key } = useSession();
+  const { filters, offset, set, setOffset } = useFilters(['status', 'eventType']);
+  const [shown, setShown] = useState<string>();
+  const deliveries = useQuery({
+    queryKey: key('deliveries', webhookId, filters, offset),
+    queryFn: ({ signal }) =>
+      api.webhooks.deliveries.list(webhookId, { ...filters, limit, offset } as never, { signal }).page(),
+    refetchInterval: 5_000,
+  });
+  return (
+    <>
+      <div className="mb-3 grid max-w-xl gap-2 md:grid-cols-2">
+        <SelectField
+          label="Status"
+          isLabelHidden
+          value={filters.status ?? ''}
+          onChange={({ target }) => set({ status: target.value || undefined })}
+          options={[
+            { value: '', label: 'Every status' },
+            ...statuses.map((value) => ({ value, label: value.replaceAll('_', ' ') })),
+          ]}
+        />
+        <TextField
+          label="Event type"
+          isLabelHidden
+          placeholder="Event type"
+          defaultValue={filters.eventType ?? ''}
+          onBlur={({ target }) => set({ eventType: target.value.trim() || undefined })}
+        />
+      </div>
+      {deliveries.error && <Problem error={deliveries.error} retry={() => void deliveries.refetch()} />}
+      {deliveries.isPending && <Loading what="deliveries" />}
+      {deliveries.data?.items.length === 0 && <Empty title="No deliveries" />}
+      {deliveries.data && deliveries.data.items.length > 0 && (
+        <>
+          <Table
+            label="Deliveries"
+            rows={deliveries.data.items}
+            keyOf={({ id }) => id}
+            columns={[
+              { title: 'Status', cell: ({ status }) => <Status value={status} /> },
+              {
+                title: 'Event',
+                cell: ({ id, eventType }) => (
+                  <button type="button" className="text-left underline" onClick={() => setShown(id)}>
+                    {eventType}
+                  </button>
+                ),
+              },
+              { title: 'Answer', cell: ({ statusCode, errorClass }) => statusCode ?? errorClass ?? '–' },
+              { title: 'Attempts', isNumber: true, isWideOnly: true, cell: ({ attempts }) => attempts },
+              {
+                title: 'Duration',
+                isNumber: true,
+                isWideOnly: true,
+                cell: ({ durationMs }) => <Duration ms={durationMs} />,
+              },
+              { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} isRelative /> },
+            ]}
+          />
+          <Pager
+            total={deliveries.data.total}
+            limit={limit}
+            offset={offset}
+            hasMore={deliveries.data.hasMore}
+            onOffset={setOffset}
+          />
+        </>
+      )}
+      <Dialog title="Delivery" isOpen={shown !== undefined} onClose={() => setShown(undefined)} isWide>
+        {shown !== undefined && <Delivery webhookId={webhookId} deliveryId={shown} />}
+      </Dialog>
+    </>
+  );
+}
+
+/** One delivery: what was sent, each attempt with its answer, and the ways to send it again. */
+function Delivery({ webhookId, deliveryId }: { webhookId: string; deliveryId: string }) {
+  const { api, key, may } = useSession();
+  const queries = useQueryClient();
+  const delivery = useQuery({
+    queryKey: key('delivery', deliveryId),
+    queryFn: ({ signal }) => api.webhooks.deliveries.get(webhookId, deliveryId, { signal }),
+  });
+  const again = useAction(async (way: 'replay' | 'resend') => {
+    await api.webhooks.deliveries[way](webhookId, deliveryId);
+    notify(way === 'replay' ? 'The delivery is being attempted again.' : 'The event is being sent again.');
+    await queries.invalidateQueries({ queryKey: key('delivery', deliveryId) });
+    await queries.invalidateQueries({ queryKey: key('deliveries', webhookId) });
+  });
+  if (delivery.error) return <Problem error={delivery.error} retry={() => void delivery.refetch()} />;
+  if (!delivery.data) return <Loading what="the delivery" />;
+  const { data } = delivery;
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Status', <Status key="status" value={data.status} />],
+          ['Event', data.eventType],
+          ['Event id', <Copy key="event" text={data.eventId} />],
+          ['Attempts', data.attempts],
+          ['Answer', data.statusCode ?? data.errorClass ?? '–'],
+          ['Next attempt', <Time key="next" at={data.nextAttemptAt} />],
+          ['Held back', data.heldBack?.reason.replaceAll('_', ' ') ?? '–'],
+          ['Correlation id', <Copy key="correlation" text={data.correlationId} />],
+        ]}
+      />
+      {again.error !== undefined && <Problem error={again.error} />}
+      {may('member') && (
+        <div className="my-3 flex gap-2">
+          {data.replayable && (
+            <Button look="primary" isBusy={again.isBusy} onClick={() => void again.run('replay')}>
+              Replay
+            </Button>
+          )}
+          <Button isBusy={again.isBusy} onClick={() => void again.run('resend')}>
+            Send the event again
+          </Button>
+        </div>
+      )}
+      <h3 className="mb-1 text-sm font-medium">Body</h3>
+      <Code label="Body of the delivery" text={data.requestBody} />
+      {data.responseBody !== null && (
+        <>
+          <h3 className="mt-3 mb-1 text-sm font-medium">Last answer{data.responseBodyTruncated && ' (shortened)'}</h3>
+          <Code label="Last answer" text={data.responseBody} />
+        </>
+      )}
+      <h3 className="mt-3 mb-1 text-sm font-medium">Attempts</h3>
+      <Table
+        label="Attempts"
+        rows={data.attemptLog}
+        keyOf={({ number }) => String(number)}
+        columns={[
+          { title: 'Attempt', isNumber: true, cell: ({ number }) => number },
+          { title: 'Began', cell: ({ startedAt }) => <Time at={startedAt} /> },
+          { title: 'Duration', isNumber: true, cell: ({ durationMs }) => <Duration ms={durationMs} /> },
+          { title: 'Answer', cell: ({ statusCode, errorClass }) => statusCode ?? errorClass ?? '–' },
+        ]}
+      />
+    </>
+  );
+}

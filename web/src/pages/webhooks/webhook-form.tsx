@@ -1,0 +1,77 @@
+import { useState } from 'react';
+import { exampleOf } from '../../api/example.ts';
+import { Button } from '../../components/button.tsx';
+import { RequestExample } from '../../components/code.tsx';
+import { CheckField, TextArea, TextField } from '../../components/field.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { useAction } from '../../components/use-action.ts';
+import { useSession } from '../../session/context.tsx';
+
+/** What a form for a webhook asks for. */
+export interface WebhookValues {
+  name: string;
+  url: string;
+  events: string[];
+  isActive: boolean;
+}
+
+export interface WebhookFormProps {
+  initial: WebhookValues;
+  submitLabel: string;
+  /** The id of a webhook that is changed. */
+  id?: string;
+  onSubmit(values: WebhookValues): Promise<unknown>;
+}
+
+/** The fields of a webhook that can be chosen. */
+export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormProps) {
+  const { environment } = useSession();
+  const [name, setName] = useState(initial.name);
+  const [url, setUrl] = useState(initial.url);
+  const [events, setEvents] = useState(initial.events.join('\n'));
+  const [isActive, setActive] = useState(initial.isActive);
+  const body = { name, url, events: events.split(/[\s,]+/).filter(Boolean), isActive };
+  const submit = useAction(() => onSubmit(body));
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit.run();
+      }}
+    >
+      {submit.error !== undefined && <Problem error={submit.error} />}
+      <TextField label="Name" required value={name} onChange={({ target }) => setName(target.value)} />
+      <TextField
+        label="URL"
+        type="url"
+        required
+        placeholder="https://example.com/webhooks"
+        value={url}
+        onChange={({ target }) => setUrl(target.value)}
+      />
+      <TextArea
+        label="Events"
+        hint="A type on each line, or * for all. The catalogue on the page of webhooks lists them."
+        value={events}
+        onChange={({ target }) => setEvents(target.value)}
+      />
+      <CheckField label="Active" checked={isActive} onChange={({ target }) => setActive(target.checked)} />
+      <div className="flex justify-end">
+        <Button look="primary" type="submit" isBusy={submit.isBusy}>
+          {submitLabel}
+        </Button>
+      </div>
+      <RequestExample
+        {...exampleOf(
+          {
+            method: id ? 'PATCH' : 'POST',
+            path: id ? `/api/v1/webhooks/${id}` : '/api/v1/webhooks',
+            body,
+            call: id ? `webhooks.update('${id}', ${JSON.stringify(body)})` : `webhooks.create(${JSON.stringify(body)})`,
+          },
+          environment,
+        )}
+      />
+    </form>
+  );
+}

@@ -1,0 +1,1 @@
+export const WebhookStatistics = (_: { webhookId: string }) => null;

@@ -1,0 +1,188 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { WebhookDetail } from '../../../../sdk/typescript/src/index.ts';
+import { exampleOf } from '../../api/example.ts';
+import { Button } from '../../components/button.tsx';
+import { RequestExample } from '../../components/code.tsx';
+import { ConfirmButton } from '../../components/confirm.tsx';
+import { Copy } from '../../components/copy.tsx';
+import { TextField } from '../../components/field.tsx';
+import { Facts, Loading, Page, Section } from '../../components/page.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { SecretOnce } from '../../components/secret-once.tsx';
+import { Status } from '../../components/status.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import { Time } from '../../components/time.tsx';
+import { notify } from '../../components/toast.tsx';
+import { useAction } from '../../components/use-action.ts';
+import { useSession } from '../../session/context.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { WebhookForm, type WebhookValues } from './webhook-form.tsx';
+import { WebhookStatistics } from './webhook-statistics.tsx';
+
+/** One webhook: how its deliveries fare, their log, and its settings. */
+export default function Webhook() {
+  const { webhookId } = useParams({ strict: false }) as { webhookId: string };
+  const { api, key, may } = useSession();
+  const webhook = useQuery({
+    queryKey: key('webhook', webhookId),
+    queryFn: ({ signal }) => api.webhooks.get(webhookId, { signal }),
+    refetchInterval: 10_000,
+  });
+  if (webhook.error) {
+    return (
+      <Page title="Webhook">
+        <Problem error={webhook.error} retry={() => void webhook.refetch()} />
+      </Page>
+    );
+  }
+  if (!webhook.data) return <Loading what="the webhook" />;
+  const { data } = webhook;
+  return (
+    <Page title={data.name} actions={may('member') && <Actions webhook={data} />}>
+      <Section title="Health">
+        <Facts
+          facts={[
+            [
+              'State',
+              <Status key="state" value={data.isActive ? data.health.state : (data.disabledReason ?? 'inactive')} />,
+            ],
+            ['Waiting', data.health.waiting.toLocaleString()],
+            ['Dead letters', data.health.deadLettered.toLocaleString()],
+            ['Not delivered', data.health.skipped.toLocaleString()],
+            [
+              'Success in 24 h',
+              data.health.successRate24h === null ? '–' : `${Math.round(data.health.successRate24h * 1000) / 10} %`,
+            ],
+            ['Failing since', <Time key="failing" at={data.health.failingSince} />],
+            ['Next probe', <Time key="probe" at={data.health.nextProbeAt} />],
+            ['Id', <Copy key="id" text={data.id} />],
+            ['URL', data.url],
+          ]}
+        />
+        <WebhookStatistics webhookId={webhookId} />
+      </Section>
+      <Tabs
+        tabs={[
+          { name: 'deliveries', title: 'Deliveries', content: () => <Deliveries webhookId={webhookId} /> },
+          ...(may('member')
+            ? [
+                { name: 'recover', title: 'Recover', content: () => <Recover webhookId={webhookId} /> },
+                { name: 'settings', title: 'Settings', content: () => <Settings webhook={data} /> },
+              ]
+            : []),
+        ]}
+      />
+    </Page>
+  );
+}
+
+function Actions({ webhook }: { webhook: WebhookDetail }) {
+  const { api, key } = useSession();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [secret, setSecret] = useState<string>();
+  const test = useAction(async () => {
+    await api.webhooks.test(webhook.id);
+    notify('A test event is being sent.');
+    await queries.invalidateQueries({ queryKey: key('deliveries', webhook.id) });
+  });
+  const rotate = async () => {
+    const rotated = (await api.webhooks.rotateSecret(webhook.id)) as { secret?: string; publicKey?: string };
+    setSecret(rotated.secret ?? rotated.publicKey);
+  };
+  const remove = async () => {
+    await api.webhooks.delete(webhook.id);
+    await queries.invalidateQueries({ queryKey: key('webhooks') });
+    await navigate({ to: '/webhooks' });
+  };
+  return (
+    <>
+      {test.error !== undefined && <Problem error={test.error} />}
+      <Button isBusy={test.isBusy} onClick={() => void test.run()}>
+        Send a test event
+      </Button>
+      <ConfirmButton
+        question="Rotate the signing secret?"
+        consequence="The old secret signs beside the new one for 24 hours."
+        confirmLabel="Rotate"
+        onConfirm={rotate}
+      >
+        Rotate the secret
+      </ConfirmButton>
+      <ConfirmButton
+        look="danger"
+        question={`Delete ${webhook.name}?`}
+        consequence="Deliveries that wait are not sent."
+        confirmLabel="Delete the webhook"
+        onConfirm={remove}
+      >
+        Delete
+      </ConfirmButton>
+      <SecretOnce
+        title="New signing secret"
+        note="It is shown only once."
+        secret={secret}
+        onClose={() => setSecret(undefined)}
+      />
+    </>
+  );
+}
+
+/** Sends again what was missed since a time. */
+function Recover({ webhookId }: { webhookId: string }) {
+  const { api, environment } = useSession();
+  const [since, setSince] = useState('');
+  const body = { since: since ? new Date(since).toISOString() : '' };
+  const recover = useAction(async () => {
+    await api.webhooks.recover(webhookId, body);
+    notify('Missed events are being sent again.');
+  });
+  return (
+    <Section title="Recover missed events">
+      <p className="mt-0 text-muted">
+        Replays dead letters, and sends events that were not delivered since the given time. What was delivered is not
+        sent again.
+      </p>
+      {recover.error !== undefined && <Problem error={recover.error} />}
+      <TextField
+        label="Since"
+        type="datetime-local"
+        required
+        value={since}
+        onChange={({ target }) => setSince(target.value)}
+      />
+      <Button look="primary" disabled={!since} isBusy={recover.isBusy} onClick={() => void recover.run()}>
+        Recover
+      </Button>
+      <RequestExample
+        {...exampleOf(
+          {
+            method: 'POST',
+            path: `/api/v1/webhooks/${webhookId}/recover`,
+            body,
+            call: `webhooks.recover('${webhookId}', ${JSON.stringify(body)})`,
+          },
+          environment,
+        )}
+      />
+    </Section>
+  );
+}
+
+function Settings({ webhook }: { webhook: WebhookDetail }) {
+  const { api, key } = useSession();
+  const queries = useQueryClient();
+  const { id, name, url, events, isActive } = webhook;
+  const save = async (values: WebhookValues) => {
+    await api.webhooks.update(id, values);
+    notify('Saved.');
+    await queries.invalidateQueries({ queryKey: key('webhook', id) });
+  };
+  return (
+    <Section title="Settings">
+      <WebhookForm id={id} initial={{ name, url, events, isActive }} submitLabel="Save" onSubmit={save} />
+    </Section>
+  );
+}

@@ -1,0 +1,85 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { NotFound } from './layout/not-found.tsx';
+import { Shell } from './layout/shell.tsx';
+import type { Environment } from './session/session.ts';
+
+/** In the address of every page; `test` is left out. */
+export interface RootSearch {
+  env?: Environment;
+}
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: NotFound,
+  validateSearch: (search: Record<string, unknown>): RootSearch => (search.env === 'live' ? { env: 'live' } : {}),
+  // The environment goes along with every link.
+  search: {
+    middlewares: [
+      ({ search, next }) => {
+        const result = next(search);
+        return search.env && !('env' in result) ? { ...result, env: search.env } : result;
+      },
+    ],
+  },
+});
+
+/** Filters of lists are in the address, in the words of the API's parameters: strings alone, and none that is empty. */
+export type Filters = Record<string, string | undefined>;
+const filters = (search: Record<string, unknown>): Filters & RootSearch =>
+  Object.fromEntries(
+    Object.entries(search)
+      .filter(([, value]) => value !== undefined && value !== '' && typeof value !== 'object')
+      .map(([name, value]) => [name, String(value)]),
+  );
+
+const page = <const Path extends string>(path: Path, load: () => Promise<{ default: () => React.ReactNode }>) =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    validateSearch: filters,
+    component: lazyRouteComponent(load),
+  });
+
+const routes = [
+  createRoute({
+    getParentRoute: () => root,
+    path: '/',
+    beforeLoad: () => {
+      throw redirect({ to: '/runs' });
+    },
+  }),
+  page('/runs', () => import('./pages/runs/run-list.tsx')),
+  page('/runs/$runId', () => import('./pages/runs/run.tsx')),
+  page('/inbox', () => import('./pages/inbox/inbox.tsx')),
+  page('/webhooks', () => import('./pages/webhooks/webhook-list.tsx')),
+  page('/webhooks/$webhookId', () => import('./pages/webhooks/webhook.tsx')),
+  page('/studio', () => import('./pages/studio/studio.tsx')),
+  page('/playground', () => import('./pages/playground/playground.tsx')),
+  page('/integrations', () => import('./pages/integrations/integrations.tsx')),
+  page('/secrets', () => import('./pages/secrets/secret-list.tsx')),
+  page('/workflows', () => import('./pages/workflows/workflow-list.tsx')),
+  page('/workflows/$workflowId', () => import('./pages/workflows/workflow.tsx')),
+];
+
+export const router = createRouter({
+  routeTree: root.addChildren(routes),
+  basepath: '/app',
+  defaultPreload: 'intent',
+  defaultNotFoundComponent: NotFound,
+  // Values of the search stand in the address as the API writes them, without quotes.
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch: (search) => {
+    const text = new URLSearchParams(
+      Object.entries(search).flatMap(([name, value]) =>
+        value === undefined || value === '' ? [] : [[name, String(value)]],
+      ),
+    ).toString();
+    return text && `?${text}`;
+  },
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}
