@@ -56,6 +56,7 @@ const routes = [
   page('/studio', () => import('./pages/studio/studio.tsx')),
   page('/playground', () => import('./pages/playground/playground.tsx')),
   page('/integrations', () => import('./pages/integrations/integrations.tsx')),
+  page('/scheduling', () => import('./pages/scheduling/scheduling.tsx')),
   page('/secrets', () => import('./pages/secrets/secret-list.tsx')),
   page('/workflows', () => import('./pages/workflows/workflow-list.tsx')),
   page('/workflows/$workflowId', () => import('./pages/workflows/workflow.tsx')),
