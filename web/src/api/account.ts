@@ -16,4 +16,4 @@ export async function signOut(): Promise<void> {
 }
 
 /** Where a person signs in; `next` is the page that they come back to. */
-export const signInAddress = (next: string): string => `/sign-in?next=${encodeURIComponent(next)}`;
+export const signInAddress = (next: string): string => `/api/auth/sign-in?next=${encodeURIComponent(next)}`;
