@@ -44,10 +44,14 @@ const generated = 'sdk/typescript/src/generated/';
 
 /** Every TypeScript file that git tracks or would track, with what it imports, but for generated ones. */
 export function readSources(): SourceFile[] {
-  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.mjs'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
+  const listed = execFileSync(
+    'git',
+    ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx', '*.mjs'],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  );
   return listed
     .split('\n')
     .filter((path) => path !== '' && !path.startsWith(generated) && existsSync(join(root, path)))

@@ -1,4 +1,4 @@
-import { parse } from '@babel/parser';
+import { type ParserPlugin, parse } from '@babel/parser';
 import type { SourceFile } from './source-graph.ts';
 
 /** A node of a syntax tree, with the members that every node has. */
@@ -21,6 +21,7 @@ function* walk(value: unknown): Generator<Node> {
 }
 
 /** Every node of a file's syntax tree, parents first. */
-export function* nodesOf(file: Pick<SourceFile, 'text'>): Generator<Node> {
-  yield* walk(parse(file.text, { sourceType: 'module', plugins: ['typescript'] }).program);
+export function* nodesOf(file: Pick<SourceFile, 'text'> & { path?: string }): Generator<Node> {
+  const plugins: ParserPlugin[] = file.path?.endsWith('.tsx') ? ['typescript', 'jsx'] : ['typescript'];
+  yield* walk(parse(file.text, { sourceType: 'module', plugins }).program);
 }

@@ -1,12 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { filters, type RootSearch } from './layout/address.ts';
 import { NotFound } from './layout/not-found.tsx';
 import { Shell } from './layout/shell.tsx';
-import type { Environment } from './session/session.ts';
-
-/** In the address of every page; `test` is left out. */
-export interface RootSearch {
-  env?: Environment;
-}
 
 const root = createRootRoute({
   component: Shell,
@@ -22,15 +17,6 @@ const root = createRootRoute({
     ],
   },
 });
-
-/** Filters of lists are in the address, in the words of the API's parameters: strings alone, and none that is empty. */
-export type Filters = Record<string, string | undefined>;
-const filters = (search: Record<string, unknown>): Filters & RootSearch =>
-  Object.fromEntries(
-    Object.entries(search)
-      .filter(([, value]) => value !== undefined && value !== '' && typeof value !== 'object')
-      .map(([name, value]) => [name, String(value)]),
-  );
 
 const page = <const Path extends string>(path: Path, load: () => Promise<{ default: () => React.ReactNode }>) =>
   createRoute({

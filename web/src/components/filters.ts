@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import type { Filters } from '../router.tsx';
+import type { Filters } from '../layout/address.ts';
 
 export interface PageFilters {
   /** What stands in the address, by the names of the API's parameters. */

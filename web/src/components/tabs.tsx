@@ -1,6 +1,6 @@
 import { Link, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { Filters } from '../router.tsx';
+import type { Filters } from '../layout/address.ts';
 
 export interface Tab {
   name: string;

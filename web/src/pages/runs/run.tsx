@@ -14,7 +14,7 @@ import { Status } from '../../components/status.tsx';
 import { Duration, Time } from '../../components/time.tsx';
 import { notify } from '../../components/toast.tsx';
 import { useAction } from '../../components/use-action.ts';
-import type { Filters } from '../../router.tsx';
+import type { Filters } from '../../layout/address.ts';
 import { useSession } from '../../session/context.tsx';
 import { StepDetails } from './step-details.tsx';
 import { stretchesOf } from './timeline.ts';
