@@ -4,7 +4,6 @@ import type { Services } from '../src/services.ts';
 import type { ApiEnv } from './context.ts';
 import type { Envelope } from './envelopes.ts';
 import type { FeatureExample } from './openapi/reference-examples.ts';
-import type { DocumentedEvent } from './schemas/webhooks/event.ts';
 import type { Surface } from './surface.ts';
 
 /** A group of operations in the reference. */
@@ -30,8 +29,6 @@ export interface ApiFeature extends Pick<Surface, 'ids'> {
   securitySchemes?: Record<string, SecurityScheme>;
   /** @param mounts everything that the API serves */
   routes(services: Services, build: Build, mounts: readonly Mount[]): OpenAPIHono<ApiEnv>[];
-  /** The event types that its part declares, for the reference. */
-  events?: readonly DocumentedEvent[];
 }
 
 /** A feature at the paths where it is served. Several features may share a path if they answer in the same way. */

@@ -6,7 +6,7 @@ import { failureSchemas } from '../schemas/failure-schemas.ts';
 import { failureComponents } from '../schemas/failures.ts';
 import { headerComponents } from '../schemas/headers.ts';
 import { inboundTag } from '../schemas/inbound.ts';
-import { eventRequest } from '../schemas/webhooks/event.ts';
+import { eventRequest, eventSchemas } from '../schemas/webhooks/event.ts';
 import { canonicalPath, surfaceFinder } from '../surface.ts';
 import { referenceText } from './reference-text.ts';
 
@@ -52,7 +52,7 @@ export interface OpenApiSettings {
   /** The word in the names of the headers of webhooks. */
   webhookBrand: string;
   /** What the parts of the product declare. */
-  catalog: Pick<Catalog, 'errors' | 'limits' | 'scopes'>;
+  catalog: Pick<Catalog, 'errors' | 'events' | 'limits' | 'scopes'>;
 }
 
 /** The ids of the operations that need a scope, by scope. */
@@ -96,8 +96,10 @@ function plainSchema(value: Json): Json {
 /** The OpenAPI 3.1 document of the mounted routes. */
 export function openApiDocument(app: OpenAPIHono<ApiEnv>, mounts: readonly Mount[], settings: OpenApiSettings): Json {
   const { version, publicUrl, webhookBrand, catalog } = settings;
-  const requests = mounts.flatMap(({ events = [] }) => events.map((event) => eventRequest(event, webhookBrand)));
-  for (const request of requests) app.openAPIRegistry.registerWebhook(request);
+  const events = [...catalog.events.values()];
+  for (const event of events) app.openAPIRegistry.registerWebhook(eventRequest(event, webhookBrand));
+  for (const [name, schema] of Object.entries(eventSchemas(events)))
+    app.openAPIRegistry.registerComponent('schemas', name, schema);
   for (const [name, schema] of Object.entries(failureSchemas(catalog.errors)))
     app.openAPIRegistry.register(name, schema);
   const generated = app.getOpenAPI31Document({

@@ -1,6 +1,5 @@
 import { generationIds, videoIds } from '../../../src/studio/core/ids.ts';
 import type { ApiFeature } from '../../mount.ts';
-import { videoEvents } from '../../schemas/studio/videos.ts';
 import { enhancePromptRoutes } from './enhance-prompt.ts';
 import { generateRoutes } from './generate.ts';
 import { generationRoutes } from './generations.ts';
@@ -29,7 +28,6 @@ export const studio: ApiFeature = {
     ],
   },
   ids: [generationIds, videoIds],
-  events: videoEvents,
   routes: (services) => [
     generateRoutes(services),
     enhancePromptRoutes(services),

@@ -1,10 +1,8 @@
 import { z } from '@hono/zod-openapi';
-import { videoCompleted, videoFailed } from '../../../src/studio/core/events.ts';
 import { estimatedSeconds, progressOf } from '../../../src/studio/core/progress.ts';
 import { failureReasons } from '../../../src/studio/core/status.ts';
 import { completedVideoRecord, idOf, type Sign } from '../../../src/studio/generation-records.ts';
 import type { GenerationDetail } from '../../../src/studio/generations.ts';
-import { documentEvent } from '../webhooks/event.ts';
 import { exampleAddress, videoId } from './examples.ts';
 import { url } from './records.ts';
 
@@ -92,9 +90,3 @@ export const videoExamples = {
   cancelled: { id: videoId, status: 'cancelled' as const },
 };
 export const cancelledVideoExamples = { cancelled: videoExamples.cancelled, completed: videoExamples.completed };
-
-const uuid = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0001';
-export const videoEvents = [
-  documentEvent(videoCompleted, 'A video was completed', completed, { videoId: uuid, status: 'completed', ...done }),
-  documentEvent(videoFailed, 'A video failed', failed, { videoId: uuid, status: 'failed', error: refused, failedAt }),
-];

@@ -1,34 +1,7 @@
-import { type RouteConfig, z } from '@hono/zod-openapi';
+import type { RouteConfig } from '@hono/zod-openapi';
 import type { EventType } from '../../../src/platform/core/event-type.ts';
-import { testWebhook } from '../../../src/webhooks/core/events.ts';
-import { payloadOf } from '../../../src/webhooks/deliveries/payload.ts';
-import { webhookId } from './webhook.ts';
-
-/** How the reference describes an event type. Each feature documents its own. */
-export interface DocumentedEvent {
-  event: EventType;
-  /** When it is sent. */
-  summary: string;
-  /** The schema of the member `data`. */
-  data: z.ZodType;
-  /** Stored facts, which the example is rendered from. */
-  facts: object;
-}
-
-/** @param facts of the example */
-export const documentEvent = <Facts extends object>(
-  event: EventType<Facts>,
-  summary: string,
-  data: z.ZodType,
-  facts: Facts,
-): DocumentedEvent => ({ event, summary, data, facts });
-
-export const webhookEvents = [
-  documentEvent(testWebhook, 'A test was requested', z.object({ webhookId: z.string(), message: z.string() }), {
-    webhookId: webhookId.slice('whk_'.length),
-    message: 'This is a test.',
-  }),
-];
+import { bodySchemaOf, exampleBodyOf } from '../../../src/webhooks/core/event-body.ts';
+import { programmersName } from '../../../src/webhooks/core/event-catalog.ts';
 
 const description = [
   'Return a 2xx status within 30 seconds and process the event afterwards. Any other response is retried with the same',
@@ -80,19 +53,30 @@ function headersOf(brand: string) {
   ];
 }
 
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+/** The name of the schema of all events together. */
+const anyEvent = 'WebhookEvent';
+
+/** The schemas of the bodies of events, by their names in the document: each alone, and all together. */
+export function eventSchemas(events: Iterable<EventType>): Record<string, object> {
+  const all = [...events];
+  const mapping = Object.fromEntries(all.map(({ type }) => [type, reference(programmersName(type)).$ref]));
+  return {
+    ...Object.fromEntries(all.map((event) => [programmersName(event.type), bodySchemaOf(event)])),
+    [anyEvent]: {
+      description: 'The body of an event. Types may be added to it: ignore those that you do not know.',
+      oneOf: all.map(({ type }) => reference(programmersName(type))),
+      discriminator: { propertyName: 'type', mapping },
+    },
+  };
+}
+
 /** The request that a delivery of the event makes, for the reference. `brand` is the word in its header names. */
-export function eventRequest({ event, summary, data, facts }: DocumentedEvent, brand: string): RouteConfig {
-  const { type } = event;
-  const schema = z.object({
-    id: z.string().openapi({ description: '`evt_…`, the same on every attempt and replay.' }),
-    type: z.literal(type),
-    ...(event.repeatsType && { event: z.literal(type).openapi({ description: 'The same word as `type`.' }) }),
-    createdAt: z.iso.datetime().openapi({ description: 'When the event happened.' }),
-    data,
-  });
-  const id = '0199eeee-ffff-7000-8111-22223333bbbb';
-  const createdAt = new Date('2026-11-21T09:30:00.000Z');
-  const example = payloadOf(new Map([[type, event]]), { id, type, facts, createdAt });
+export function eventRequest(event: EventType, brand: string): RouteConfig {
+  const { type, deprecated } = event;
+  const [sentence] = event.description.split('. ');
+  const content = { schema: reference(programmersName(type)), example: exampleBodyOf(event) };
   return {
     method: 'post',
     path: type,
@@ -100,10 +84,11 @@ export function eventRequest({ event, summary, data, facts }: DocumentedEvent, b
     // The request carries no API key: its signatures authenticate it.
     security: [],
     operationId: `on ${type}`.replaceAll(/[ ._](\w)/g, (_, letter: string) => letter.toUpperCase()),
-    summary,
+    summary: sentence!.replace(/\.$/, ''),
     description,
+    ...(deprecated && { deprecated }),
     parameters: headersOf(brand),
-    request: { body: { required: true, content: { 'application/json': { schema, example: JSON.parse(example) } } } },
+    request: { body: { required: true, content: { 'application/json': content } } },
     responses: {
       '2XX': { description: 'The delivery succeeded. The delivery log keeps the first 16 KiB of the response body.' },
     },

@@ -9,23 +9,12 @@ import { AppError } from '../../platform/errors.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { tenancyLimits } from '../../tenancy/core/limits.ts';
 import { publishEvent } from '../../webhooks/index.ts';
-import type { BatchStatus } from '../core/batch-status.ts';
+import type { BatchCounts, BatchStatus } from '../core/batch-status.ts';
 import { batchCompleted } from '../core/events.ts';
 import { batchIds } from '../core/ids.ts';
 import { openRun, type TerminalStatus } from '../core/run-status.ts';
 import { failPoint } from '../fail-points.ts';
 import { endRuns } from '../starts/end-runs.ts';
-
-export interface BatchCounts {
-  total: number;
-  reused: number;
-  skipped: number;
-  queued: number;
-  running: number;
-  completed: number;
-  failed: number;
-  cancelled: number;
-}
 
 export interface Batch {
   id: string;

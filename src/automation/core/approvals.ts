@@ -1,4 +1,5 @@
 import { defineEvent } from '../../platform/core/event-type.ts';
+import { anyObject, listOf, object, oneOf, orNull, text, time, uuid } from '../../platform/core/json-schema.ts';
 import { defineStates } from '../../platform/core/states.ts';
 import { approvalIds } from './ids.ts';
 import type { StepPath } from './step-path.ts';
@@ -16,7 +17,8 @@ export const approvalStates = defineStates(
 export type ApprovalStatus = (typeof approvalStates.all)[number];
 
 /** How an answer came. */
-export type ApprovalChannel = 'api' | 'mail' | 'temporal' | 'timeout';
+export const approvalChannels = ['api', 'mail', 'temporal', 'timeout'] as const;
+export type ApprovalChannel = (typeof approvalChannels)[number];
 
 /** The answer of an approval, and the output of its step. */
 export interface ApprovalResponse {
@@ -98,6 +100,86 @@ const approvalData = ({ approvalId, automationId, runId, ...rest }: ApprovalFact
   ...rest,
 });
 
-export const approvalRequested = defineEvent('approval.requested', approvalData);
-export const approvalAnswered = defineEvent('approval.answered', approvalData);
-export const approvalExpired = defineEvent('approval.expired', approvalData);
+const action = object<ApprovalAction>(
+  { id: text(), label: text(), skipForm: { type: 'boolean', description: 'Whether its answer takes no values.' } },
+  ['skipForm'],
+);
+
+const response = object<ApprovalResponse>({
+  action: text(),
+  values: anyObject(),
+  comment: orNull(text()),
+  respondedBy: orNull(
+    text('`key:<name or id>`, `email:<address>` or `operator`; null when a timeout took the action.'),
+  ),
+  respondedAt: time(),
+  channel: oneOf(approvalChannels),
+});
+
+const exampleRequested: ApprovalFacts = {
+  approvalId: '0199cccc-dddd-7eee-8fff-000011112222',
+  runId: '0199bbbb-cccc-7ddd-8eee-ffff00001111',
+  automationId: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000',
+  workflowName: 'Refund',
+  stepId: 'ask',
+  path: null,
+  message: 'Refund 49.50 to Ada?',
+  actions: [
+    { id: 'approve', label: 'Approve' },
+    { id: 'reject', label: 'Reject', skipForm: true },
+  ],
+  approvers: ['ada@example.com'],
+  status: 'pending',
+  expiresAt: '2026-11-26T09:30:00.000Z',
+  createdAt: '2026-11-23T09:30:00.000Z',
+  response: null,
+};
+const exampleResponse: ApprovalResponse = {
+  action: 'approve',
+  values: { amount: 49.5 },
+  comment: null,
+  respondedBy: 'key:Back office',
+  respondedAt: '2026-11-23T10:00:00.000Z',
+  channel: 'api',
+};
+
+const defineApprovalEvent = (type: string, description: string, example: Pick<ApprovalFacts, 'status' | 'response'>) =>
+  defineEvent({
+    type,
+    description,
+    since: '2026-11-23',
+    data: approvalData,
+    members: {
+      id: text('The approval, as `apr_…`.'),
+      runId: uuid(),
+      workflowId: uuid(),
+      workflowName: text(),
+      stepId: text(),
+      path: {
+        type: ['array', 'null'],
+        items: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
+        description: 'Where the step stands inside containers; null for a step that stands in none.',
+      },
+      message: text(),
+      actions: listOf(action),
+      approvers: listOf(text()),
+      status: oneOf([example.status]),
+      expiresAt: time(),
+      createdAt: time(),
+      response: orNull(response),
+    },
+    example: { ...exampleRequested, ...example },
+  });
+
+export const approvalRequested = defineApprovalEvent('approval.requested', 'A run asks for an approval.', {
+  status: 'pending',
+  response: null,
+});
+export const approvalAnswered = defineApprovalEvent('approval.answered', 'An approval was answered.', {
+  status: 'answered',
+  response: exampleResponse,
+});
+export const approvalExpired = defineApprovalEvent('approval.expired', 'Nobody answered an approval in time.', {
+  status: 'expired',
+  response: null,
+});

@@ -9,3 +9,15 @@ export const batchStates = defineStates(
   },
 );
 export type BatchStatus = (typeof batchStates.all)[number];
+
+/** How many items of a batch there are, by what became of them. */
+export interface BatchCounts {
+  total: number;
+  reused: number;
+  skipped: number;
+  queued: number;
+  running: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+}

@@ -1,4 +1,6 @@
 import { defineEvent } from '../../platform/core/event-type.ts';
+import { integer, object, oneOf, orNull, text, uuid } from '../../platform/core/json-schema.ts';
+import { type BatchCounts, batchStates } from './batch-status.ts';
 import { batchIds } from './ids.ts';
 
 /** What is known of a run when one of its events is published. Ids are UUIDs. */
@@ -21,24 +23,76 @@ const runData = ({ runId, automationId, name, status, durationMs, tokensUsed }: 
   tokensUsed,
 });
 
+const defineRunEvent = (status: string, type: string, description: string) =>
+  defineEvent({
+    type,
+    description,
+    since: '2026-11-21',
+    data: runData,
+    members: {
+      id: uuid('The run. `GET /v1/runs/{id}` returns its output or its error.'),
+      workflowId: uuid(),
+      workflowName: text(),
+      status: oneOf([status.toUpperCase()]),
+      durationMs: integer('From its start to its end; 0 when it starts.'),
+      tokensUsed: integer(),
+    },
+    example: {
+      runId: '0199bbbb-cccc-7ddd-8eee-ffff00001111',
+      automationId: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000',
+      name: 'Summarize',
+      status,
+      durationMs: status === 'running' ? 0 : 1_840,
+      tokensUsed: status === 'running' ? 0 : 41,
+    },
+  });
+
+export const runStarted = defineRunEvent('running', 'workflow.run.started', 'A run started.');
+export const runCompleted = defineRunEvent('completed', 'workflow.run.completed', 'A run completed.');
+export const runFailed = defineRunEvent('failed', 'workflow.run.failed', 'A run failed.');
+export const runCancelled = defineRunEvent('cancelled', 'workflow.run.cancelled', 'A run was cancelled.');
+
 /** What is known of a batch of runs when it has ended. */
 export interface BatchFacts {
   batchId: string;
   automationId: string;
   name: string | null;
   status: string;
-  counts: Record<string, number>;
+  counts: BatchCounts;
 }
 
-export const batchCompleted = defineEvent('batch.completed', (facts: BatchFacts) => ({
-  id: batchIds.format(facts.batchId),
-  workflowId: facts.automationId,
-  name: facts.name,
-  status: facts.status,
-  counts: facts.counts,
-}));
-
-export const runStarted = defineEvent('workflow.run.started', runData);
-export const runCompleted = defineEvent('workflow.run.completed', runData);
-export const runFailed = defineEvent('workflow.run.failed', runData);
-export const runCancelled = defineEvent('workflow.run.cancelled', runData);
+export const batchCompleted = defineEvent({
+  type: 'batch.completed',
+  description: 'All runs of a batch have ended.',
+  since: '2026-11-23',
+  data: (facts: BatchFacts) => ({
+    id: batchIds.format(facts.batchId),
+    workflowId: facts.automationId,
+    name: facts.name,
+    status: facts.status,
+    counts: facts.counts,
+  }),
+  members: {
+    id: text('The batch, as `batch_…`.'),
+    workflowId: uuid(),
+    name: orNull(text()),
+    status: oneOf(batchStates.terminal),
+    counts: object<BatchCounts>({
+      total: integer(),
+      reused: integer('Items whose key had started a run before.'),
+      skipped: integer('Items that the concurrency of the workflow left out.'),
+      queued: integer(),
+      running: integer(),
+      completed: integer(),
+      failed: integer(),
+      cancelled: integer(),
+    }),
+  },
+  example: {
+    batchId: '0199dddd-1111-2222-a333-444455556666',
+    automationId: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000',
+    name: 'Nightly',
+    status: 'completed',
+    counts: { total: 2, reused: 0, skipped: 0, queued: 0, running: 0, completed: 2, failed: 0, cancelled: 0 },
+  },
+});

@@ -1,7 +1,11 @@
 import { defineEvent } from '../../platform/core/event-type.ts';
+import { text } from '../../platform/core/json-schema.ts';
 
-/** The provider no longer accepts our access to an integration. */
-export const integrationAuthExpired = defineEvent(
-  'integration.auth_expired',
-  (facts: { integration: string }) => facts,
-);
+export const integrationAuthExpired = defineEvent({
+  type: 'integration.auth_expired',
+  description: 'The provider of an integration no longer accepts our access to it. Connect the integration again.',
+  since: '2026-11-22',
+  data: (facts: { integration: string }) => facts,
+  members: { integration: text('The id of the integration.') },
+  example: { integration: 'slack' },
+});

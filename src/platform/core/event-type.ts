@@ -1,16 +1,37 @@
-/** A type of event that webhooks can subscribe to. `Facts` is what is stored when the event is published. */
-export interface EventType<Facts = never> {
+import type { JsonSchema, MemberSchemas } from './json-schema.ts';
+
+/** What is published about a type of event, once for every list, document and check. */
+interface Published {
   /** The published name, such as `workflow.run.completed`. */
   readonly type: string;
-  /** Renders the field `data` of the payload, with ids and statuses in dialect A's form. */
-  data(facts: Facts): object;
+  /** When it is sent, as a sentence. */
+  readonly description: string;
+  /** The day from which on it is sent: `YYYY-MM-DD`. */
+  readonly since: string;
+  /** Whether a newer type replaces it. It is still sent. */
+  readonly deprecated?: boolean;
   /** Whether the payload has the name in the field `event` too. */
   readonly repeatsType?: boolean;
 }
 
-/** Declares an event type. The feature's part lists it. */
-export const defineEvent = <Facts>(
-  type: string,
-  data: (facts: Facts) => object,
-  more: Pick<EventType, 'repeatsType'> = {},
-): EventType<Facts> => ({ type, data, ...more });
+/** A type of event that webhooks can subscribe to. `Facts` is what is stored when the event is published. */
+export interface EventType<Facts = never> extends Published {
+  /** Renders the field `data` of the payload, with ids and statuses in dialect A's form. */
+  data(facts: Facts): object;
+  /** The schema of each member of `data`. */
+  readonly members: Readonly<Record<string, JsonSchema>>;
+  /** Facts from which the published example is rendered. */
+  readonly example: object;
+}
+
+/** A declaration, whose schema and example have to fit what is rendered. */
+interface Declared<Facts extends object, Data extends object> extends Published {
+  data(facts: Facts): Data;
+  readonly members: MemberSchemas<Data>;
+  readonly example: NoInfer<Facts>;
+}
+
+/** Declares a type of event. The feature's part lists it. */
+export const defineEvent = <Facts extends object, Data extends object>(
+  declared: Declared<Facts, Data>,
+): EventType<Facts> => declared;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { defineEvent } from '../core/event-type.ts';
 import { defineId } from '../core/ids.ts';
+import { text } from '../core/json-schema.ts';
 import { openLog } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { Composition } from './composition.ts';
@@ -16,13 +17,21 @@ const partOf = (name: string, more: Partial<Part<Base, object>>): Part<Base, obj
   open: () => ({}),
   ...more,
 });
+const thingMade = defineEvent({
+  type: 'thing.made',
+  description: 'A thing was made.',
+  since: '2026-11-21',
+  data: (facts: { id: string }) => facts,
+  members: { id: text() },
+  example: { id: 'a' },
+});
 const done = async () => {};
 const gauge = { name: 'atelier_things', help: 'Things.', read: () => [{ value: 1 }] };
 
 const claims: [what: string, more: Partial<Part<Base, object>>][] = [
   ['the id prefix thg', { ids: [defineId('thg')] }],
   ['the error code thing_not_found', { errors: { thing_not_found: 'not_found' } }],
-  ['the event type thing.made', { events: [defineEvent('thing.made', () => ({}))] }],
+  ['the event type thing.made', { events: [thingMade] }],
   ['the audit action thing.make', { auditActions: { 'thing.make': defineId('abc') } }],
   ['the fail point thing.made', { failPoints: ['thing.made'] }],
   ['the outbox kind thing.start', { outbox: () => ({ 'thing.start': done }) }],

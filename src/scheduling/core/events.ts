@@ -1,9 +1,11 @@
 import { defineEvent } from '../../platform/core/event-type.ts';
+import { anyObject, integer, object, oneOf, orNull, text, time } from '../../platform/core/json-schema.ts';
 import type { BookingStatus } from './booking-status.ts';
 import { bookingIds, eventTypeIds, hostIds } from './ids.ts';
 
 /** Who made a change: a request to the API, a visitor of a booking's page, or the host's calendar. */
-export type BookingSource = 'api' | 'page' | 'calendar';
+export const bookingSources = ['api', 'page', 'calendar'] as const;
+export type BookingSource = (typeof bookingSources)[number];
 
 /** A booking as its events tell it. Ids are UUIDs, times ISO 8601 in UTC. */
 export interface BookingFacts {
@@ -34,10 +36,79 @@ const bookingData = <Facts extends BookingFacts>({ bookingId, eventTypeId, hostI
   ...facts,
 });
 
-const named = { repeatsType: true };
+const members = (status: BookingStatus) => ({
+  id: text('The booking, as `bkg_…`.'),
+  eventTypeId: text(),
+  hostId: text('Whose time is booked.'),
+  status: oneOf([status]),
+  start: time(),
+  end: time(),
+  attendee: object<BookingFacts['attendee']>({
+    name: text(),
+    email: text(),
+    phone: orNull(text()),
+    timezone: text(),
+  }),
+  location: orNull(object<NonNullable<BookingFacts['location']>>({ type: text(), url: orNull(text()) })),
+  responses: anyObject('The answers to the questions of the event type.'),
+  metadata: anyObject(),
+  reason: orNull(text('Of the change, where one was given.')),
+  source: oneOf(bookingSources),
+});
 
-export const bookingCreated = defineEvent('booking.created', bookingData<BookingFacts>, named);
-export const bookingRescheduled = defineEvent('booking.rescheduled', bookingData<RescheduledFacts>, named);
-export const bookingCancelled = defineEvent('booking.cancelled', bookingData<BookingFacts>, named);
+const example: BookingFacts = {
+  bookingId: '0199aaaa-bbbb-7ccc-8ddd-444455556666',
+  eventTypeId: '0199aaaa-bbbb-7ccc-8ddd-111122223333',
+  hostId: '0199aaaa-bbbb-7ccc-8ddd-777788889999',
+  status: 'confirmed',
+  start: '2030-06-12T09:00:00.000Z',
+  end: '2030-06-12T09:30:00.000Z',
+  attendee: { name: 'Grace Hopper', email: 'grace@example.com', phone: null, timezone: 'America/New_York' },
+  location: { type: 'phone', url: 'tel:+49301234567' },
+  responses: {},
+  metadata: {},
+  reason: null,
+  source: 'api',
+};
+const cancelled: BookingFacts = { ...example, status: 'cancelled' };
+const moved: RescheduledFacts = {
+  ...example,
+  start: '2030-06-13T13:00:00.000Z',
+  end: '2030-06-13T13:30:00.000Z',
+  reason: 'A clash.',
+  previousStart: example.start,
+  previousEnd: example.end,
+  rescheduleCount: 1,
+};
+
+const since = '2026-11-22';
+
+export const bookingCreated = defineEvent({
+  type: 'booking.created',
+  description: 'A booking was made.',
+  since,
+  repeatsType: true,
+  data: bookingData<BookingFacts>,
+  members: members('confirmed'),
+  example,
+});
+export const bookingRescheduled = defineEvent({
+  type: 'booking.rescheduled',
+  description: 'A booking was moved.',
+  since,
+  repeatsType: true,
+  data: bookingData<RescheduledFacts>,
+  members: { ...members('confirmed'), previousStart: time(), previousEnd: time(), rescheduleCount: integer() },
+  example: moved,
+});
+export const bookingCancelled = defineEvent({
+  type: 'booking.cancelled',
+  description: 'A booking was cancelled.',
+  since,
+  repeatsType: true,
+  data: bookingData<BookingFacts>,
+  members: members('cancelled'),
+  example: cancelled,
+});
 
 export const bookingEvents = [bookingCreated, bookingRescheduled, bookingCancelled] as const;

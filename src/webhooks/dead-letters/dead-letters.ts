@@ -4,7 +4,7 @@ import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import type { Environment, Tenant } from '../../platform/tenant.ts';
 import type { RedriveArgs } from '../../temporal/contracts/webhooks.ts';
-import type { EventCatalog } from '../deliveries/payload.ts';
+import type { EventCatalog } from '../core/event-catalog.ts';
 import { eventIdOf } from '../deliveries/publish-event.ts';
 import { failPoint } from '../fail-points.ts';
 import { operatorScopeOf, renewAsOperator } from './operator-actions.ts';

@@ -3,7 +3,7 @@ import type { ResourceId } from '../../platform/core/ids.ts';
 import { invalid } from '../../platform/errors.ts';
 import { organizationIds } from '../../tenancy/core/ids.ts';
 import { webhookIds } from '../core/ids.ts';
-import type { EventCatalog } from '../deliveries/payload.ts';
+import type { EventCatalog } from '../core/event-catalog.ts';
 
 /** Which dead letters, of all tenants. */
 export interface DeadLetterFilter {

@@ -1,11 +1,12 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
+import type { EventCatalog } from '../core/event-catalog.ts';
 import { deliveryIds, webhookIds } from '../core/ids.ts';
 import { deliveryNotFound, webhookNotFound } from '../errors.ts';
 import { sealedColumn } from '../subscriptions/subscription-secrets.ts';
 import { type DeliveryEntry, deliveryRow, entryColumns, entryOf, loadSubscription } from './delivery-entry.ts';
-import { type EventCatalog, integrationPayloadOf, payloadOf } from './payload.ts';
+import { integrationPayloadOf, payloadOf } from './payload.ts';
 import { eventIdOf } from './publish-event.ts';
 
 export interface Attempt {

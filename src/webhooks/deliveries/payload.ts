@@ -1,16 +1,8 @@
 import type { EventType } from '../../platform/core/event-type.ts';
+import { bodyOf, type StoredEvent } from '../core/event-body.ts';
+import type { EventCatalog } from '../core/event-catalog.ts';
 import { eventIds } from '../core/ids.ts';
 import { withSignature } from '../dispatch/sign.ts';
-
-export interface StoredEvent {
-  id: string;
-  type: string;
-  facts: unknown;
-  createdAt: Date;
-}
-
-/** Every event type that a part declares, by name. */
-export type EventCatalog = ReadonlyMap<string, EventType>;
 
 function declaredIn(catalog: EventCatalog, type: string): EventType {
   const declared = catalog.get(type);
@@ -22,16 +14,8 @@ function declaredIn(catalog: EventCatalog, type: string): EventType {
  * The request body of an event's deliveries: the same bytes on every attempt.
  * @throws Error when no part declares the type
  */
-export function payloadOf(catalog: EventCatalog, { id, type, facts, createdAt }: StoredEvent): string {
-  const declared = declaredIn(catalog, type);
-  return JSON.stringify({
-    id: eventIds.format(id),
-    type,
-    ...(declared.repeatsType && { event: type }),
-    createdAt: createdAt.toISOString(),
-    data: declared.data(facts as never),
-  });
-}
+export const payloadOf = (catalog: EventCatalog, event: StoredEvent): string =>
+  JSON.stringify(bodyOf(declaredIn(catalog, event.type), event));
 
 /**
  * The same to a webhook of an integration, which has another form and its own signature as the last member: the same bytes

@@ -1,5 +1,4 @@
 import type { ApiFeature } from '../../../mount.ts';
-import { accountEvents } from '../../../schemas/account/events.ts';
 import { creditRoutes } from './credits.ts';
 import { healthRoutes } from './health.ts';
 import { modelRoutes } from './models.ts';
@@ -19,5 +18,4 @@ export const account: ApiFeature = {
   },
   ids: [],
   routes: (services) => [healthRoutes(services), creditRoutes(services), usageRoutes(services), modelRoutes(services)],
-  events: accountEvents,
 };

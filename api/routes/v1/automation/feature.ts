@@ -1,6 +1,5 @@
 import { runIds, workflowIds } from '../../../../src/automation/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
-import { approvalEvents, runEvents } from '../../../schemas/automation/events.ts';
 import { approvalRoutes } from './approvals.ts';
 import { batchRoutes } from './batches.ts';
 import { bulkActionRoutes } from './bulk-actions.ts';
@@ -66,5 +65,4 @@ export const automation: ApiFeature = {
     secretRoutes(services),
     versionRoutes(services),
   ],
-  events: [...runEvents, ...approvalEvents],
 };

@@ -1,6 +1,5 @@
 import { actionRunIds } from '../../../../src/integrations/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
-import { integrationEventDocuments } from '../../../schemas/integrations/events.ts';
 import { actionRunRoutes } from './action-runs.ts';
 import { actionRoutes } from './actions.ts';
 import { integrationConsentRoutes } from './consents.ts';
@@ -38,5 +37,4 @@ export const integrations: ApiFeature = {
     eventRoutes(services),
     triggerRoutes(services),
   ],
-  events: integrationEventDocuments,
 };

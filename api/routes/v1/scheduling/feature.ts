@@ -7,7 +7,6 @@ import {
   patternIds,
 } from '../../../../src/scheduling/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
-import { bookingEventDocuments } from '../../../schemas/scheduling/events.ts';
 import { availabilityRoutes } from './availability.ts';
 import { blackoutRoutes } from './blackouts.ts';
 import { bookingRoutes } from './bookings.ts';
@@ -51,5 +50,4 @@ export const scheduling: ApiFeature = {
     sandboxCalendarRoutes(services),
     bookingWebhookRoutes(services),
   ],
-  events: bookingEventDocuments,
 };

@@ -1,6 +1,5 @@
 import { deliveryIds, webhookIds } from '../../../../src/webhooks/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
-import { webhookEvents } from '../../../schemas/webhooks/event.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import { replayRoutes } from './replay.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -20,5 +19,4 @@ export const webhooks: ApiFeature = {
   },
   ids: [webhookIds, deliveryIds],
   routes: (services) => [webhookRoutes(services), deliveryRoutes(services), replayRoutes(services)],
-  events: webhookEvents,
 };

@@ -1,0 +1,54 @@
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { Services } from '../../../../src/services.ts';
+import { entryOf } from '../../../../src/webhooks/core/event-catalog.ts';
+import { eventTypeNotFound } from '../../../../src/webhooks/errors.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer } from '../../../schemas/answers.ts';
+import {
+  describedEventExamples,
+  describedEventSchema,
+  eventCatalogExamples,
+  eventCatalogSchema,
+  eventInPath,
+} from '../../../schemas/webhooks/event-catalog.ts';
+
+/** What the product publishes about its events. */
+export function eventCatalogRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const operation = operationsOf({ tag: 'Webhooks', key: requireKey(services, 'webhooks') });
+  const entries = new Map([...services.events].map(([type, declared]) => [type, entryOf(declared)]));
+
+  const list = operation({
+    method: 'get',
+    path: '/webhook-events',
+    operationId: 'listWebhookEvents',
+    summary: 'List event types',
+    description:
+      'All types of events, each with the JSON Schema of its body and an example. Webhooks subscribe to them, and triggers and `event` steps of workflows name them.',
+    answers: {
+      200: answer('Returns the types, in no particular order.', eventCatalogSchema, { examples: eventCatalogExamples }),
+    },
+  });
+  const get = operation({
+    method: 'get',
+    path: '/webhook-events/{type}',
+    operationId: 'getWebhookEvent',
+    summary: 'Retrieve an event type',
+    description: 'Returns the JSON Schema of the body and an example.',
+    params: eventInPath,
+    answers: { 200: answer('Returns the type.', describedEventSchema, { examples: describedEventExamples }) },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(list, (c) => c.json(success({ events: [...entries.values()] }), 200));
+  routes.openapi(get, (c) => {
+    const { type } = c.req.valid('param');
+    const entry = entries.get(type);
+    if (!entry) throw eventTypeNotFound(type);
+    return c.json(success(entry), 200);
+  });
+  return routes;
+}

@@ -1,0 +1,52 @@
+import type { EventType } from '../../platform/core/event-type.ts';
+import { type JsonSchema, object, oneOf, text, time } from '../../platform/core/json-schema.ts';
+import { eventIds } from './ids.ts';
+
+/** An event as it is stored. */
+export interface StoredEvent {
+  id: string;
+  type: string;
+  facts: unknown;
+  createdAt: Date;
+}
+
+/** An event as receivers get it. */
+export interface EventBody {
+  /** `evt_…` */
+  id: string;
+  type: string;
+  /** The same as `type`, in events whose declaration says so. */
+  event?: string;
+  /** ISO 8601, in UTC. */
+  createdAt: string;
+  data: object;
+}
+
+export function bodyOf(declared: EventType, { id, type, facts, createdAt }: StoredEvent): EventBody {
+  return {
+    id: eventIds.format(id),
+    type,
+    ...(declared.repeatsType && { event: type }),
+    createdAt: createdAt.toISOString(),
+    data: declared.data(facts as never),
+  };
+}
+
+/** The JSON Schema of the body of a type. */
+export function bodySchemaOf({ type, description, members, repeatsType, deprecated }: EventType): JsonSchema {
+  const head = {
+    id: text('`evt_…`, the same on every attempt and replay.'),
+    type: oneOf([type]),
+    ...(repeatsType && { event: oneOf([type], 'The same word as `type`.') }),
+    createdAt: time('When the event happened.'),
+  };
+  const schema = object<EventBody>({ ...head, data: object<Record<string, unknown>>(members) } as never);
+  return { ...schema, description, ...(deprecated && { deprecated: true }) };
+}
+
+const exampleId = '0199eeee-ffff-7000-8111-22223333bbbb';
+const exampleTime = new Date('2026-11-21T09:30:00.000Z');
+
+/** The published example of a type. */
+export const exampleBodyOf = (declared: EventType): EventBody =>
+  bodyOf(declared, { id: exampleId, type: declared.type, facts: declared.example, createdAt: exampleTime });
