@@ -154,7 +154,7 @@ describe('every route that needs a key', () => {
     const client = apiClient(api, key);
     const before = await ownersView();
     // Ids of catalogues are everybody's: what another organization does with one changes nothing here.
-    const everybodys = ['serverId', 'integrationId', 'event', 'actionId', 'secretName'];
+    const everybodys = ['serverId', 'integrationId', 'event', 'type', 'actionId', 'secretName'];
     const namesOf = ({ path }: DocumentedOperation) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
     const ofEverybody = operations.filter((operation) => {
       const names = namesOf(operation);

@@ -82,6 +82,8 @@ export const Event = defineEntity({
     facts: p.json<Record<string, unknown>>().columnType('json'),
     correlationId: p.string().length(128),
     createdAt: p.datetime(),
+    /** Whether it is a test or an example, for one webhook alone. */
+    isTest: p.boolean().default(false),
   },
   uniques: [{ properties: ['subjectId', 'type'] }],
   indexes: [

@@ -24,6 +24,7 @@ const nobodys = [
   { prefix: /./, parameter: 'webhookId', id: uuid },
   { prefix: /./, parameter: 'actionRunId', id: uuid },
   { prefix: /./, parameter: 'event', id: 'message_received' },
+  { prefix: /./, parameter: 'type', id: 'nobody.knows' },
   { prefix: /./, parameter: 'actionId', id: 'send_message' },
   { prefix: /./, parameter: 'stepId', id: 'say' },
   { prefix: /./, parameter: 'secret', id: 'trg_nobodys' },

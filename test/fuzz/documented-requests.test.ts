@@ -80,6 +80,7 @@ const things = () => [
   { prefix: /./, parameter: 'integrationId', id: 'slack' },
   { prefix: /./, parameter: 'actionId', id: 'send_message' },
   { prefix: /./, parameter: 'event', id: 'mention' },
+  { prefix: /./, parameter: 'type', id: 'studio.video.completed' },
   { prefix: /./, parameter: 'webhookId', id: webhookId },
   { prefix: /./, parameter: 'actionRunId', id: workflowId },
   { prefix: /./, parameter: 'secret', id: triggerSecret },

@@ -9,7 +9,7 @@ import type { Committed } from '../../src/platform/outbox/enqueue.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { testWebhook } from '../../src/webhooks/core/events.ts';
-import { publishEventTo } from '../../src/webhooks/deliveries/publish-event.ts';
+import { publishTestEvent } from '../../src/webhooks/deliveries/publish-event.ts';
 import { WebhookSubscription } from '../../src/webhooks/entities.ts';
 import { untried } from '../../src/webhooks/subscriptions/subscriptions.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
@@ -146,7 +146,7 @@ describe('one transaction', () => {
     const everything = (failing: boolean) => async (tx: Transaction) => {
       const { id } = persistAutomation(tx, failing ? 'failed' : 'made');
       await tx.rows(rename, { id, name: failing ? 'failed twice' : 'renamed' });
-      await publishEventTo(tx, subscriptionId, testWebhook, { webhookId: subscriptionId, message: 'Hello.' });
+      await publishTestEvent(tx, subscriptionId, testWebhook, { webhookId: subscriptionId, message: 'Hello.' });
       await tx.enqueue('test.kind', id);
       await tx.audit({ action: 'workflow.create', subjectId: id });
       if (failing) throw new Error('refused');

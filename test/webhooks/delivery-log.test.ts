@@ -71,6 +71,7 @@ describe('the log of deliveries', () => {
       nextAttemptAt: null,
       errorClass: null,
       replayable: true,
+      isTest: false,
       heldBack: null,
       correlationId: 'test',
       createdAt: expect.any(String),

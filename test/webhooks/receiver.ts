@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { httpServer } from '../loopback-server.ts';
 import { until } from '../until.ts';
+import { problemOfEvent } from './event-schemas.ts';
 
 /** A request as it arrived. */
 export interface Received {
@@ -45,6 +46,7 @@ export interface Receiver {
   script(path: string, script: Script): void;
   /** Most requests to a path that were under way at the same time. */
   maxConcurrent(path: string): number;
+  /** @throws Error when an event arrived that is not as the catalogue says */
   close(): Promise<void>;
 }
 
@@ -94,6 +96,11 @@ export async function openReceiver(): Promise<Receiver> {
     has: (path, count) => until(`${count} requests to ${path}`, async () => to(path).length >= count && to(path)),
     script: (path, script) => void scripts.set(path, script),
     maxConcurrent: (path) => concurrency.get(path)?.max ?? 0,
-    close: server.close,
+    async close() {
+      await server.close();
+      const events = [...received.values()].flat().filter(({ headers }) => headers['webhook-id']);
+      const problems = events.flatMap(({ body }) => problemOfEvent(body) ?? []);
+      if (problems.length > 0) throw new Error(`Events that do not fit their schema: ${problems[0]}`);
+    },
   };
 }

@@ -7,6 +7,7 @@ export const webhookThings: ThingsOf = async ({ client, database }) => {
   const webhook = (await client.post('/api/v1/webhooks', receiver)).body.data.id;
   const deliveryId = await addDelivery(database, webhook, { status: 'failed' });
   return [
+    { prefix: /\/v1\/webhook-events\//, parameter: 'type', id: 'workflow.run.completed' },
     { prefix: /\/v1\/webhooks\//, parameter: 'id', id: webhook },
     { prefix: /\/v1\/webhooks\//, parameter: 'deliveryId', id: deliveryId },
   ];

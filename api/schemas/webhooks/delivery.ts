@@ -67,6 +67,7 @@ const shown = {
   }),
   heldBack: orNull(delayReasonSchema),
   replayable: z.boolean().openapi({ description: 'Whether the delivery can be replayed.' }),
+  isTest: z.boolean().openapi({ description: 'Whether it is a test event, or an example that was asked for.' }),
   correlationId: z.string().openapi({
     description: 'The `x-correlation-id` of the request that caused the event. Each attempt has it in that header too.',
   }),
@@ -135,6 +136,7 @@ const entry = {
   nextAttemptAt: '2026-11-21T09:30:05.702Z',
   heldBack: null,
   replayable: false,
+  isTest: false,
   correlationId: 'order-4711',
   createdAt,
 };

@@ -1,7 +1,9 @@
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { EventType } from '../../../src/platform/core/event-type.ts';
+import { eventTypes } from '../../../src/services.ts';
 import { bodySchemaOf, exampleBodyOf } from '../../../src/webhooks/core/event-body.ts';
 import { programmersName } from '../../../src/webhooks/core/event-catalog.ts';
+import { freeForm } from '../free-form.ts';
 
 const description = [
   'Return a 2xx status within 30 seconds and process the event afterwards. Any other response is retried with the same',
@@ -55,22 +57,19 @@ function headersOf(brand: string) {
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-/** The name of the schema of all events together. */
-const anyEvent = 'WebhookEvent';
+/** The schemas of the bodies of events, by their names in the document. */
+export const eventSchemas = (events: Iterable<EventType>): Record<string, object> =>
+  Object.fromEntries([...events].map((event) => [programmersName(event.type), bodySchemaOf(event)]));
 
-/** The schemas of the bodies of events, by their names in the document: each alone, and all together. */
-export function eventSchemas(events: Iterable<EventType>): Record<string, object> {
-  const all = [...events];
-  const mapping = Object.fromEntries(all.map(({ type }) => [type, reference(programmersName(type)).$ref]));
-  return {
-    ...Object.fromEntries(all.map((event) => [programmersName(event.type), bodySchemaOf(event)])),
-    [anyEvent]: {
-      description: 'The body of an event. Types may be added to it: ignore those that you do not know.',
-      oneOf: all.map(({ type }) => reference(programmersName(type))),
-      discriminator: { propertyName: 'type', mapping },
-    },
-  };
-}
+const schemaNames = eventTypes.map((type) => [type, reference(programmersName(type)).$ref] as const);
+
+/** The body of an event of any type. */
+export const anyEventSchema = freeForm.openapi('WebhookEvent', {
+  description: 'The body of an event. Types may be added to it: ignore those that you do not know.',
+  oneOf: schemaNames.map(([, $ref]) => ({ $ref })),
+  discriminator: { propertyName: 'type', mapping: Object.fromEntries(schemaNames) },
+  additionalProperties: undefined as never,
+});
 
 /** The request that a delivery of the event makes, for the reference. `brand` is the word in its header names. */
 export function eventRequest(event: EventType, brand: string): RouteConfig {

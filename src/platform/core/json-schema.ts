@@ -14,11 +14,15 @@ export const integer = (description?: string): JsonSchema => described({ type: '
 export const number = (description?: string): JsonSchema => described({ type: 'number' }, description);
 export const uuid = (description?: string): JsonSchema => described({ type: 'string', format: 'uuid' }, description);
 /** ISO 8601, in UTC. */
-export const time = (description?: string): JsonSchema => described({ type: 'string', format: 'date-time' }, description);
+export const time = (description?: string): JsonSchema =>
+  described({ type: 'string', format: 'date-time' }, description);
 
 /** One value, or one of several. */
 export const oneOf = (values: readonly string[], description?: string): JsonSchema =>
-  described(values.length === 1 ? { type: 'string', const: values[0] } : { type: 'string', enum: [...values] }, description);
+  described(
+    values.length === 1 ? { type: 'string', const: values[0] } : { type: 'string', enum: [...values] },
+    description,
+  );
 
 export const listOf = (items: JsonSchema, description?: string): JsonSchema =>
   described({ type: 'array', items }, description);

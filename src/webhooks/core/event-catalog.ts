@@ -1,6 +1,5 @@
 import type { EventType } from '../../platform/core/event-type.ts';
-import type { JsonSchema } from '../../platform/core/json-schema.ts';
-import { bodySchemaOf, type EventBody, exampleBodyOf } from './event-body.ts';
+import { bodySchemaOf, exampleBodyOf } from './event-body.ts';
 
 /** Every event type that a part declares, by name. */
 export type EventCatalog = ReadonlyMap<string, EventType>;
@@ -10,9 +9,9 @@ export interface CatalogEntry {
   type: string;
   /** When it is sent. */
   description: string;
-  /** Of the whole body. */
-  schema: JsonSchema;
-  example: EventBody;
+  /** The JSON Schema of the whole body. */
+  schema: Record<string, unknown>;
+  example: Record<string, unknown>;
   /** `YYYY-MM-DD` */
   since: string;
   deprecated: boolean;
@@ -20,10 +19,10 @@ export interface CatalogEntry {
 
 const dialect = { $schema: 'https://json-schema.org/draft/2020-12/schema' };
 
-export function entryOf(declared: EventType): CatalogEntry {
+export function publishedEntry(declared: EventType): CatalogEntry {
   const { type, description, since, deprecated = false } = declared;
   const schema = { ...dialect, ...bodySchemaOf(declared) };
-  return { type, description, schema, example: exampleBodyOf(declared), since, deprecated };
+  return { type, description, schema, example: { ...exampleBodyOf(declared) }, since, deprecated };
 }
 
 /** The name of a type in documents that generate programs: `WorkflowRunCompletedEvent`. */

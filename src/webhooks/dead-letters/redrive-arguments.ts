@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { ResourceId } from '../../platform/core/ids.ts';
 import { invalid } from '../../platform/errors.ts';
 import { organizationIds } from '../../tenancy/core/ids.ts';
-import { webhookIds } from '../core/ids.ts';
 import type { EventCatalog } from '../core/event-catalog.ts';
+import { webhookIds } from '../core/ids.ts';
 
 /** Which dead letters, of all tenants. */
 export interface DeadLetterFilter {

@@ -6,6 +6,7 @@ import { type DeliveryStatus, isOpen, isReplayable } from '../core/delivery-stat
 import { webhookIds } from '../core/ids.ts';
 import { webhookNotFound } from '../errors.ts';
 import { type LoadRow, loadColumns, loadOf, loadRow } from '../subscriptions/subscription-load.ts';
+import { isTestEvent } from './publish-event.ts';
 
 /** A delivery in the log: its state and its last attempt. */
 export interface DeliveryEntry {
@@ -22,6 +23,8 @@ export interface DeliveryEntry {
   nextAttemptAt: Date | null;
   errorClass: string | null;
   replayable: boolean;
+  /** Whether somebody asked for it as a test. */
+  isTest: boolean;
   /** The correlation id of what caused the event. */
   correlationId: string;
   /** Why its next attempt waits although it is due; undefined when it does not. */
@@ -56,6 +59,7 @@ export const deliveryRow = {
   errorClass: 'text?',
   ignoresBreaker: 'boolean',
   isLeased: 'boolean',
+  isTest: 'boolean',
   correlationId: 'text',
   createdAt: 'timestamptz',
 } as const;
@@ -63,7 +67,7 @@ export const entryColumns = `d.id, e.id as "eventId", e.type as "eventType", d.s
   d.response_body as "responseBody", d.response_body_truncated as "responseBodyTruncated",
   d.duration_ms as "durationMs", d.attempts, d.next_attempt_at as "nextAttemptAt", d.error_class as "errorClass",
   d.ignores_breaker as "ignoresBreaker", coalesce(d.leased_until > clock_timestamp(), false) as "isLeased",
-  e.correlation_id as "correlationId", d.created_at as "createdAt"`;
+  ${isTestEvent('e')} as "isTest", e.correlation_id as "correlationId", d.created_at as "createdAt"`;
 
 const findLoad = statement({
   name: 'subscription.load',

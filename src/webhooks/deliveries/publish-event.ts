@@ -2,7 +2,11 @@ import type { EventType } from '../../platform/core/event-type.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { newId } from '../../platform/ids.ts';
+import { testWebhook } from '../core/events.ts';
 import { subscriptionIs } from '../core/subscription-state.ts';
+
+/** For SQL: whether an event is a test, for one webhook alone. Before the column existed, there was one type of them. */
+export const isTestEvent = (event: string) => `(${event}.is_test or ${event}.type = '${testWebhook.type}')`;
 
 /** The channel that wakes the dispatchers. */
 export const deliveriesChannel = 'atelier_deliveries';
@@ -166,13 +170,13 @@ export async function publishEvents<Facts>(
   await scope.one(publishAllStatement, { type, rows: JSON.stringify(rows) });
 }
 
-const publishToOneStatement = statement({
-  name: 'event.announce_to_one',
+const publishTestStatement = statement({
+  name: 'event.announce_test',
   parameters: { id: 'uuid', type: 'text', facts: 'json', correlationId: 'text', subscriptionId: 'uuid' },
   row: { deliveryId: 'uuid' },
   text: `with new_event as (
-     insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
-     values (:id, :organizationId, :environment, :type, null, :facts, :correlationId, clock_timestamp())
+     insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at, is_test)
+     values (:id, :organizationId, :environment, :type, null, :facts, :correlationId, clock_timestamp(), true)
      returning id, type, created_at),
    new_delivery as (
      insert into delivery (${deliveryColumns}, ignores_breaker)
@@ -182,17 +186,17 @@ const publishToOneStatement = statement({
 });
 
 /**
- * Writes an event for one subscription, whichever events it subscribes to. Its first attempt is made even while the breaker
- * is open.
+ * Writes an event for one subscription, whichever events it subscribes to: a test. Its first attempt is made even while the
+ * breaker is open.
  * @returns the delivery's id
  */
-export async function publishEventTo<Facts>(
+export async function publishTestEvent<Facts>(
   scope: Scope,
   subscriptionId: string,
   { type }: EventType<Facts>,
   facts: Facts,
 ): Promise<string> {
-  const row = await scope.one(publishToOneStatement, {
+  const row = await scope.one(publishTestStatement, {
     id: newId(),
     type,
     facts: JSON.stringify(facts),

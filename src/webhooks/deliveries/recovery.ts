@@ -10,7 +10,7 @@ import { type ReplayServices, renewed, requireActive } from '../dead-letters/rep
 import { failPoint } from '../fail-points.ts';
 import { beginRetries } from '../retries/retry-release.ts';
 import { hasFullBacklog, takeBacklogShare } from './delivery-backlog.ts';
-import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './publish-event.ts';
+import { deliveriesChannel, deliveryColumns, isTestEvent, listens, newDelivery } from './publish-event.ts';
 
 /*
  * A recovery goes through the dead letters of a subscription and then through the events of its tenant, oldest first, in
@@ -130,7 +130,7 @@ const recoverEvents = statement({
   row: { read: 'int', queued: 'int', retried: 'boolean' },
   text: `with part as (
      select e.* from recovery r cross join lateral (
-         select id, created_at, type from event
+         select id, created_at, type, is_test from event
           where organization_id = :organizationId and environment = :environment
             and (created_at, id) > (r.after_at, r.after_id)
             and created_at <= r.until
@@ -141,7 +141,7 @@ const recoverEvents = statement({
      ${newDelivery('e', 's', 'clock_timestamp()')} from part e
        join recovery r on ${ofThis}
        join webhook_subscription s on s.id = r.subscription_id and ${listens('s', 'e')}
-      where e.type <> 'test.webhook' and e.created_at >= greatest(s.created_at, s.recoverable_from)
+      where not ${isTestEvent('e')} and e.created_at >= greatest(s.created_at, s.recoverable_from)
       order by e.created_at, e.id
      on conflict (subscription_id, event_id) do nothing
      returning id),

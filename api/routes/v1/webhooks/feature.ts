@@ -1,6 +1,7 @@
 import { deliveryIds, webhookIds } from '../../../../src/webhooks/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
 import { deliveryRoutes } from './deliveries.ts';
+import { eventCatalogRoutes } from './event-catalog.ts';
 import { replayRoutes } from './replay.ts';
 import { webhookRoutes } from './webhooks.ts';
 
@@ -18,5 +19,10 @@ export const webhooks: ApiFeature = {
     ],
   },
   ids: [webhookIds, deliveryIds],
-  routes: (services) => [webhookRoutes(services), deliveryRoutes(services), replayRoutes(services)],
+  routes: (services) => [
+    eventCatalogRoutes(services),
+    webhookRoutes(services),
+    deliveryRoutes(services),
+    replayRoutes(services),
+  ],
 };

@@ -6,7 +6,7 @@ import { replayDelivery } from '../../../../src/webhooks/dead-letters/replay.ts'
 import { findDeliveryId, findSubscriptionId } from '../../../../src/webhooks/deliveries/deliveries.ts';
 import { recoverDeliveries } from '../../../../src/webhooks/deliveries/recovery.ts';
 import { resendDelivery } from '../../../../src/webhooks/deliveries/resend.ts';
-import { sendTestEvent } from '../../../../src/webhooks/deliveries/test-event.ts';
+import { sendExample, sendTestEvent } from '../../../../src/webhooks/deliveries/test-event.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';
@@ -23,6 +23,7 @@ import {
   recoveryExamples,
   recoverySchema,
 } from '../../../schemas/webhooks/delivery.ts';
+import { sentExampleExamples, sentExampleSchema } from '../../../schemas/webhooks/event-catalog.ts';
 import { webhookInPath } from '../../../schemas/webhooks/webhook.ts';
 
 const readThis = {
@@ -54,6 +55,28 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     idempotent: true,
     answers: {
       202: answer('The event will be delivered.', queuedSchema, {
+        examples: queuedExamples,
+        links: { Delivery: readThis },
+        replayable: true,
+      }),
+    },
+    failures: [409],
+  });
+  const sendThisExample = operation({
+    method: 'post',
+    path: '/webhooks/{id}/send-example',
+    operationId: 'sendWebhookExample',
+    'x-client-method': 'webhooks.sendExample',
+    summary: 'Send the example of an event type',
+    description: [
+      'Sends the published example of an event type to this webhook, whatever it subscribes to. The delivery is marked with',
+      '`isTest`; the body is not. An inactive webhook is answered with 409 `conflict`.',
+    ].join(' '),
+    params: webhookInPath,
+    body: jsonContent(sentExampleSchema, sentExampleExamples),
+    idempotent: true,
+    answers: {
+      202: answer('The example will be delivered.', queuedSchema, {
         examples: queuedExamples,
         links: { Delivery: readThis },
         replayable: true,
@@ -129,6 +152,14 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const scope = c.get('scope');
     const id = await findSubscriptionId(scope, c.req.valid('param').id);
     const { outcome, replayed } = await sendTestEvent(services, scope, id, readIdempotency(c));
+    markReplayed(c, replayed);
+    return c.json(success(queued(outcome)), 202);
+  });
+  routes.openapi(sendThisExample, async (c) => {
+    const scope = c.get('scope');
+    const { type } = c.req.valid('json');
+    const id = await findSubscriptionId(scope, c.req.valid('param').id);
+    const { outcome, replayed } = await sendExample(services, scope, id, type, readIdempotency(c));
     markReplayed(c, replayed);
     return c.json(success(queued(outcome)), 202);
   });

@@ -50,6 +50,7 @@ const links = {
   Update: { operationId: 'updateWebhook', parameters: withThisId },
   Rotate: { operationId: 'rotateWebhookSecret', parameters: withThisId },
   Test: { operationId: 'testWebhook', parameters: withThisId },
+  Example: { operationId: 'sendWebhookExample', parameters: withThisId },
   Deliveries: { operationId: 'listDeliveries', parameters: withThisId },
   Recover: { operationId: 'recoverDeliveries', parameters: withThisId },
   Delete: { operationId: 'deleteWebhook', parameters: withThisId },
