@@ -6,15 +6,7 @@ import type { MessagePolicy, MessageProgress } from '../temporal/contracts/conve
 import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { countTokens } from '../tenancy/index.ts';
 import { maxRounds } from '../tools/core/rounds.ts';
-import {
-  type DeclaredTool,
-  declarationsOf,
-  messagesOfRounds,
-  type Round,
-  roundAnswer,
-  type Tools,
-  toExecute,
-} from '../tools/index.ts';
+import { askRound, type DeclaredTool, type Round, type RoundAnswer, type Tools } from '../tools/index.ts';
 import { completeMessage, contradicted } from './complete-message.ts';
 import { type MessageError, messageStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
@@ -66,16 +58,6 @@ const emptyReply: MessageError = { code: 'provider_error', message: 'The model a
 
 const tokensOf = ({ inputTokens, outputTokens }: ChatAnswer) => inputTokens + outputTokens;
 
-/** The conversation as the model is asked to continue it. */
-const transcriptOf = (
-  { request }: OpenMessage,
-  rounds: readonly Round[],
-  tools: readonly DeclaredTool[],
-): ChatMessage[] => [
-  ...request.messages.map(({ role, content: text }): ChatMessage => ({ role, text })),
-  ...messagesOfRounds(rounds, tools),
-];
-
 /** One call of the model of a message, with what is needed to record its answer. */
 class ModelCall {
   readonly #services: AskServices;
@@ -95,29 +77,38 @@ class ModelCall {
   }
 
   /** @throws ProviderFailure; ToolsUnavailable; the reason of `signal`; errors of the database */
-  async ask({ round, streams, attempt, signal }: AskCall): Promise<MessageProgress> {
+  async ask({ streams, attempt, signal }: AskCall): Promise<MessageProgress> {
     const open = this.#open;
     const tools = await this.#offered(signal);
-    const isLast = round > maxRounds;
     const { request } = open;
-    const answer = await this.#model().reply(
-      {
-        provider: chatProvider,
-        model: open.model,
-        messages: transcriptOf(open, this.#rounds, tools),
-        ...(request.system !== undefined && { system: request.system }),
-        ...(request.temperature !== undefined && { temperature: request.temperature }),
-        ...(tools.length > 0 && !isLast && { tools: declarationsOf(tools) }),
+    const said = request.messages.map(({ role, content: text }): ChatMessage => ({ role, text }));
+    const taken = await askRound(
+      { rounds: this.#rounds, tools, mayCall: this.#rounds.length < maxRounds },
+      async ({ messages, tools }) => {
+        const answer = await this.#model().reply(
+          {
+            provider: chatProvider,
+            model: open.model,
+            messages: [...said, ...messages],
+            ...(request.system !== undefined && { system: request.system }),
+            ...(request.temperature !== undefined && { temperature: request.temperature }),
+            ...(tools && { tools }),
+          },
+          {
+            tenantKey: this.#scope.tenantKey,
+            attempt,
+            signal,
+            ...(streams && { onDelta: (text: string) => this.#stream(attempt, text) }),
+          },
+        );
+        failPoint('message.asked');
+        return answer;
       },
-      {
-        tenantKey: this.#scope.tenantKey,
-        attempt,
-        signal,
-        ...(streams && { onDelta: (text: string) => this.#stream(attempt, text) }),
-      },
+      (round, answer, whole) => this.#record(round, answer, tokensOf(whole)),
     );
-    failPoint('message.asked');
-    if (answer.calls.length > 0 && !isLast) return this.#record(round, answer, tools);
+    if (!taken) return { kind: 'ended' };
+    if ('calls' in taken) return { kind: 'calls', calls: taken.calls };
+    const { answer } = taken;
     return this.#reply(answer.text, tokensOf(answer), answer.truncated === true, emptyReply);
   }
 
@@ -160,21 +151,19 @@ class ModelCall {
     this.#services.messageEvents.notifyDelta(messageId, waiter, this.#scope.tenant, { attempt, at, text });
   }
 
-  async #record(round: number, answer: ChatAnswer, tools: DeclaredTool[]): Promise<MessageProgress> {
+  /** @returns the answer that counts; undefined when the message has ended */
+  async #record(round: number, answer: RoundAnswer, tokens: number): Promise<RoundAnswer | undefined> {
     const { id: messageId, waiter } = this.#ref;
-    const recorded = roundAnswer(answer);
     const place = { messageId, round, position: 0 };
     const columns = sealedMessage(this.#services.sealer, this.#scope);
-    const content = columns.sealEntry(place, recorded);
+    const content = columns.sealEntry(place, answer);
     const channel = this.#services.messageEvents.remoteChannel(waiter);
-    if (!(await this.#scope.one(recordRound, { messageId, round, content, tokens: tokensOf(answer), channel }))) {
-      // The message has ended, or another attempt that counted as dead was faster: its answer counts.
-      const earlier = await readAnswer(this.#scope, columns, place);
-      return earlier ? { kind: 'calls', calls: toExecute(earlier, tools) } : { kind: 'ended' };
-    }
+    const isRecorded = await this.#scope.one(recordRound, { messageId, round, content, tokens, channel });
+    // Another attempt that counted as dead was faster: its answer counts.
+    if (!isRecorded) return readAnswer(this.#scope, columns, place);
     failPoint('message.round_recorded');
     this.#services.messageEvents.notifyChange(messageId);
-    return { kind: 'calls', calls: toExecute(recorded, tools) };
+    return answer;
   }
 
   /** Only a message in which tools were called may end without a text. */

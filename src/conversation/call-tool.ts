@@ -2,9 +2,8 @@ import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { auditParameters, auditSql } from '../platform/security/audit.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
-import { mayCall } from '../tools/core/rounds.ts';
 import { failedResult } from '../tools/core/tool-result.ts';
-import { type CalledTool, calledTool, lostCall, type Tools } from '../tools/index.ts';
+import { type CalledTool, executeCall, type Tools } from '../tools/index.ts';
 import { messageDeadline } from './ask-open-message.ts';
 import { messageStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
@@ -59,8 +58,7 @@ const record = statement({
 const outOfTime = failedResult('The time of this message was over before the tool answered.');
 
 /**
- * Executes a call that the model asked for, and records its result. The tool is called once: when an earlier attempt began and
- * its end is unknown, only a tool that may be repeated is called again.
+ * Executes a call that the model asked for, and records its result, as `executeCall` does. It ends with the message's time.
  * @throws errors of the database; the reason of `signal`
  */
 export async function callTool(
@@ -76,32 +74,24 @@ export async function callTool(
   const asked = open && (await readAnswer(scope, columns, { messageId, round }))?.calls[call];
   const tool = asked && open.tools?.find(({ name }) => name === asked.name);
   if (!tool) return;
-  const position = call + 1;
+  const place = { messageId, round, position: call + 1 };
   const channel = messageEvents.remoteChannel(waiter);
-  const begun = await scope.one(begin, { messageId, round, position, channel });
-  if (!begun) return;
-  messageEvents.notifyChange(messageId);
-  failPoint('message.tool_begun');
-
-  const limit = messageDeadline(messagePolicy, open);
-  const { args, id: callId } = asked;
-  const toCall = { server: tool.server, tool: tool.tool, args, callId, attempt: begun.attempts };
-  const use = async (): Promise<CalledTool> => {
-    if (!mayCall(begun.attempts, tool.idempotent)) return lostCall(scope, toCall);
-    const from = performance.now();
-    try {
-      return await tools.call(scope, toCall, AbortSignal.any([signal, limit]));
-    } catch (error) {
-      if (!limit.aborted || signal.aborted) throw error;
-      return calledTool(scope, toCall, { result: outOfTime, durationMs: performance.now() - from });
-    }
+  const row = {
+    begin: async () => {
+      const begun = await scope.one(begin, { ...place, channel });
+      if (!begun) return undefined;
+      messageEvents.notifyChange(messageId);
+      failPoint('message.tool_begun');
+      return begun.attempts;
+    },
+    record: async ({ result: { text, isError }, entry }: CalledTool) => {
+      failPoint('message.tool_called');
+      const content = columns.sealEntry(place, { text, isError });
+      await scope.rows(record, { ...place, content, channel, ...scope.auditValues(entry) });
+      failPoint('message.tool_recorded');
+      messageEvents.notifyChange(messageId);
+    },
   };
-  const { result, entry } = await use();
-  failPoint('message.tool_called');
-  const place = { messageId, round, position };
-  const { text, isError } = result;
-  const content = columns.sealEntry(place, { text, isError });
-  await scope.rows(record, { messageId, round, position, content, channel, ...scope.auditValues(entry) });
-  failPoint('message.tool_recorded');
-  messageEvents.notifyChange(messageId);
+  const limit = { signal: messageDeadline(messagePolicy, open), result: outOfTime };
+  await executeCall({ tools, scope }, { asked, tool }, row, signal, limit);
 }

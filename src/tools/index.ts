@@ -1,7 +1,8 @@
 // What other parts use of tools: the catalogue of servers, and the rounds in which a model calls them.
 
-export { type CalledTool, calledTool, lostCall } from './called-tool.ts';
+export type { CalledTool } from './called-tool.ts';
+export { askRound, executeCall, type RecordedRound } from './loop.ts';
 export type { ToolServices } from './part.ts';
-export { declarationsOf, messagesOfRounds, type Round, type RoundAnswer, roundAnswer, toExecute } from './rounds.ts';
+export { type Round, type RoundAnswer, toExecute } from './rounds.ts';
 export { type DeclaredTool, ToolServerUnavailable } from './tool.ts';
 export type { Tools } from './tools.ts';

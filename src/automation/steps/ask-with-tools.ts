@@ -3,14 +3,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { Call, ChatAnswer, ProviderRegistry } from '../../providers/index.ts';
 import { maxRounds } from '../../tools/core/rounds.ts';
-import {
-  type DeclaredTool,
-  declarationsOf,
-  messagesOfRounds,
-  type Round,
-  roundAnswer,
-  toExecute,
-} from '../../tools/index.ts';
+import { askRound, type DeclaredTool, type RecordedRound, type Round, toExecute } from '../../tools/index.ts';
 import type { AskedModel } from '../core/run-status.ts';
 import type { ModelChoice } from '../core/steps.ts';
 import { failPoint } from '../fail-points.ts';
@@ -22,12 +15,8 @@ export interface AskServices {
   boundedWork: BoundedWork;
 }
 
-/** Calls of tools to be executed, by their positions in the model's answer, before the model is asked again. */
-export interface ToolCalls {
-  /** From 1; 0 when the tools of the servers must be listed first. */
-  round: number;
-  calls: number[];
-}
+/** Calls of tools to be executed before the model is asked again. In round 0 the tools of the servers must be listed first. */
+export type ToolCalls = RecordedRound;
 
 /** Bytes of arguments and results that the steps of one run keep together. */
 const maxKeptBytes = 16 * 1024 * 1024;
@@ -84,22 +73,25 @@ export async function askWithTools(
   const { prompt, outputSchema: _, ...settings } = question.request;
   const ask = async (asked: ModelChoice, of: Call): Promise<Answer | (ToolCalls & { asked: ModelChoice })> => {
     const model = services.providers.chatModel(scope.tenant.environment, asked.provider, asked.model);
-    const messages = [{ role: 'user' as const, text: prompt }, ...messagesOfRounds(rounds, tools)];
-    const answer = await model.reply(
-      { ...settings, ...asked, messages, ...(mayCall && { tools: declarationsOf(tools) }) },
-      of,
-    );
-    if (answer.calls.length > 0 && mayCall) {
-      failPoint('step.called');
-      const round = rounds.length + 1;
-      const recorded = { ...roundAnswer(answer), asked };
-      if (await recordRound(scope, ref, round, recorded, tokensOf(answer))) {
+    const asking = { ...settings, ...asked };
+    const taken = await askRound(
+      { rounds, tools, mayCall },
+      ({ messages, tools }) =>
+        model.reply(
+          { ...asking, messages: [{ role: 'user', text: prompt }, ...messages], ...(tools && { tools }) },
+          of,
+        ),
+      async (round, answer, whole) => {
+        failPoint('step.called');
+        if (!(await recordRound(scope, ref, round, { ...answer, asked }, tokensOf(whole)))) return undefined;
         failPoint('step.round_recorded');
-        return { asked, round, calls: toExecute(recorded, tools) };
-      }
-      // The step is over, or another attempt, which was taken for dead, was faster: who executes the run next finds out.
-      return { asked, round, calls: [] };
-    }
+        return answer;
+      },
+    );
+    // The step is over, or another attempt, which was taken for dead, was faster: who executes the run next finds out.
+    if (!taken) return { asked, round: rounds.length + 1, calls: [] };
+    if ('calls' in taken) return { asked, ...taken };
+    const { answer } = taken;
     if (answer.text.trim() === '' && rounds.length === 0) throw nothingSaid();
     return answerOf(services, scope.tenant, asked, question, of, answer);
   };

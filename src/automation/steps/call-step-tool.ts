@@ -1,7 +1,6 @@
 import type { Scope } from '../../platform/database/scope.ts';
-import { mayCall } from '../../tools/core/rounds.ts';
 import { isToolServerId } from '../../tools/core/server-ids.ts';
-import { lostCall, ToolServerUnavailable, type Tools } from '../../tools/index.ts';
+import { type CalledTool, executeCall, ToolServerUnavailable, type Tools } from '../../tools/index.ts';
 import { failPoint } from '../fail-points.ts';
 import type { ActiveRunLimiter } from '../runs/active-run-limiter.ts';
 import {
@@ -75,8 +74,8 @@ export async function offerStepTools(
 }
 
 /**
- * Executes a call that the model of a step asked for, and records its result. It is called once: where an earlier attempt
- * began and nobody knows how it ended, only a tool that may be repeated is called again.
+ * Executes a call that the model of a step asked for, and records its result, as `executeCall` does.
+ * @param toolScope whose tools they are
  * @throws errors of the database; the reason of `signal`
  */
 export async function callStepTool(
@@ -89,16 +88,18 @@ export async function callStepTool(
   const found = await findStepCall(scope, ref);
   if (!found) return done;
   return withSlot(activeRuns, scope, ref.runId, async () => {
-    const { asked, tool } = found;
-    const attempt = await beginCall(scope, ref, asked);
-    if (attempt === undefined) return false;
-    failPoint('step.tool_begun');
-    const { server, tool: name, idempotent } = tool;
-    const call = { server, tool: name, args: asked.args, callId: asked.id, attempt };
-    const called = mayCall(attempt, idempotent) ? await tools.call(toolScope, call, signal) : lostCall(scope, call);
-    failPoint('step.tool_called');
-    await recordResult(scope, ref, called);
-    failPoint('step.tool_recorded');
-    return true;
+    const row = {
+      begin: async () => {
+        const attempt = await beginCall(scope, ref, found.asked);
+        if (attempt !== undefined) failPoint('step.tool_begun');
+        return attempt;
+      },
+      record: async (called: CalledTool) => {
+        failPoint('step.tool_called');
+        await recordResult(scope, ref, called);
+        failPoint('step.tool_recorded');
+      },
+    };
+    return executeCall({ tools, scope: toolScope }, found, row, signal);
   });
 }
