@@ -1,5 +1,6 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
+import type { SignedIn } from '../src/accounts/sessions.ts';
 import type { Scope } from '../src/platform/database/scope.ts';
 import type { Log } from '../src/platform/observability/log.ts';
 import type { Caller } from '../src/tenancy/caller.ts';
@@ -21,6 +22,8 @@ export interface ApiEnv {
     /** The JSON body as it was sent, where a route has one. */
     body: unknown;
     caller: Caller;
+    /** Who is signed in, on routes that belong to a person and to no organization. */
+    person: SignedIn;
     scope: Scope;
     /** The code of the failure of the run that the answer reports. */
     failedRun?: string;

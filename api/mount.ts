@@ -15,7 +15,7 @@ export interface Tag {
 /** How a caller proves its identity, as OpenAPI describes it. */
 export type SecurityScheme =
   | { type: 'http'; scheme: 'bearer'; bearerFormat?: string; description: string }
-  | { type: 'apiKey'; in: 'header'; name: string; description: string };
+  | { type: 'apiKey'; in: 'header' | 'cookie'; name: string; description: string };
 
 /** The HTTP side of a feature: its routes, and what the reference says about them. */
 export interface ApiFeature extends Pick<Surface, 'ids'> {

@@ -1,5 +1,6 @@
 import { e1, e2 } from './envelopes.ts';
 import type { Mount } from './mount.ts';
+import { signIn } from './routes/accounts/feature.ts';
 import { approvalPages } from './routes/automation/feature.ts';
 import { sandboxConsents } from './routes/connections/feature.ts';
 import { consolePages } from './routes/console/feature.ts';
@@ -29,6 +30,7 @@ export const mounts: readonly Mount[] = [
   { ...versioned, ...account },
   { ...versioned, ...tools },
   { paths: ['/api'], envelope: e1, hasDialects: false, ...operations },
+  { paths: ['/api/auth'], envelope: e1, hasDialects: false, ...signIn },
   { paths: ['/files'], envelope: e1, hasDialects: false, ...files },
   { paths: ['/a'], envelope: e1, hasDialects: false, ...approvalPages },
   { paths: ['/b'], envelope: e1, hasDialects: false, ...bookingPages },

@@ -18,6 +18,8 @@ interface Shared {
   key: Middleware;
   /** Whether the operations are part of the versioned API, whose failures come in two dialects. */
   hasDialects?: boolean;
+  /** How callers prove who they are, where it is not by a key. */
+  security?: Record<string, string[]>[];
 }
 
 /** The contract of one operation, without what follows from it. */
@@ -87,7 +89,7 @@ function statusesOf({ params, body, bodyIsOptional, idempotent, failures: more =
  * A builder for the operations of a file. An operation names its contract alone: security, middleware, headers and
  * the failures that every operation of its kind has are derived from it.
  */
-export function operationsOf({ tag, key: usualKey, hasDialects = true }: Shared) {
+export function operationsOf({ tag, key: usualKey, hasDialects = true, security }: Shared) {
   return <const Given extends Contract>(given: Given): Operation<Given> => {
     const {
       method,
@@ -113,7 +115,7 @@ export function operationsOf({ tag, key: usualKey, hasDialects = true }: Shared)
       method,
       path,
       tags: [tag],
-      security: keySecurity(...scopes),
+      security: security ?? keySecurity(...scopes),
       operationId,
       'x-client-method': clientMethod,
       summary,

@@ -1,11 +1,15 @@
 import type { Stack } from './stack.ts';
 
-type Ready = Pick<Stack, 'api' | 'temporal' | 'temporalUi' | 'organizationId' | 'testKey' | 'liveKey'>;
+type Ready = Pick<Stack, 'api' | 'temporal' | 'temporalUi' | 'signInLink' | 'organizationId' | 'testKey' | 'liveKey'>;
 
-/** The line of `npm start -- --json`. `temporalUi` is null for an external Temporal server. */
+/**
+ * The line of `npm start -- --json`. `temporalUi` is null for an external Temporal server, and `signInLink` once an owner has
+ * signed in.
+ */
 export function readyJson(stack: Ready, pid: number): string {
-  const { api, temporal, temporalUi = null, organizationId, testKey, liveKey } = stack;
-  return JSON.stringify({ ready: true, pid, api, temporal, temporalUi, organizationId, testKey, liveKey });
+  const { api, temporal, temporalUi = null, signInLink = null, organizationId, testKey, liveKey } = stack;
+  const reached = { ready: true, pid, api, temporal, temporalUi };
+  return JSON.stringify({ ...reached, organizationId, testKey, liveKey, signInLink });
 }
 
 /** The text printed when the stack is ready. */
@@ -16,7 +20,7 @@ Atelier is ready.
   API           ${stack.api}
   Reference     ${stack.api}/docs
   Guides        ${stack.api}/docs/guides
-  Temporal UI   ${stack.temporalUi ?? `(of the server at ${stack.temporal})`}
+${stack.signInLink === undefined ? '' : `  Sign in       ${stack.signInLink}\n`}  Temporal UI   ${stack.temporalUi ?? `(of the server at ${stack.temporal})`}
   Organization  ${stack.organizationId}
   Test key      ${stack.testKey}
   Live key      ${stack.liveKey}

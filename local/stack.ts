@@ -29,9 +29,15 @@ export interface Product {
   buildConsole(): Promise<void>;
   /**
    * Migrates the database, makes the login of the application, and returns the credentials of the organization Demo, stored
-   * in `credentialsFile`.
+   * in `credentialsFile`, with a link for its owner.
    */
-  prepareDatabase(logins: DatabaseLogins, credentialsFile: string): Promise<Credentials>;
+  prepareDatabase(logins: DatabaseLogins, credentialsFile: string): Promise<PreparedDatabase>;
+}
+
+export interface PreparedDatabase {
+  credentials: Credentials;
+  /** Where the owner of the organization Demo signs in, once; undefined after that. */
+  signInPath: string | undefined;
 }
 
 /** Two logins at one database. */
@@ -56,6 +62,8 @@ export interface Stack extends Credentials {
   api: string;
   /** host:port */
   temporal: string;
+  /** Signs the owner of the organization Demo in, once; absent after that. */
+  signInLink?: string;
   /** Base URL of Temporal's web UI; absent for an external Temporal server. */
   temporalUi?: string;
   /** Resolves when a part ends unexpectedly, with its name and last log lines. */
@@ -156,6 +164,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'stop'>> {
   watch('app', app);
   return {
     ...database.credentials,
+    ...(database.signInPath !== undefined && { signInLink: `${environment.PUBLIC_URL}${database.signInPath}` }),
     api: app.api,
     temporal: temporal.address,
     ...(temporal.uiUrl !== undefined && { temporalUi: temporal.uiUrl }),
@@ -172,10 +181,10 @@ async function startDatabase(
   const foreign = settings.databaseUrl;
   if (foreign !== undefined) {
     const logins = { ownerUrl: settings.migrationUrl ?? foreign, url: foreign };
-    const credentials = await product.prepareDatabase(logins, folder.credentials).catch((error: unknown) => {
+    const prepared = await product.prepareDatabase(logins, folder.credentials).catch((error: unknown) => {
       throw new Error(`DATABASE_URL: the database cannot be prepared (${reasonOf(error)})`, { cause: error });
     });
-    return { ...logins, credentials };
+    return { ...logins, ...prepared };
   }
   const postgres = await startPostgres({
     dataDirectory: folder.postgres,
@@ -191,10 +200,10 @@ async function startDatabase(
     ownerUrl: postgres.url('atelier'),
     url: postgres.applicationUrl('atelier', secrets.APP_DATABASE_PASSWORD),
   };
-  const credentials = await product.prepareDatabase(logins, folder.credentials).catch((error: unknown) => {
+  const prepared = await product.prepareDatabase(logins, folder.credentials).catch((error: unknown) => {
     throw error instanceof UnknownSchema ? unusableData(folder.path, error.reason) : error;
   });
-  return { ...logins, credentials };
+  return { ...logins, ...prepared };
 }
 
 /** A failed connection to a host with several addresses is an AggregateError without a message of its own. */

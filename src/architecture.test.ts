@@ -33,6 +33,7 @@ const rungs = [
   ['temporal'],
   ['foundation.ts'],
   ['tenancy'],
+  ['accounts'],
   ['credits'],
   ['storage', 'providers', 'connections', 'tools'],
   ['webhooks'],
@@ -43,7 +44,7 @@ const rungs = [
   ['cli'],
 ];
 /** Features that no other feature uses. */
-const features = rungs[8]!;
+const features = rungs[9]!;
 /** A folder that is not listed is a new feature. */
 const rungOf = (path: string) => {
   const listed = rungs.findIndex((names) => names.includes(path.split('/')[1]!));

@@ -1,4 +1,5 @@
 import type { ConnectionLike } from '@temporalio/client';
+import { accounts } from './accounts/part.ts';
 import { automation } from './automation/part.ts';
 import { connections } from './connections/part.ts';
 import { conversation } from './conversation/part.ts';
@@ -43,6 +44,7 @@ import { webhooks } from './webhooks/part.ts';
 /** The features of the product, each after those it uses. A new feature is one more line here. */
 const parts = new Composition<Foundation, object>()
   .with(tenancy)
+  .with(accounts)
   .with(credits)
   .with(storage)
   .with(providers)

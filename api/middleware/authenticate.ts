@@ -1,9 +1,11 @@
 import { createMiddleware } from 'hono/factory';
+import { userIds } from '../../src/accounts/core/ids.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { AppError, invalid, rateLimited } from '../../src/platform/errors.ts';
 import type { Tenant } from '../../src/platform/tenant.ts';
 import type { Services } from '../../src/services.ts';
 import type { Caller } from '../../src/tenancy/caller.ts';
+import type { Role } from '../../src/tenancy/core/roles.ts';
 import { keyIds } from '../../src/tenancy/core/ids.ts';
 import type { PlanLimit } from '../../src/tenancy/core/plan-limits.ts';
 import { missingScopes } from '../../src/tenancy/core/plans.ts';
@@ -15,17 +17,28 @@ import { attributeAnswer, setAnswerHeaders } from '../answer-headers.ts';
 import type { ApiContext, ApiEnv } from '../context.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
 import { limitedRange } from '../requests/client-address.ts';
+import {
+  checkRole,
+  checkSessionMethod,
+  checkSessionScope,
+  identifySession,
+  type ReadHeader,
+  sessionValue,
+} from './session.ts';
 import { identifyByToken, outOfReach } from './token-callers.ts';
 
 export type Access = Pick<
   Services,
-  'database' | 'authenticator' | 'tokenAuthenticator' | 'limiter' | 'failedAuthentications' | 'requestCounter'
+  | 'database'
+  | 'authenticator'
+  | 'tokenAuthenticator'
+  | 'limiter'
+  | 'failedAuthentications'
+  | 'requestCounter'
+  | 'accounts'
 >;
 
 const bearer = /^bearer +(\S+)$/i;
-
-/** Reads a header of a request by its name in lower case. */
-export type ReadHeader = (name: string) => string | undefined;
 
 /** The API key of a request, from either header. @throws AppError */
 export function readKey(header: ReadHeader): string | undefined {
@@ -39,9 +52,27 @@ export function readKey(header: ReadHeader): string | undefined {
   return fromBearer ?? fromHeader;
 }
 
+/** Whether the request is one of a person who is signed in: a key comes first. @throws AppError */
+function isOfSession(
+  c: ApiContext,
+  accounts: Access['accounts'],
+  key: string | undefined,
+  header: ReadHeader,
+): boolean {
+  if (key === undefined) return sessionValue(accounts, c.req, header) !== undefined;
+  if (header('x-atelier-organization') === undefined) return false;
+  throw invalid([{ path: 'X-Atelier-Organization', message: 'A key names its organization. Send one of the two.' }]);
+}
+
 /** Failures are limited per address. A valid key is accepted even from an address over the limit. */
 function identify(c: ApiContext, access: Access): Caller | Promise<Caller> {
-  const { authenticator, failedAuthentications } = access;
+  const { authenticator, failedAuthentications, accounts } = access;
+  const find = (): Caller | Promise<Caller> => {
+    const header: ReadHeader = (name) => c.req.header(name);
+    const key = readKey(header);
+    if (isOfSession(c, accounts, key, header)) return identifySession(c, accounts);
+    return key && isToken(key) ? identifyByToken(c, access, key) : authenticator.authenticate(key);
+  };
   const refuse = (error: unknown): never => {
     if (error instanceof AppError && (error.code === 'unauthorized' || error.code === 'forbidden')) {
       failedAuthentications.take(limitedRange(c.get('clientAddress')()));
@@ -49,16 +80,18 @@ function identify(c: ApiContext, access: Access): Caller | Promise<Caller> {
     throw error;
   };
   try {
-    const key = readKey((name) => c.req.header(name));
-    const caller = key && isToken(key) ? identifyByToken(c, access, key) : authenticator.authenticate(key);
+    const caller = find();
     return caller instanceof Promise ? caller.catch(refuse) : caller;
   } catch (error) {
     return refuse(error);
   }
 }
 
-function checkScope({ scopes, plan }: Caller, required: string): void {
-  if (!scopes.includes(required)) throw new AppError('forbidden', `The key lacks the scope ${required}.`, { required });
+function checkScope({ scopes, plan, session }: Caller, required: string): void {
+  if (session) checkSessionScope(session, required);
+  else if (!scopes.includes(required)) {
+    throw new AppError('forbidden', `The key lacks the scope ${required}.`, { required });
+  }
   if (missingScopes[plan].includes(required)) {
     throw new AppError('forbidden', `The plan ${plan} does not include ${required}.`, { feature: required, plan });
   }
@@ -117,6 +150,10 @@ export interface IdInPath {
   notFound(id: string): AppError;
 }
 
+/** The caller as the audit log names it. */
+const actorOf = ({ keyId, session }: Caller): string =>
+  session ? userIds.format(session.userId) : keyIds.format(keyId!);
+
 /** What a route asks of every request, before it looks at it. */
 export interface Requirements {
   scopes: readonly string[];
@@ -125,6 +162,8 @@ export interface Requirements {
   operation?: PlanLimit;
   /** Whether tokens of browsers reach the route. */
   admitsTokens?: true;
+  /** The role that a person needs even to read. */
+  reader?: Role;
 }
 
 const requirements = new WeakMap<object, Requirements>();
@@ -132,8 +171,11 @@ const requirements = new WeakMap<object, Requirements>();
 /** What this middleware requires, if it is one of `requireKey` or `requireKeyAndId`. */
 export const requirementsOf = (handler: object): Requirements | undefined => requirements.get(handler);
 
-/** Whether a key is allowed what a route requires. @throws AppError forbidden */
-export function checkScopes(caller: Caller, { scopes }: Requirements): void {
+/** Whether a caller is allowed what a route requires. @throws AppError forbidden */
+export function checkScopes(caller: Caller, { scopes, reader }: Requirements): void {
+  const { session } = caller;
+  if (session) checkSessionMethod(session);
+  if (session && reader) checkRole(session, reader);
   for (const scope of scopes) checkScope(caller, scope);
 }
 
@@ -162,7 +204,7 @@ function middlewareFor(access: Access, required: Requirements) {
         if (c.get('surface').hasDialects) checkVariantHeader(signs.header);
         return whenKnown(caller.token && access.tokenAuthenticator.countUse(caller), () => {
           if (required.id) checkId(c.req.param('id')!, required.id);
-          c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), keyIds.format(caller.keyId)));
+          c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), actorOf(caller)));
           return next();
         });
       });
@@ -172,7 +214,10 @@ function middlewareFor(access: Access, required: Requirements) {
   return middleware;
 }
 
-/** Requires a valid key within its rate limits and with the required scopes, and sets the tenant's scope. */
+/**
+ * Requires a valid key within its rate limits and with the required scopes, or a session whose role stands for them, and
+ * sets the tenant's scope.
+ */
 export const requireKey = (access: Access, ...scopes: string[]) => middlewareFor(access, { scopes });
 
 /**

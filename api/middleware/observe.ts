@@ -36,7 +36,9 @@ export function recordRequest({ log, metrics }: Pick<Services, 'log' | 'metrics'
     status,
     ms: Math.round(ms * 10) / 10,
     ...(failedRun && { failedRun }),
-    ...(caller && { organizationId: caller.organizationId, environment: caller.environment, keyId: caller.keyId }),
+    ...(caller && { organizationId: caller.organizationId, environment: caller.environment }),
+    ...(caller?.keyId && { keyId: caller.keyId }),
+    ...(caller?.session && { userId: caller.session.userId }),
   };
   log[level](line, requestMessage);
 }

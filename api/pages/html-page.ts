@@ -70,3 +70,6 @@ export const pageOf = (
 
 /** What went wrong, for the page's reader. */
 export const problem = (text: string) => html`<p class="problem" role="alert">${text}</p>`;
+
+/** Parts of a page, one after the other. */
+export const joined = (...parts: Html[]): Html => html`${parts}`;

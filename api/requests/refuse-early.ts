@@ -13,7 +13,7 @@ import { answerTo } from '../errors/render-error.ts';
 import {
   checkScopes,
   headersOf,
-  type ReadHeader,
+
   type Requirements,
   readKey,
   requirementsOf,
@@ -87,7 +87,8 @@ export function refuseEarly(
   findSurface: FindSurface,
   trustedProxies: AddressRanges,
 ): RefuseEarly {
-  const { authenticator, limiter, failedAuthentications, addressLimits, requestCounter, tracing, env } = services;
+  const { authenticator, limiter, failedAuthentications, addressLimits, requestCounter, tracing, env, accounts } =
+    services;
   // A span of its own, or another limit first, is the routes' business.
   if (tracing || env.BROAD_RATE_MAX !== undefined) return () => false;
 
@@ -109,8 +110,13 @@ export function refuseEarly(
     return route;
   };
 
+  /** Whether it may be a request of a person who is signed in, or one that says two things about its organization. */
+  const mayBeSession = (header: ReadHeader) =>
+    header('x-atelier-organization') !== undefined || accounts.cookie.valueIn(header('cookie')) !== undefined;
+
   const refusalOf = (asked: AskedRoute, header: ReadHeader, peer: string | undefined): Refusal | undefined => {
     try {
+      if (mayBeSession(header)) return undefined;
       const key = readKey(header);
       // Its answer depends on the origin.
       if (key && isToken(key)) return undefined;

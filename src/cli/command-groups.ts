@@ -19,6 +19,11 @@ export const commandGroups: readonly CommandGroup[] = [
   },
   { name: 'key', description: 'API keys', load: async () => (await import('./keys.ts')).addKeyCommands },
   {
+    name: 'user',
+    description: 'people with an account, and members of organizations',
+    load: async () => (await import('./users.ts')).addUserCommands,
+  },
+  {
     name: 'audit',
     description: 'audit logs of organizations',
     load: async () => (await import('./audit.ts')).addAuditCommands,

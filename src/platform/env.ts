@@ -247,6 +247,10 @@ export function readSealingKeys(variables: Variables = process.env): string {
 export const readSealingKeysIfGiven = (variables: Variables = process.env): string | undefined =>
   parse(platformSchema.pick({ SEALING_KEYS: true }), variables).SEALING_KEYS;
 
+/** The base of addresses that people open, for CLI commands. @throws EnvError when it is malformed */
+export const readPublicUrl = (variables: Variables = process.env): string =>
+  parse(platformSchema.pick({ PUBLIC_URL: true }), variables).PUBLIC_URL;
+
 /** Which destinations callers' URLs may have, for CLI commands. @throws EnvError naming every invalid variable */
 export const readGuardSettings = (variables: Variables = process.env) =>
   parse(

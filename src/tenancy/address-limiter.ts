@@ -34,6 +34,12 @@ export class AddressLimiter {
     if (++window.count > this.#max) throw this.#refusal(window, now);
   }
 
+  /** Counts one request less. */
+  giveBack(address: string): void {
+    const window = this.#windows.get(address);
+    if (window && window.count > 0) window.count--;
+  }
+
   /** The refusal of a further request; counts none. */
   refusal(address: string): AppError | undefined {
     const window = this.#windows.get(address);

@@ -6,7 +6,7 @@ import { AddressLimiter } from './address-limiter.ts';
  * window of its own. A path belongs to the family whose prefix it begins with.
  */
 export const addressFamilies = {
-  pages: { perMinute: 120, prefixes: ['/b/', '/a/', '/sandbox/meet/'] },
+  pages: { perMinute: 120, prefixes: ['/b/', '/a/', '/api/auth/', '/sandbox/meet/'] },
   booking: { perMinute: 300, prefixes: ['/book/'] },
   vitals: { perMinute: 120, prefixes: [] },
   /** Requests to the endpoints of providers that prove nothing. */

@@ -89,7 +89,7 @@ export class Authenticator {
 
   #admit(caller: Caller): Caller {
     checkEnd(caller);
-    this.#touch(caller.keyId);
+    if (caller.keyId !== null) this.#touch(caller.keyId);
     return caller;
   }
 

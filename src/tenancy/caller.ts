@@ -1,14 +1,32 @@
 import type { Environment } from '../platform/tenant.ts';
 import type { PlanName } from './core/plans.ts';
 import type { RateLimits } from './core/rate-windows.ts';
+import type { Role } from './core/roles.ts';
 import type { TokenAccess } from './core/token-access.ts';
 
 /** A key's dialect, which applies unless the request selects one. */
 export type Variant = 'A' | 'B';
 
-/** The caller of a request: an organization's key, or a token of a browser that a key made, and its permissions. */
+/** A person who is signed in, in the organization that the request names. */
+export interface CallerSession {
+  id: string;
+  userId: string;
+  email: string;
+  name: string;
+  role: Role;
+  /** Whether the request only reads, which every role may. */
+  isRead: boolean;
+}
+
+/**
+ * The caller of a request, of an organization: its key, a token of a browser that a key made, with its permissions, or a
+ * person who is signed in.
+ */
 export interface Caller {
-  keyId: string;
+  /** Null for a person. */
+  keyId: string | null;
+  /** Present for a person, whose role decides in place of scopes. */
+  session?: CallerSession;
   organizationId: string;
   organizationName: string;
   plan: PlanName;

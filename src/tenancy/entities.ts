@@ -7,6 +7,8 @@ export const Organization = defineEntity({
   properties: {
     id: p.uuid().primary(),
     name: p.string().length(200),
+    /** Its name in addresses of pages, unique in the installation. The database makes the first one of the name. */
+    slug: p.string().length(63).unique(),
     plan: p.string().length(20),
     email: p.string().length(320).nullable(),
     /** Requests per minute and day that override the plan's. */
@@ -43,6 +45,8 @@ export const ApiKey = defineEntity({
     lastUsedAt: p.datetime().nullable(),
     expiresAt: p.datetime().nullable(),
     revokedAt: p.datetime().nullable(),
+    /** The actor that created it, as the audit log names it; null for keys of operators. */
+    createdBy: p.string().length(64).nullable(),
   },
   indexes: [{ properties: ['organizationId', 'environment', 'id'] }],
 });

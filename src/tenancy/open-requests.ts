@@ -13,6 +13,8 @@ export type OpenKind = 'eventStreams' | 'waitingRequests';
 
 /** A revoked or expired key loses what it has open within this time, and the time of a query. */
 const checkEveryMs = 500;
+/** A timer may fire a little early. */
+const toleranceMs = 50;
 
 const findValid = systemStatement({
   name: 'api_key.still_valid',
@@ -40,6 +42,8 @@ class Held implements OpenRequest {
   readonly #requests: OpenRequests;
   /** The changes of keys that its key is known to have survived. */
   checkedIn: number;
+  /** When its session was last seen to go on, by `performance.now()`. */
+  checkedAt = performance.now();
   refused: AppError | undefined;
 
   constructor(requests: OpenRequests, caller: Caller) {
@@ -67,6 +71,14 @@ class Held implements OpenRequest {
   }
 }
 
+/** Those of the sessions that go on, in the organizations that they are used in. */
+export type FindOpenSessions = (sessions: readonly SessionInUse[]) => Promise<readonly boolean[]>;
+
+export interface SessionInUse {
+  sessionId: string;
+  organizationId: string;
+}
+
 export interface OpenRequestsOptions {
   database: Database;
   cache: KeyCache;
@@ -84,6 +96,7 @@ export class OpenRequests {
   readonly #held = new Map<Held, () => void>();
   #timer: NodeJS.Timeout | undefined;
   #isChecking = false;
+  #findOpenSessions: FindOpenSessions = async (sessions) => sessions.map(() => false);
 
   constructor(options: OpenRequestsOptions) {
     this.#options = options;
@@ -91,6 +104,11 @@ export class OpenRequests {
     options.draining.addEventListener('abort', () => {
       for (const one of this.#held.keys()) one.end();
     });
+  }
+
+  /** Called once, by the part that knows the sessions of people. */
+  askSessions(find: FindOpenSessions): void {
+    this.#findOpenSessions = find;
   }
 
   /** @throws AppError rate_limit_exceeded when the caller's organization has as many open as its plan includes */
@@ -124,7 +142,10 @@ export class OpenRequests {
   }
 
   #isDue(one: Held): boolean {
-    const { expiresAt } = one.caller;
+    const { expiresAt, session } = one.caller;
+    // Sessions are cached nowhere, so their end is announced nowhere: they are looked up as often as keys are without
+    // announcements.
+    if (session) return !one.refused && performance.now() - one.checkedAt >= checkEveryMs - toleranceMs;
     if (expiresAt !== null && expiresAt <= Date.now()) one.end(unauthorized('expired_api_key'));
     const { cache } = this.#options;
     return !one.refused && !(cache.isCertain && one.checkedIn === cache.generation);
@@ -143,13 +164,32 @@ export class OpenRequests {
   }
 
   async #checkAll(due: readonly Held[]): Promise<void> {
+    await Promise.all([
+      this.#checkKeys(due.filter(({ caller }) => caller.keyId !== null)),
+      this.#checkSessions(due.filter(({ caller }) => caller.session)),
+    ]);
+  }
+
+  async #checkKeys(due: readonly Held[]): Promise<void> {
+    if (due.length === 0) return;
     const { cache, database } = this.#options;
     const { generation } = cache;
-    const keyIds = [...new Set(due.map(({ caller }) => caller.keyId))];
+    const keyIds = [...new Set(due.map(({ caller }) => caller.keyId!))];
     const valid = new Set((await sqlOn(database.pool).rows(findValid, { keyIds })).map(({ id }) => id));
     for (const one of due) {
-      if (valid.has(one.caller.keyId)) one.checkedIn = generation;
+      if (valid.has(one.caller.keyId!)) one.checkedIn = generation;
       else one.end(unauthorized('invalid_api_key'));
+    }
+  }
+
+  async #checkSessions(due: readonly Held[]): Promise<void> {
+    if (due.length === 0) return;
+    const now = performance.now();
+    const inUse = due.map(({ caller: { session, organizationId } }) => ({ sessionId: session!.id, organizationId }));
+    const open = await this.#findOpenSessions(inUse);
+    for (const [index, one] of due.entries()) {
+      if (open[index]) one.checkedAt = now;
+      else one.end(unauthorized('missing_api_key'));
     }
   }
 }

@@ -41,12 +41,13 @@ const view = (organization: Organization): OrganizationView => ({
 
 // Statements and not entities: each of an operator's commands is a process of its own, and loading the entity manager
 // takes longer than all else that it does.
-const columns = `id, name, plan, email, rate_minute as "rateMinute", rate_day as "rateDay", calling_runs as "callingRuns",
+const columns = `id, name, slug, plan, email, rate_minute as "rateMinute", rate_day as "rateDay", calling_runs as "callingRuns",
   deleted_at as "deletedAt", purging_at as "purgingAt", created_at as "createdAt", updated_at as "updatedAt"`;
 
 const organizationColumns = {
   id: 'uuid',
   name: 'text',
+  slug: 'text',
   plan: 'text',
   email: 'text?',
   rateMinute: 'int?',

@@ -8,8 +8,8 @@ import { AddressLimiter } from '../../../src/tenancy/address-limiter.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { statusOf } from '../../envelopes.ts';
 import { answerPage, asPage, formChecks, readForm, showError, typedText } from '../../pages/form-page.ts';
-import { problem } from '../../pages/html-page.ts';
-import { answered, form, joined, question } from './page-html.ts';
+import { joined, problem } from '../../pages/html-page.ts';
+import { answered, form, question } from './page-html.ts';
 
 const requestsPerMinute = 30;
 const maxFormBytes = 64 * 1024;

@@ -3,9 +3,6 @@ import type { ApprovalView } from '../../../src/automation/approvals/views.ts';
 import { fieldsOf, maxCommentLength } from '../../../src/automation/core/approvals.ts';
 import type { Html } from '../../pages/html-page.ts';
 
-/** Parts of a page, one after the other. */
-export const joined = (...parts: Html[]): Html => html`${parts}`;
-
 /** What is asked, line by line. */
 export const question = ({ workflowName, message, expiresAt, status }: ApprovalView) => html`
       <dl>

@@ -17,7 +17,7 @@ export const approvalStates = defineStates(
 export type ApprovalStatus = (typeof approvalStates.all)[number];
 
 /** How an answer came. */
-export const approvalChannels = ['api', 'mail', 'temporal', 'timeout'] as const;
+export const approvalChannels = ['api', 'console', 'mail', 'temporal', 'timeout'] as const;
 export type ApprovalChannel = (typeof approvalChannels)[number];
 
 /** The answer of an approval, and the output of its step. */

@@ -10,9 +10,9 @@ import type { TenantConnections } from './tenant-connections.ts';
  * The roles that the product works in. Its login can become either and has no rights of its own; migrations use the login
  * that owns the tables. Row-level security lets `tenant` see one tenant's rows and nothing else, so that a filter somebody
  * forgot shows nothing. `system` is for what belongs to no tenant: looking up keys, draining the outbox, operators'
- * commands.
+ * commands. `auth` has rights on the schema of accounts alone.
  */
-export const databaseRoles = { tenant: 'atelier_tenant', system: 'atelier_system' } as const;
+export const databaseRoles = { tenant: 'atelier_tenant', system: 'atelier_system', auth: 'atelier_auth' } as const;
 
 export interface Database {
   /** In the role `system`. */

@@ -2,6 +2,7 @@ import type { ApiFeature } from '../../../mount.ts';
 import { creditRoutes } from './credits.ts';
 import { healthRoutes } from './health.ts';
 import { modelRoutes } from './models.ts';
+import { personRoutes } from './person.ts';
 import { usageRoutes } from './usage.ts';
 
 export const account: ApiFeature = {
@@ -17,5 +18,20 @@ export const account: ApiFeature = {
     commands: ({ get }) => [get('/api/v1/credits'), get('/api/v1/usage')],
   },
   ids: [],
-  routes: (services) => [healthRoutes(services), creditRoutes(services), usageRoutes(services), modelRoutes(services)],
+  securitySchemes: {
+    session: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: '__Host-atelier',
+      description:
+        'The session of a person who is signed in at `/api/auth/sign-in`. Operations that take a key take it too, with the headers `X-Atelier-Organization` and `X-Atelier-Environment`.',
+    },
+  },
+  routes: (services) => [
+    healthRoutes(services),
+    creditRoutes(services),
+    usageRoutes(services),
+    modelRoutes(services),
+    personRoutes(services),
+  ],
 };

@@ -101,8 +101,10 @@ export function approvalRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(send, async (c) => {
     const { action, values = {}, comment = null } = c.req.valid('json');
     const scope = c.get('scope');
-    const respondedBy = `key:${await keyName(services.database, c.get('caller').keyId)}`;
-    const given = { action, values, comment, respondedBy, channel: 'api' as const };
+    const { keyId, session } = c.get('caller');
+    const respondedBy = session ? `user:${session.email}` : `key:${await keyName(services.database, keyId!)}`;
+    const channel = session ? ('console' as const) : ('api' as const);
+    const given = { action, values, comment, respondedBy, channel };
     const view = await respond(services, scope, c.req.valid('param').approvalId, given);
     return c.json(success(shownApproval(view, c.get('dialect').variant === 'B')), 200);
   });

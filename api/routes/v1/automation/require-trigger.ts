@@ -8,6 +8,7 @@ import { dropAnswerHeaders, limitHeaders } from '../../../answer-headers.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { checkVariantHeader, chooseDialect } from '../../../dialects/choose-dialect.ts';
 import { type Access, limitRequests, readKey, requireKey } from '../../../middleware/authenticate.ts';
+import { sessionValue } from '../../../middleware/session.ts';
 import { limitedRange } from '../../../requests/client-address.ts';
 import { secretFromPath } from '../../../requests/trigger-path.ts';
 
@@ -48,7 +49,10 @@ export const requireTrigger = (access: Access) => {
     } catch (error) {
       return refuse(error);
     }
-    if (readKey((name) => c.req.header(name)) !== undefined) {
+    const header = (name: string) => c.req.header(name);
+    // Whoever is signed in may send the secret in place of the session.
+    const hasSession = secret === undefined && sessionValue(access.accounts, c.req, header) !== undefined;
+    if (readKey(header) !== undefined || hasSession) {
       return withKey(c, async () => {
         c.set('dialect', dialectOf(c, id));
         if (secret !== undefined) await checkTriggerSecret(c.get('scope'), id, secret).catch(refuse);

@@ -3,7 +3,7 @@ import { deleteSecret, listSecrets, putSecret } from '../../../../src/automation
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { requireKey } from '../../../middleware/authenticate.ts';
+import { requireKey, requireKeyOrReader } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
@@ -32,7 +32,7 @@ export function secretRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'secrets.list',
     summary: 'List secrets',
     description: 'The names of the secrets that steps can send, in alphabetical order. Their values are never shown.',
-    key: requireKey(services, 'workflows:read'),
+    key: requireKeyOrReader(services, 'member', 'workflows:read'),
     query: z.object(pageQuery),
     answers: {
       200: answer('A page of secrets.', secretListSchema, {

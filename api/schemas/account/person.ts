@@ -1,0 +1,30 @@
+import { z } from '@hono/zod-openapi';
+import { userIds } from '../../../src/accounts/core/ids.ts';
+import { roles } from '../../../src/tenancy/caller.ts';
+import { organizationIds } from '../../../src/tenancy/core/ids.ts';
+
+export const roleSchema = z.enum(roles).openapi({
+  description:
+    'A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.',
+});
+
+export const personSchema = z
+  .object({
+    user: z.object({ id: z.string(), email: z.string(), name: z.string() }),
+    organizations: z.array(z.object({ id: z.string(), name: z.string(), slug: z.string(), role: roleSchema })),
+  })
+  .openapi('SignedInPerson');
+
+const exampleUserId = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
+export const exampleOrganizationId = '0199aaaa-1111-7222-8333-444455556666';
+
+export const personExample = {
+  user: { id: userIds.format(exampleUserId), email: 'ada@example.com', name: 'Ada' },
+  organizations: [
+    { id: organizationIds.format(exampleOrganizationId), name: 'Acme', slug: 'acme', role: 'owner' as const },
+  ],
+};
+
+export const revokedSchema = z.object({
+  revoked: z.number().int().min(0).openapi({ description: 'How many sessions have ended, the asking one included.' }),
+});

@@ -1,0 +1,24 @@
+// Passwords of at least twelve characters that lists of leaked ones have most often, in lower case. Shorter ones are refused anyway.
+const listed = `
+123456789012 1234567890123 12345678901234 123456789012345 1234567890123456 0123456789012 012345678910 123456123456
+123123123123 123412341234 111222333444 112233445566 121212121212 123321123321 987654321012 0987654321098 098765432112
+qwertyuiop12 qwertyuiop123 qwertyuiop1234 qwertyuiop[] qwertyuiopasdf qwertyuiopasdfghjkl qwertyqwerty qwerty123456
+qwerty1234567 qwerty12345678 qwerty123456789 qwertyasdfgh qwertyasdfzxcv qwerasdfzxcv qazwsxedcrfv qazwsxedc123
+1qaz2wsx3edc 1qaz2wsx3edc4rfv 1q2w3e4r5t6y 1q2w3e4r5t6y7u8i q1w2e3r4t5y6 zaq12wsxcde3 zxcvbnm12345 zxcvbnmasdfghjkl
+asdfghjkl123 asdfghjkl;' asdfasdfasdf asdf1234asdf abcdefghijkl abcdefghijklmnop abcd12345678 abcdefgh1234 abc123456789
+abc123abc123 aa1234567890 a123456789012 a1b2c3d4e5f6 passwordpassword password1234 password12345 password123456
+password123! password2024 password2025 password2026 passw0rd1234 p@ssw0rd1234 p@ssword1234 mypassword12 mypassword123
+mypassword123! newpassword1 newpassword123 newpassword12 yourpassword thisismypassword changemechangeme changeme1234
+changeme12345 changeme123! letmeinletmein letmein12345 letmein123456 welcome12345 welcome123456 welcome12345! iloveyou1234
+iloveyou12345 iloveyouforever iloveyousomuch ilovemyfamily loveyouforever administrator administrator1 administrator123
+admin1234567 admin12345678 adminadmin12 adminadminadmin adminpassword rootrootroot superadmin123 supersecret1 supersecret123
+secretpassword testtesttest test12345678 testpassword testpassword1 testpassword123 temppassword temporary123 default12345
+football1234 basketball12 basketball123 baseball1234 liverpool123 manchester12 chelsea12345 barcelona123 princess1234
+sunshine1234 dragon123456 monkey123456 master123456 shadow123456 michael12345 jennifer1234 charlie12345 pokemon12345
+minecraft123 starwars1234 computer1234 internet1234 samsung12345 google123456 facebook1234 whatever1234 trustno1trustno1
+correcthorsebatterystaple unknown12345 blink182blink klaster12345 1234qwer1234 1234qwerasdf 1234567890ab 1234567890qw
+1234567890qwe 1234567890qwer 1234567890qwertyuiop 12345qwertyui 123456qwerty 123456qwertyu 12345678qwer 123qwe123qwe
+123qweasdzxc 123abc123abc 147258369147 147258369258 159753159753 741852963741 789456123789 963852741963 852456852456
+`;
+
+export const commonPasswords: ReadonlySet<string> = new Set(listed.split(/\s/).filter(Boolean));

@@ -1,0 +1,5 @@
+import { defineId } from '../../platform/core/ids.ts';
+
+export const userIds = defineId('usr');
+export const memberIds = defineId('mem');
+export const invitationIds = defineId('inv');

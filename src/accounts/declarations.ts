@@ -1,0 +1,14 @@
+import type { OperatorDeclarations } from '../platform/parts/part.ts';
+import { invitationIds, memberIds, userIds } from './core/ids.ts';
+
+export const accountDeclarations: OperatorDeclarations = {
+  name: 'accounts',
+  auditActions: {
+    'member.create': memberIds,
+    'member.update': memberIds,
+    'member.delete': memberIds,
+    'invitation.create': invitationIds,
+    'invitation.revoke': invitationIds,
+    'session.revoke': userIds,
+  },
+};

@@ -1,0 +1,3 @@
+// What other parts use of accounts.
+
+export type { AccountServices } from './part.ts';

@@ -1,0 +1,79 @@
+import type { Database } from '../platform/database/database.ts';
+import { type Sql, sqlOn, systemStatement } from '../platform/database/sql.ts';
+import { systemTransaction } from '../platform/database/unit-of-work.ts';
+import type { AccountTimes } from './core/times.ts';
+import { acceptAll } from './invitations.ts';
+import { provenUser } from './people.ts';
+import { hashOfToken, randomToken, tokenPattern } from './tokens.ts';
+
+// One-time links: opening one proves an address, and signs its person in.
+
+const insert = systemStatement({
+  name: 'account_link.create',
+  parameters: { identifier: 'text', email: 'text', expiresAt: 'timestamptz' },
+  text: `insert into auth."verification" ("identifier", "value", "expiresAt") values (:identifier, :email, :expiresAt)`,
+});
+const find = systemStatement({
+  name: 'account_link.find',
+  parameters: { identifier: 'text' },
+  row: { email: 'text' },
+  text: `select value as email from auth."verification"
+    where "identifier" = :identifier and "expiresAt" > clock_timestamp()`,
+});
+const consume = systemStatement({
+  name: 'account_link.consume',
+  parameters: { identifier: 'text' },
+  row: { email: 'text' },
+  text: `delete from auth."verification" where "identifier" = :identifier and "expiresAt" > clock_timestamp()
+    returning value as email`,
+});
+
+/** For whom a link is made: people with an account, and those who are invited. */
+const mayHaveLink = systemStatement({
+  name: 'account_link.may_have',
+  parameters: { email: 'text' },
+  row: { isKnown: 'boolean' },
+  text: `select exists (select from auth."user" where email = :email)
+    or exists (select from auth."invitation" where email = :email and "status" = 'pending'
+                and "expiresAt" > clock_timestamp()) as "isKnown"`,
+});
+
+const identifierOf = (token: string) => `link:${hashOfToken(token).toString('base64url')}`;
+
+export interface Link {
+  token: string;
+  expiresAt: Date;
+}
+
+/** @param email in lower case */
+export async function createLink(sql: Sql, email: string, times: AccountTimes): Promise<Link> {
+  const token = randomToken();
+  const expiresAt = new Date(Date.now() + times.linkMs);
+  await sql.rows(insert, { identifier: identifierOf(token), email, expiresAt });
+  return { token, expiresAt };
+}
+
+/** Whether somebody with this address has an account, or is invited to have one. */
+export const isKnownEmail = async (database: Database, email: string): Promise<boolean> =>
+  (await sqlOn(database.pool).one(mayHaveLink, { email }))!.isKnown;
+
+/** The address of a link that can still be opened. Looking at one does not use it up. */
+export async function findLink(database: Database, token: string): Promise<string | undefined> {
+  if (!tokenPattern.test(token)) return undefined;
+  return (await sqlOn(database.pool).one(find, { identifier: identifierOf(token) }))?.email;
+}
+
+/**
+ * Uses a link up: its address is proved, and what it is invited to is accepted.
+ * @returns the user's id; undefined where the link was used or is too old
+ */
+export async function redeemLink(database: Database, token: string): Promise<string | undefined> {
+  if (!tokenPattern.test(token)) return undefined;
+  return systemTransaction(database, async (tx) => {
+    const link = await tx.one(consume, { identifier: identifierOf(token) });
+    if (!link) return undefined;
+    const userId = await provenUser(tx, link.email);
+    await acceptAll(tx, link.email, userId);
+    return userId;
+  });
+}

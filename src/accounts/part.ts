@@ -1,0 +1,78 @@
+import type { Foundation } from '../foundation.ts';
+import { withoutSlash } from '../platform/core/base-url.ts';
+import { inBatches } from '../platform/database/batches.ts';
+import { mailSettings } from '../platform/env.ts';
+import { type Mailer, openMailer } from '../platform/mail.ts';
+import type { Part } from '../platform/parts/part.ts';
+import type { TenancyServices } from '../tenancy/index.ts';
+import { invitationIds, memberIds, userIds } from './core/ids.ts';
+import { type AccountTimes, accountTimes } from './core/times.ts';
+import { accountDeclarations } from './declarations.ts';
+import { failPoint } from './fail-points.ts';
+import { LateAuth } from './late-auth.ts';
+import { accountsSecret, SessionCookie } from './session-cookie.ts';
+import { Sessions } from './sessions.ts';
+import { accountSettings } from './settings.ts';
+import { SignInLimits } from './sign-in-limits.ts';
+
+export interface Accounts {
+  sessions: Sessions;
+  cookie: SessionCookie;
+  times: AccountTimes;
+  limits: SignInLimits;
+  mailer: Mailer;
+  /** The key of invitations and cookies; undefined where the installation has none. */
+  secret: string | undefined;
+  /** Base URL of links, without a slash at its end. */
+  baseUrl: string;
+  /** The origin of the pages that may write with a session. */
+  origin: string;
+  mayAnybodySignUp: boolean;
+  auth: LateAuth;
+}
+
+export interface AccountServices {
+  accounts: Accounts;
+}
+
+/** People with their sessions, and the members and invitations of organizations. */
+export const accounts: Part<Foundation & TenancyServices, AccountServices, typeof accountSettings.shape> = {
+  ...accountDeclarations,
+  settings: accountSettings,
+  ids: [userIds, memberIds, invitationIds],
+  failPoints: failPoint.names,
+  open({ env, log, database, background, openRequests }) {
+    const { PUBLIC_URL: publicUrl, URL_SIGNING_KEY: signingKey, DATABASE_URL: databaseUrl } = env;
+    const times = accountTimes(env.ACCOUNTS_TIME_SCALE);
+    const secret = signingKey === undefined ? undefined : accountsSecret(signingKey);
+    const cookie = new SessionCookie(publicUrl, secret);
+    const sessions = new Sessions(database, background, times);
+    openRequests.askSessions((inUse) => sessions.areOpen(inUse));
+    const mayAnybodySignUp = env.ACCOUNTS_SIGN_UP === 'open';
+    return {
+      accounts: {
+        sessions,
+        cookie,
+        times,
+        secret,
+        mayAnybodySignUp,
+        limits: new SignInLimits(times),
+        mailer: openMailer(mailSettings(env)),
+        baseUrl: withoutSlash(publicUrl),
+        origin: new URL(publicUrl).origin,
+        auth: new LateAuth({ databaseUrl, log, publicUrl, secret, cookie, times, mayAnybodySignUp }),
+      },
+    };
+  },
+  async close({ accounts: { mailer, auth } }) {
+    mailer.close();
+    await auth.close();
+  },
+  sweeps: ({ accounts: { sessions } }) => [
+    {
+      name: 'remove old sessions and links',
+      everyMs: 60_000,
+      run: () => inBatches((limit) => sessions.forgetOld(limit)),
+    },
+  ],
+};

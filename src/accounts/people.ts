@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { type Sql, systemStatement } from '../platform/database/sql.ts';
+import { AppError, invalid } from '../platform/errors.ts';
+import type { Role } from '../tenancy/caller.ts';
+import { organizationIds } from '../tenancy/core/ids.ts';
+import { isRole } from './core/roles.ts';
+
+const insert = systemStatement({
+  name: 'account.create_user',
+  parameters: { email: 'text', name: 'text' },
+  row: { id: 'uuid' },
+  text: `insert into auth."user" ("name", "email", "emailVerified") values (:name, :email, true)
+    on conflict ("email") do nothing returning id`,
+});
+
+const lockByEmail = systemStatement({
+  name: 'account.lock_user',
+  parameters: { email: 'text' },
+  row: { id: 'uuid', isVerified: 'boolean' },
+  text: `select id, "emailVerified" as "isVerified" from auth."user" where email = :email for update`,
+});
+
+/** Somebody else may have chosen the password before the address was proved. */
+const verify = systemStatement({
+  name: 'account.verify_user',
+  parameters: { id: 'uuid' },
+  text: `with ways as (delete from auth."account" where "userId" = :id),
+   sessions as (delete from auth."session" where "userId" = :id)
+   update auth."user" set "emailVerified" = true, "updatedAt" = clock_timestamp() where id = :id`,
+});
+
+/** As browsers check it, in lower case: one address is one person. */
+const oneAddress = z.email({ pattern: z.regexes.html5Email }).max(320);
+
+/** @throws AppError validation_error */
+export function readEmail(text: string): string {
+  const email = text.trim().toLowerCase();
+  if (!oneAddress.safeParse(email).success) {
+    throw invalid([{ path: 'email', message: 'Expected one e-mail address.' }], 'email: Expected one e-mail address.');
+  }
+  return email;
+}
+
+/** @throws AppError validation_error */
+export function readRole(text: string): Role {
+  if (!isRole(text)) {
+    const message = 'Expected owner, admin, member or viewer.';
+    throw invalid([{ path: 'role', message }], `role: ${message}`);
+  }
+  return text;
+}
+
+/** The person whose address it is, who has just proved it; made where there is none yet. @returns the user's id */
+export async function provenUser(sql: Sql, email: string, name = ''): Promise<string> {
+  const made = await sql.one(insert, { email, name: name || email.slice(0, email.lastIndexOf('@')) });
+  if (made) return made.id;
+  const { id, isVerified } = (await sql.one(lockByEmail, { email }))!;
+  if (!isVerified) await sql.rows(verify, { id });
+  return id;
+}
+
+export const noOrganization = (organizationId: string): AppError =>
+  new AppError('not_found', `No organization has the id ${organizationIds.format(organizationId)}.`);
