@@ -66,7 +66,8 @@ const authTables = [
     "createdAt" timestamptz not null,
     unique ("organizationId", "userId")
   );`,
-  // An operator invites as well, who is no user; the token is in the mail alone.
+  // An operator invites as well, who is no user; the token is in the mail alone. better-auth refuses columns that it cannot
+  // fill, so ours may be null.
   `create table auth."invitation" (
     "id" uuid default uuidv7() not null primary key,
     "organizationId" uuid not null references auth."organization" ("id") on delete cascade,
@@ -76,7 +77,7 @@ const authTables = [
     "expiresAt" timestamptz not null,
     "createdAt" timestamptz default CURRENT_TIMESTAMP not null,
     "inviterId" uuid references auth."user" ("id") on delete set null,
-    "tokenHash" bytea not null unique,
+    "tokenHash" bytea unique,
     -- Null until the mail was sent; a link that an operator hands over needs none.
     "mailedAt" timestamptz
   );`,

@@ -5,11 +5,11 @@ import { AppError, invalid, rateLimited } from '../../src/platform/errors.ts';
 import type { Tenant } from '../../src/platform/tenant.ts';
 import type { Services } from '../../src/services.ts';
 import type { Caller } from '../../src/tenancy/caller.ts';
-import type { Role } from '../../src/tenancy/core/roles.ts';
 import { keyIds } from '../../src/tenancy/core/ids.ts';
 import type { PlanLimit } from '../../src/tenancy/core/plan-limits.ts';
 import { missingScopes } from '../../src/tenancy/core/plans.ts';
 import { type RateDecision, type RateLimits, requestWindows } from '../../src/tenancy/core/rate-windows.ts';
+import type { Role } from '../../src/tenancy/core/roles.ts';
 import { isToken } from '../../src/tenancy/key-format.ts';
 import { subjectOf } from '../../src/tenancy/rate-limiter.ts';
 import { unauthorized } from '../../src/tenancy/refusals.ts';
@@ -18,6 +18,7 @@ import type { ApiContext, ApiEnv } from '../context.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
 import { limitedRange } from '../requests/client-address.ts';
 import {
+  checkOrigin,
   checkRole,
   checkSessionMethod,
   checkSessionScope,
@@ -70,7 +71,9 @@ function identify(c: ApiContext, access: Access): Caller | Promise<Caller> {
   const find = (): Caller | Promise<Caller> => {
     const header: ReadHeader = (name) => c.req.header(name);
     const key = readKey(header);
-    if (isOfSession(c, accounts, key, header)) return identifySession(c, accounts);
+    if (isOfSession(c, accounts, key, header)) {
+      return identifySession(c, accounts, (userId) => limitPerson(c, access, userId));
+    }
     return key && isToken(key) ? identifyByToken(c, access, key) : authenticator.authenticate(key);
   };
   const refuse = (error: unknown): never => {
@@ -121,6 +124,16 @@ function limitOperation(c: ApiContext, access: Access, caller: Caller, operation
   const window = { name: operation.name, perMinute: operation.of(plan) };
   const decision = access.limiter.takeOperation(subjectOf(tenant), limits, window);
   return whenKnown(decision, (known) => announce(c, access, tenant, known));
+}
+
+/** Requests of a person that belong to no organization. */
+const personLimits: RateLimits = { perMinute: 120, perDay: 100_000 };
+
+/** Counts a request of a person that belongs to no organization, and sets the headers. @throws AppError rate_limit_exceeded */
+export async function limitPerson(c: ApiContext, { limiter }: Access, userId: string): Promise<void> {
+  const decision = await limiter.take(`person:${userId}`, personLimits, 1);
+  setAnswerHeaders(c, headersOf(decision));
+  if (!decision.allowed) throw tooManyRequests(decision);
 }
 
 /** The headers of an organization's limits. */
@@ -200,6 +213,7 @@ function middlewareFor(access: Access, required: Requirements) {
         : limitRequests(c, access, tenant, limits);
       return whenKnown(limited, () => {
         if (caller.token && !required.admitsTokens) throw outOfReach();
+        if (caller.session) checkOrigin(c, access.accounts);
         checkScopes(caller, required);
         if (c.get('surface').hasDialects) checkVariantHeader(signs.header);
         return whenKnown(caller.token && access.tokenAuthenticator.countUse(caller), () => {
@@ -236,3 +250,7 @@ export function alsoForTokens<Middleware extends object>(middleware: Middleware)
   requirements.get(middleware)!.admitsTokens = true;
   return middleware;
 }
+
+/** The same as `requireKey` for what not everybody may read. */
+export const requireKeyOrReader = (access: Access, reader: Role, ...scopes: string[]) =>
+  middlewareFor(access, { scopes, reader });

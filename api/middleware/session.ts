@@ -2,10 +2,11 @@ import { isAtLeast, roleForScope } from '../../src/accounts/core/roles.ts';
 import type { AccountServices } from '../../src/accounts/index.ts';
 import { AppError, invalid } from '../../src/platform/errors.ts';
 import type { Environment } from '../../src/platform/tenant.ts';
-import { unauthorized } from '../../src/tenancy/authenticate.ts';
-import type { Caller, CallerSession, Role } from '../../src/tenancy/caller.ts';
+import type { Caller, CallerSession } from '../../src/tenancy/caller.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { limitsOf } from '../../src/tenancy/core/limits.ts';
+import type { Role } from '../../src/tenancy/core/roles.ts';
+import { unauthorized } from '../../src/tenancy/refusals.ts';
 import type { ApiContext } from '../context.ts';
 
 /** Reads a header of a request by its name in lower case. */
@@ -36,8 +37,10 @@ export function sessionValue(
   return isForeign ? undefined : value;
 }
 
-/** Refuses what another site makes a browser send. @throws AppError forbidden */
-function checkOrigin({ origin }: AccountServices['accounts'], header: ReadHeader): void {
+/** Refuses a change that another site makes a browser send. @throws AppError forbidden */
+export function checkOrigin(c: ApiContext, { origin }: AccountServices['accounts']): void {
+  if (isRead(c.req.method)) return;
+  const header: ReadHeader = (name) => c.req.header(name);
   const from = header('origin');
   const isOwn = from === undefined ? header('sec-fetch-site') === 'same-origin' : from === origin;
   if (isOwn && header('x-atelier-csrf') !== undefined) return;
@@ -45,7 +48,7 @@ function checkOrigin({ origin }: AccountServices['accounts'], header: ReadHeader
   throw new AppError('forbidden', message, { reason: 'csrf' });
 }
 
-/** @throws AppError unauthorized, forbidden (another site's request) */
+/** Who is signed in. @throws AppError unauthorized */
 export async function findSession(c: ApiContext, accounts: AccountServices['accounts']) {
   const header: ReadHeader = (name) => c.req.header(name);
   const { method, path } = c.req;
@@ -53,7 +56,6 @@ export async function findSession(c: ApiContext, accounts: AccountServices['acco
   const token = value === undefined ? undefined : accounts.cookie.tokenOf(value);
   const found = token === undefined ? undefined : await accounts.sessions.find(token);
   if (!found) throw unauthorized('missing_api_key');
-  if (!isRead(method)) checkOrigin(accounts, header);
   return found;
 }
 
@@ -74,9 +76,14 @@ function missingOrganization(path: string): AppError {
 
 /**
  * The caller of a request without a key, by its session cookie.
- * @throws AppError unauthorized; validation_error, not_found for the organization; forbidden (another site's request)
+ * @param limit counts a request that belongs to no organization, as the person's
+ * @throws AppError unauthorized; validation_error, not_found for the organization; what `limit` throws
  */
-export async function identifySession(c: ApiContext, accounts: AccountServices['accounts']): Promise<Caller> {
+export async function identifySession(
+  c: ApiContext,
+  accounts: AccountServices['accounts'],
+  limit: (userId: string) => unknown,
+): Promise<Caller> {
   const header: ReadHeader = (name) => c.req.header(name);
   const { method, path } = c.req;
   const value = sessionValue(accounts, { method, path }, header);
@@ -85,9 +92,10 @@ export async function identifySession(c: ApiContext, accounts: AccountServices['
   const named = header('x-atelier-organization');
   const found = await accounts.sessions.findMember(token, organizationIds.parse(named ?? ''));
   if (!found) throw unauthorized('missing_api_key');
-  if (!isRead(method)) checkOrigin(accounts, header);
-  if (named === undefined) throw missingOrganization(path);
-  if (!('role' in found)) throw noOrganization();
+  if (!('role' in found)) {
+    await limit(found.userId);
+    throw named === undefined ? missingOrganization(path) : noOrganization();
+  }
   const { id, userId, email, name, role, organizationId, organizationName, plan, rateMinute, rateDay } = found;
   return {
     keyId: null,

@@ -13,7 +13,6 @@ import { answerTo } from '../errors/render-error.ts';
 import {
   checkScopes,
   headersOf,
-
   type Requirements,
   readKey,
   requirementsOf,
@@ -21,6 +20,7 @@ import {
 } from '../middleware/authenticate.ts';
 import { recordRequest } from '../middleware/observe.ts';
 import { onEveryAnswer, onTokenPages } from '../middleware/security-headers.ts';
+import type { ReadHeader } from '../middleware/session.ts';
 import type { FindSurface, Surface } from '../surface.ts';
 import { clientAddress, limitedRange } from './client-address.ts';
 import { requestIds } from './request-ids.ts';

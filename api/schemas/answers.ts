@@ -163,8 +163,8 @@ function references<Status extends ErrorStatus>(surface: FailureSurface, statuse
   return Object.fromEntries(all) as Record<Status, Reference>;
 }
 
-/** The failures of every route with keys. */
-const always = [400, 401, 403, 429, 500, 503] as const;
+/** The failures of every route with keys: 404 where a session names an organization that is not the person's. */
+const always = [400, 401, 403, 404, 429, 500, 503] as const;
 
 /** The failures of a route of the versioned API: the given ones, and those of every such route. */
 export const failures = <Status extends ErrorStatus>(...statuses: Status[]) =>

@@ -5,7 +5,7 @@ import { systemTransaction, type UnitOfWork } from '../platform/database/unit-of
 import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Environment } from '../platform/tenant.ts';
-import type { Role } from '../tenancy/caller.ts';
+import type { Role } from '../tenancy/core/roles.ts';
 import { invitationIds, userIds } from './core/ids.ts';
 import type { AccountTimes } from './core/times.ts';
 import { failPoint } from './fail-points.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type Sql, systemStatement } from '../platform/database/sql.ts';
 import { AppError, invalid } from '../platform/errors.ts';
-import type { Role } from '../tenancy/caller.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
+import type { Role } from '../tenancy/core/roles.ts';
 import { isRole } from './core/roles.ts';
 
 const insert = systemStatement({

@@ -2,9 +2,9 @@ import type { Background } from '../platform/concurrency/background.ts';
 import type { Database } from '../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
-import type { Role } from '../tenancy/caller.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
-import type { SessionInUse } from '../tenancy/open-requests.ts';
+import type { Role } from '../tenancy/core/roles.ts';
+import type { SessionInUse } from '../tenancy/index.ts';
 import type { AccountTimes } from './core/times.ts';
 
 // Sessions are looked up for every request and cached nowhere: one that has ended is refused everywhere, at once.
@@ -107,7 +107,7 @@ const forgetOld = systemStatement({
 
 /** A person who is signed in. */
 export interface SignedIn {
-  /** Of the session, a canonical uuid. */
+  /** The session's id, a canonical uuid. */
   id: string;
   userId: string;
   email: string;

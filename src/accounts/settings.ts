@@ -1,13 +1,9 @@
 import { z } from 'zod';
-import { foreignKey, httpUrl } from '../platform/env-types.ts';
 
 export const accountSettings = {
   shape: {
     ACCOUNTS_SIGN_UP: z.enum(['invitation', 'open']).default('invitation'),
     ACCOUNTS_TIME_SCALE: z.coerce.number().min(0.00001).max(1).optional(),
-    OIDC_ISSUER: httpUrl.optional(),
-    OIDC_CLIENT_ID: z.string().min(1).optional(),
-    OIDC_CLIENT_SECRET: foreignKey.optional(),
   },
   refusedInProduction: ['ACCOUNTS_TIME_SCALE'] as const,
 };

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { AddressLimiter } from '../tenancy/address-limiter.ts';
+import { AddressLimiter } from '../tenancy/index.ts';
 import type { AccountTimes } from './core/times.ts';
 
 const maxFailedPasswords = 10;
@@ -7,7 +7,7 @@ const maxLinksOfAccount = 5;
 const maxLinksOfAddress = 20;
 
 const seconds = (ms: number) => Math.max(1, ms / 1000);
-/** Of an account that exists or not. */
+/** The account may exist or not. */
 const accountOf = (email: string) => hash('sha256', email.trim().toLowerCase(), 'base64');
 
 /** Counts failed passwords and mailed links in this process, by account and by client address. */

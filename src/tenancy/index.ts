@@ -1,11 +1,13 @@
 // What other parts use of tenancy: fairness, limits, usage and organizations.
 
+export { AddressLimiter } from './address-limiter.ts';
 export { isDeleted, isKept } from './deleted-organizations.ts';
 export { fairnessOf } from './fairness.ts';
 export { findPlan } from './find-plan.ts';
 export { findRateLimits } from './find-rate-limits.ts';
 export { countMail } from './mails.ts';
 export { enterAll, MemoryOpenCounter, type OpenCounter } from './open-counter.ts';
+export type { SessionInUse } from './open-requests.ts';
 export { findOrganization, restorableDays } from './organizations.ts';
 export type { TenancyServices } from './part.ts';
 export { type RateLimiter, subjectOf } from './rate-limiter.ts';

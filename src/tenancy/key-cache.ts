@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Database } from '../platform/database/database.ts';
 import type { Notifications } from '../platform/database/notifications.ts';
-import type { KeyCaller } from './caller.ts';
+import type { Caller } from './caller.ts';
 
 const changedChannel = 'atelier_keys_changed';
 const acknowledgedChannel = 'atelier_keys_changed_heard';
@@ -27,7 +27,7 @@ const maxEntries = 10_000;
  */
 export class KeyCache {
   readonly #notifications: Notifications;
-  readonly #entries = new Map<string, KeyCaller>();
+  readonly #entries = new Map<string, Caller>();
   readonly #onChange: (() => void)[] = [];
   /** Unknown or revoked keys, so that a client that keeps sending one causes no queries. */
   readonly #refused = new Set<string>();
@@ -63,12 +63,12 @@ export class KeyCache {
     return this.#generation;
   }
 
-  get(hash: string): KeyCaller | undefined {
+  get(hash: string): Caller | undefined {
     return this.isCertain ? this.#entries.get(hash) : undefined;
   }
 
   /** Caches a result that was read in the given generation. */
-  put(hash: string, entry: KeyCaller, generation: number): void {
+  put(hash: string, entry: Caller, generation: number): void {
     if (generation !== this.#generation || !this.isCertain) return;
     if (this.#entries.size >= maxEntries) this.#entries.clear();
     this.#entries.set(hash, entry);

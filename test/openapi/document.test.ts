@@ -39,6 +39,8 @@ const open = [
 ];
 /** Refused with 422 when the rules do not allow the time. */
 const movesBooking = /^PATCH \/api\/v1\/scheduling\/bookings\/\{id\}\/reschedule$/;
+/** A person who is signed in asks, whatever the organization. */
+const personal = /^(GET|POST) \/api\/v1\/account(\/|$)/;
 const operators = /^(GET|POST) \/api\/(admin|cron)\//;
 
 const mediaOf = (body: Json): [type: string, media: Json][] => Object.entries(body?.content ?? {});
@@ -75,6 +77,7 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
       return [JSON.stringify(security) !== '[]' && 'security: [] as it is open to everybody'];
     const [first, second] = security ?? [];
     if (operators.test(endpoint)) return [first?.cronSecret === undefined && 'security: [{ cronSecret: [] }]'];
+    if (personal.test(endpoint)) return [first?.session === undefined && 'security: [{ session: [] }]'];
     const scopes = first?.bearer ?? [];
     const isKeyed = first?.bearer !== undefined && JSON.stringify(second?.apiKey) === JSON.stringify(scopes);
     return [
@@ -105,7 +108,7 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
       ['400', of.needsKey || hasBody || (hasQuery && !of.path.startsWith('/files/'))],
       ['401', of.needsKey || operators.test(of.endpoint)],
       ['403', of.needsKey],
-      ['404', inPath],
+      ['404', inPath || of.needsKey],
       ['413', hasBody],
       ['415', hasBody],
       ['422', takesIdempotencyKey(of)],
@@ -230,7 +233,7 @@ describe('every operation has', () => {
     // The occurrences of a pattern are told and not kept.
     // Each question for a consent is one of its own, and is over by itself; so is a token.
     const harmless =
-      /^POST \/api\/(admin|cron|performance|v1\/tokens$|v1\/(runs\/\{id\}|batches\/\{batchId\})\/cancel|v1\/bulk-actions\/\{bulkActionId\}\/abort|v1\/workflows\/(validate|\{id\}\/(pause|resume))$|v1\/approvals\/\{approvalId\}\/respond|studio\/generate-video\/\{id\}\/cancel|v1\/scheduling\/(recurring-patterns\/\{id\}\/generate|calendars\/(connect|\{id\}\/sync))|v1\/integrations\/(actions\/\{actionRunId\}\/cancel|\{integrationId\}\/(connect|test)))/;
+      /^POST \/api\/(admin|cron|performance|v1\/tokens$|v1\/account\/sessions\/revoke$|v1\/(runs\/\{id\}|batches\/\{batchId\})\/cancel|v1\/bulk-actions\/\{bulkActionId\}\/abort|v1\/workflows\/(validate|\{id\}\/(pause|resume))$|v1\/approvals\/\{approvalId\}\/respond|studio\/generate-video\/\{id\}\/cancel|v1\/scheduling\/(recurring-patterns\/\{id\}\/generate|calendars\/(connect|\{id\}\/sync))|v1\/integrations\/(actions\/\{actionRunId\}\/cancel|\{integrationId\}\/(connect|test)))/;
     const without = read.operations.filter((of) => of.method === 'POST' && !takesIdempotencyKey(of));
     expect(without.map(({ endpoint }) => endpoint).filter((endpoint) => !harmless.test(endpoint))).toEqual([]);
     const others = read.operations.filter((of) => of.method !== 'POST' && takesIdempotencyKey(of));
@@ -264,7 +267,13 @@ describe('the document', () => {
     ]) {
       expect((one as Json).description).toMatch(/\w/);
     }
-    expect(Object.keys(components.securitySchemes)).toEqual(['bearer', 'apiKey', 'webhookSecret', 'cronSecret']);
+    expect(Object.keys(components.securitySchemes)).toEqual([
+      'bearer',
+      'apiKey',
+      'webhookSecret',
+      'session',
+      'cronSecret',
+    ]);
   });
 
   test('has an example of every type of step in each dialect', () => {

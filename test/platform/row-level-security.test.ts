@@ -129,6 +129,20 @@ describe('the second wall', () => {
   });
 });
 
+test('the role of accounts has rights on their schema alone', async () => {
+  const client = new pg.Client({ connectionString: files.url, options: `-c role=${databaseRoles.auth}` });
+  await client.connect();
+  expect((await client.query('select * from auth."session"')).rows).toEqual([]);
+  for (const table of ['organization', 'api_key', 'automation', 'audit_log']) {
+    await expect(client.query(`select * from ${table}`)).rejects.toThrow('permission denied');
+  }
+  await client.end();
+  const tenant = new pg.Client({ connectionString: files.url, options: `-c role=${databaseRoles.tenant}` });
+  await tenant.connect();
+  await expect(tenant.query('select * from auth."session"')).rejects.toThrow('permission denied');
+  await tenant.end();
+});
+
 describe('the login of the application', () => {
   const leave = [
     'reset role',
@@ -205,6 +219,7 @@ test('the roles own nothing and cannot bypass, and no table is left open', async
   );
   const powerless = { rolsuper: false, rolbypassrls: false, rolcreaterole: false, rolcanlogin: false };
   expect(roles.rows).toEqual([
+    { rolname: databaseRoles.auth, ...powerless },
     { rolname: databaseRoles.system, ...powerless },
     { rolname: databaseRoles.tenant, ...powerless },
   ]);

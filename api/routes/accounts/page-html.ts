@@ -11,8 +11,8 @@ const email = (value: string) =>
 const password = (name: string, label: string, autocomplete: string) =>
   text(name, label, html`type="password" autocomplete="${autocomplete}"`);
 
-/** Signing in by password, by a mailed link, or elsewhere. @param issuer where an OpenID Connect provider is configured */
-export const signInForms = (given: string, issuer?: string): Html => html`
+/** Signing in by password, or by a mailed link. */
+export const signInForms = (given: string): Html => html`
       <form method="post" action="${signInPath}">
         ${email(given)}
         ${password('password', 'Password', 'current-password')}
@@ -22,8 +22,7 @@ export const signInForms = (given: string, issuer?: string): Html => html`
       <form method="post" action="${linkPath}">
         ${email(given)}
         <p><button type="submit">Mail me a link</button></p>
-      </form>
-      ${issuer === undefined ? '' : html`<p><a href="/api/auth/oidc">Sign in with ${new URL(issuer).hostname}</a></p>`}`;
+      </form>`;
 
 export const codeForm = (): Html => html`
       <form method="post" action="/api/auth/two-factor">

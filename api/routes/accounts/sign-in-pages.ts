@@ -68,7 +68,7 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
     routes.use(path, asPage, toOwnName(env.PUBLIC_URL));
   }
 
-  routes.get('/sign-in', (c) => answerPage(c, 'Sign in', signInForms('', env.OIDC_ISSUER)));
+  routes.get('/sign-in', (c) => answerPage(c, 'Sign in', signInForms('')));
   routes.post('/sign-in', ...formChecks(maxFormBytes), async (c) => {
     const fields = await form(c);
     const [email, password] = [field(fields, 'email'), field(fields, 'password')];
@@ -77,7 +77,7 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
     const headers = headersFor(c, { withCookies: false });
     const answer = await auth.api.signInEmail({ body: { email, password }, headers, asResponse: true });
     if (!answer.ok) {
-      const forms = signInForms(email, env.OIDC_ISSUER);
+      const forms = signInForms(email);
       return refused(c, 'The address or the password is not right.', forms);
     }
     succeeded();

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { userIds } from '../../../src/accounts/core/ids.ts';
-import { roles } from '../../../src/tenancy/caller.ts';
 import { organizationIds } from '../../../src/tenancy/core/ids.ts';
+import { roles } from '../../../src/tenancy/core/roles.ts';
 
 export const roleSchema = z.enum(roles).openapi({
   description:

@@ -1,4 +1,4 @@
-import { type Role, roles } from '../../tenancy/caller.ts';
+import { type Role, roles } from '../../tenancy/core/roles.ts';
 
 export const isRole = (text: string): text is Role => (roles as readonly string[]).includes(text);
 

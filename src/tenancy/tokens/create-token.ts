@@ -1,5 +1,6 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
+import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Caller } from '../caller.ts';
 import type { RunRestriction, TokenScope } from '../core/token-access.ts';
@@ -42,8 +43,10 @@ const insert = statement({
      :maxUses, :createdAt, :expiresAt)`,
 });
 
-/** Issues a token that may do no more than the key of `caller`, and no longer. */
+/** Issues a token that may do no more than the key of `caller`, and no longer. @throws AppError forbidden for a person */
 export async function createToken(scope: Scope, caller: Caller, asked: NewToken): Promise<IssuedToken> {
+  const { keyId } = caller;
+  if (keyId === null) throw new AppError('forbidden', 'A key makes tokens: it ends them with it.', { required: 'key' });
   const token = generateToken(scope.tenant.environment);
   const createdAt = new Date();
   const { scopes, runs, maxUses, origins, expiresInSeconds } = asked;
@@ -51,7 +54,7 @@ export async function createToken(scope: Scope, caller: Caller, asked: NewToken)
   const expiresAt = new Date(Math.min(ownEnd, caller.expiresAt ?? Number.POSITIVE_INFINITY));
   await scope.rows(insert, {
     id: newId(),
-    keyId: caller.keyId,
+    keyId,
     hash: hashKey(token),
     scopes,
     ...runs,
