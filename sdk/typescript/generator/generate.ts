@@ -14,7 +14,10 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const sources = fileURLToPath(new URL('../src/', import.meta.url));
 const folder = process.argv[2] ?? join(sources, 'generated');
 
-const printed = execFileSync(process.execPath, ['api/print-openapi.ts'], { cwd: root, maxBuffer: 64 * 1024 * 1024 });
+const printed = execFileSync(process.execPath, ['api/openapi/print-openapi.ts'], {
+  cwd: root,
+  maxBuffer: 64 * 1024 * 1024,
+});
 const document = clientDocument(JSON.parse(String(printed)));
 
 rmSync(folder, { recursive: true, force: true });

@@ -15,7 +15,7 @@ export type ApprovalResponse = {
      */
     respondedBy: string | null;
     respondedAt: string;
-    channel: 'api' | 'mail' | 'temporal' | 'timeout';
+    channel: 'api' | 'console' | 'mail' | 'temporal' | 'timeout';
 };
 
 export type CompletedVideo = {
@@ -226,7 +226,7 @@ export type Concurrency = {
  */
 export type FlowStep = {
     id: string;
-    type: 'parallel' | 'map' | 'wait' | 'event' | 'approval' | 'workflow' | 'http' | 'fail' | 'image' | 'upscale' | 'remove_bg' | 'video' | 'music';
+    type: 'parallel' | 'map' | 'wait' | 'event' | 'approval' | 'workflow' | 'http' | 'fail' | 'image' | 'upscale' | 'remove_bg' | 'video' | 'music' | 'speech' | 'transcription' | 'booking';
     name?: string;
     [key: string]: unknown;
 };
@@ -279,7 +279,7 @@ export type NewWorkflow = {
     /**
      * Executed in this order. Each has an id of its own, and there are at most 100, those within others included.
      */
-    steps?: Array<WorkflowStepInput | ParallelStepInput | MapStepInput | WaitStepInput | EventStepInput | ApprovalStepInput | WorkflowCallStepInput | HttpStepInput | FailStepInput | ImageStepInput | UpscaleStepInput | RemoveBgStepInput | VideoStepInput | MusicStepInput>;
+    steps?: Array<WorkflowStepInput | ParallelStepInput | MapStepInput | WaitStepInput | EventStepInput | ApprovalStepInput | WorkflowCallStepInput | HttpStepInput | FailStepInput | ImageStepInput | UpscaleStepInput | RemoveBgStepInput | VideoStepInput | MusicStepInput | SpeechStepInput | TranscriptionStepInput | BookingStepInput>;
     config?: {
         [key: string]: unknown;
     };
@@ -720,6 +720,60 @@ export type MusicStepInput = {
 };
 
 /**
+ * Speaks a text. The payload is the body of `POST /api/voice/tts`. Its output is `{url, format, bytes, creditsUsed}`. The file is kept for 25 hours.
+ */
+export type SpeechStepInput = {
+    /**
+     * Unique in the workflow, whatever list the step stands in, and not `end`.
+     */
+    id: string;
+    name?: string;
+    type: 'speech';
+    /**
+     * A valid payload: the body of the endpoint. Its strings are templates; one that is exactly one placeholder becomes the value with its type. What depends on them is checked when the step is executed.
+     */
+    payload: {
+        [key: string]: unknown;
+    };
+};
+
+/**
+ * Transcribes a recording that is fetched from `url`, at most 25 MB and 30 minutes. `language` and `prompt`, words that help the provider, are optional. Its output is the record of `POST /api/voice/stt`: `{text, duration, language}`.
+ */
+export type TranscriptionStepInput = {
+    /**
+     * Unique in the workflow, whatever list the step stands in, and not `end`.
+     */
+    id: string;
+    name?: string;
+    type: 'transcription';
+    /**
+     * A valid payload: the body of the endpoint. Its strings are templates; one that is exactly one placeholder becomes the value with its type. What depends on them is checked when the step is executed.
+     */
+    payload: {
+        [key: string]: unknown;
+    };
+};
+
+/**
+ * Books a time. The payload is the body of `POST /api/v1/scheduling/bookings`. Its output is the booking; a time that cannot be booked fails the step with the code of the refusal, such as `slot_unavailable`.
+ */
+export type BookingStepInput = {
+    /**
+     * Unique in the workflow, whatever list the step stands in, and not `end`.
+     */
+    id: string;
+    name?: string;
+    type: 'booking';
+    /**
+     * A valid payload: the body of the endpoint. Its strings are templates; one that is exactly one placeholder becomes the value with its type. What depends on them is checked when the step is executed.
+     */
+    payload: {
+        [key: string]: unknown;
+    };
+};
+
+/**
  * Dialect A, recognized by `isActive`.
  */
 export type ChangedWorkflow = {
@@ -741,7 +795,7 @@ export type WorkflowChange = {
     /**
      * Executed in this order. Each has an id of its own, and there are at most 100, those within others included.
      */
-    steps?: Array<WorkflowStepInput | ParallelStepInput | MapStepInput | WaitStepInput | EventStepInput | ApprovalStepInput | WorkflowCallStepInput | HttpStepInput | FailStepInput | ImageStepInput | UpscaleStepInput | RemoveBgStepInput | VideoStepInput | MusicStepInput>;
+    steps?: Array<WorkflowStepInput | ParallelStepInput | MapStepInput | WaitStepInput | EventStepInput | ApprovalStepInput | WorkflowCallStepInput | HttpStepInput | FailStepInput | ImageStepInput | UpscaleStepInput | RemoveBgStepInput | VideoStepInput | MusicStepInput | SpeechStepInput | TranscriptionStepInput | BookingStepInput>;
     config?: {
         [key: string]: unknown;
     };
@@ -1582,6 +1636,49 @@ export type RunStepList = {
     pagination: Pagination;
 };
 
+export type Token = {
+    /**
+     * Shown only here.
+     */
+    token: string;
+    expiresAt: string;
+};
+
+export type NewToken = {
+    /**
+     * What the token may do. The key has each of them.
+     */
+    scopes: Array<'runs:read' | 'runs:execute' | 'chat' | 'voice'>;
+    /**
+     * Runs that the token sees.
+     */
+    runIds?: Array<string>;
+    /**
+     * Workflows that the token starts, and whose runs it sees.
+     */
+    workflowIds?: Array<string>;
+    /**
+     * A batch whose runs the token sees.
+     */
+    batchId?: string;
+    /**
+     * Tags that the runs have, all of them. Runs that the token starts must be given them.
+     */
+    tags?: Array<string>;
+    /**
+     * How long the token lives; at most as long as the key.
+     */
+    expiresInSeconds?: number;
+    /**
+     * How many requests are accepted. Without it any number.
+     */
+    maxUses?: number;
+    /**
+     * Origins from which browsers may use the token. Without it from everywhere.
+     */
+    origins?: Array<string>;
+};
+
 /**
  * Dialect B, recognized by `status`.
  */
@@ -2174,6 +2271,23 @@ export type TextModels = {
          * Whether this key's environment can ask it. The sandbox answers for every model.
          */
         available: boolean;
+    }>;
+};
+
+export type SignedInPerson = {
+    user: {
+        id: string;
+        email: string;
+        name: string;
+    };
+    organizations: Array<{
+        id: string;
+        name: string;
+        slug: string;
+        /**
+         * A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.
+         */
+        role: 'owner' | 'admin' | 'member' | 'viewer';
     }>;
 };
 
@@ -5577,6 +5691,25 @@ export type ListRunStepsResponses = {
 
 export type ListRunStepsResponse = ListRunStepsResponses[keyof ListRunStepsResponses];
 
+export type CreateTokenData = {
+    body: NewToken;
+    path?: never;
+    query?: never;
+    url: '/api/v1/tokens';
+};
+
+export type CreateTokenResponses = {
+    /**
+     * Returns the token.
+     */
+    201: {
+        success: true;
+        data: Token;
+    };
+};
+
+export type CreateTokenResponse = CreateTokenResponses[keyof CreateTokenResponses];
+
 export type DeleteWebhookData = {
     body?: never;
     path: {
@@ -6466,6 +6599,49 @@ export type ListModelsResponses = {
 };
 
 export type ListModelsResponse = ListModelsResponses[keyof ListModelsResponses];
+
+export type GetAccountData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/account';
+};
+
+export type GetAccountResponses = {
+    /**
+     * Returns the person.
+     */
+    200: {
+        success: true;
+        data: SignedInPerson;
+    };
+};
+
+export type GetAccountResponse = GetAccountResponses[keyof GetAccountResponses];
+
+export type RevokeSessionsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/account/sessions/revoke';
+};
+
+export type RevokeSessionsResponses = {
+    /**
+     * Returns how many have ended.
+     */
+    200: {
+        success: true;
+        data: {
+            /**
+             * How many sessions have ended, the asking one included.
+             */
+            revoked: number;
+        };
+    };
+};
+
+export type RevokeSessionsResponse = RevokeSessionsResponses[keyof RevokeSessionsResponses];
 
 export type ListToolServersData = {
     body?: never;
