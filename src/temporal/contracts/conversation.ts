@@ -1,4 +1,3 @@
-import { failureTypes } from './failure-types.ts';
 import type { JobArgs, JobContract, JobEnd } from './jobs.ts';
 import { queues } from './queues.ts';
 import type { RetryProfile } from './retry-profile.ts';
@@ -11,7 +10,8 @@ export const messageContract = {
   idName: 'messageId',
   workflow: 'takeTurn',
   queue: queues.generation,
-  failureType: failureTypes.messageFailed,
+  // Histories of version 0.2.0 have this name.
+  failureType: 'TurnFailed',
 } as const satisfies JobContract;
 
 export interface ConversationWorkflows {

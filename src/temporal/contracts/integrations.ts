@@ -1,4 +1,3 @@
-import { failureTypes } from './failure-types.ts';
 import type { JobArgs, JobContract, JobEnd } from './jobs.ts';
 import { queues } from './queues.ts';
 
@@ -8,7 +7,7 @@ export const actionContract = {
   idName: 'actionId',
   workflow: 'performAction',
   queue: queues.integrations,
-  failureType: failureTypes.actionFailed,
+  failureType: 'ActionFailed',
   isFree: true,
 } as const satisfies JobContract;
 

@@ -11,7 +11,7 @@ export interface JobContract extends JobName {
   /** Type of its workflow. */
   workflow: string;
   queue: Queue;
-  /** How its workflow fails: one of `failureTypes`. */
+  /** How its workflow fails, so that operators find it among the failed ones: a type of its own. */
   failureType: string;
   /** Whether it costs no credits. */
   isFree?: boolean;

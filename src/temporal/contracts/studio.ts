@@ -1,4 +1,3 @@
-import { failureTypes } from './failure-types.ts';
 import type { JobArgs, JobContract, JobEnd } from './jobs.ts';
 import { queues } from './queues.ts';
 import type { RetryProfile } from './retry-profile.ts';
@@ -9,7 +8,7 @@ export const generationContract = {
   idName: 'generationId',
   workflow: 'makeGeneration',
   queue: queues.generation,
-  failureType: failureTypes.generationFailed,
+  failureType: 'GenerationFailed',
 } as const satisfies JobContract;
 
 export interface StudioWorkflows {

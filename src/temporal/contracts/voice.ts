@@ -1,4 +1,3 @@
-import { failureTypes } from './failure-types.ts';
 import type { JobArgs, JobContract } from './jobs.ts';
 import { queues } from './queues.ts';
 import type { RetryProfile } from './retry-profile.ts';
@@ -9,7 +8,7 @@ export const voiceContract = {
   idName: 'callId',
   workflow: 'performVoiceCall',
   queue: queues.generation,
-  failureType: failureTypes.voiceCallFailed,
+  failureType: 'VoiceCallFailed',
 } as const satisfies JobContract;
 
 export interface VoiceWorkflows {
