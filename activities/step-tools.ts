@@ -5,6 +5,7 @@ import {
   offerStepTools,
   type StepToolServices,
   type ToolProgress,
+  type ToolTenant,
 } from '../src/automation/steps/call-step-tool.ts';
 import type { StepCallRef, StepRef } from '../src/automation/steps/tool-rounds.ts';
 import { isTestRun } from '../src/automation/test-runs/is-test-run.ts';
@@ -30,11 +31,10 @@ async function withTools<Done>(work: (signal: AbortSignal) => Promise<Done>): Pr
 }
 
 /** The tools of a test run are those of the sandbox. */
-async function toolScope(database: Database, scope: Scope, { runId }: StepRef): Promise<Scope> {
+async function toolTenant(database: Database, scope: Scope, { runId }: StepRef): Promise<ToolTenant> {
   const { tenant, correlationId } = scope;
-  return (await isTestRun(scope, runId))
-    ? new Scope(database, { ...tenant, environment: 'test' }, correlationId)
-    : scope;
+  const isTrial = await isTestRun(scope, runId);
+  return { isTrial, scope: isTrial ? new Scope(database, { ...tenant, environment: 'test' }, correlationId) : scope };
 }
 
 export interface StepToolActivityServices extends StepToolServices, RunServices {
@@ -55,7 +55,7 @@ export const createStepToolActivities = ({ database, ...services }: StepToolActi
     const scope = scopeOf(database, ref);
     return failingRun(services, scope, { ...ref, waiter: null }, () =>
       withTools(async (signal) =>
-        offerStepTools(services, scope, await toolScope(database, scope, ref), ref, { attempt, maxAttempts, signal }),
+        offerStepTools(services, scope, await toolTenant(database, scope, ref), ref, { attempt, maxAttempts, signal }),
       ),
     );
   },
@@ -64,7 +64,7 @@ export const createStepToolActivities = ({ database, ...services }: StepToolActi
   async callStepTool(ref: StepCallRef & WorkContext): Promise<ToolProgress> {
     const scope = scopeOf(database, ref);
     return failingRun(services, scope, { ...ref, waiter: null }, () =>
-      withTools(async (signal) => callStepTool(services, scope, await toolScope(database, scope, ref), ref, signal)),
+      withTools(async (signal) => callStepTool(services, scope, await toolTenant(database, scope, ref), ref, signal)),
     );
   },
 });

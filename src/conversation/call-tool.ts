@@ -93,5 +93,5 @@ export async function callTool(
     },
   };
   const limit = { signal: messageDeadline(messagePolicy, open), result: outOfTime };
-  await executeCall({ tools, scope }, { asked, tool }, row, signal, limit);
+  await executeCall({ tools, scope }, { asked, tool, key: `${messageId}.${round}.${call}` }, row, signal, limit);
 }

@@ -8,7 +8,7 @@ import type { ProviderRegistry } from '../providers/index.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
-import type { ToolServerId } from '../tools/core/server-ids.ts';
+import type { ToolServerName } from '../tools/core/server-ids.ts';
 import { chatProvider } from './ask-open-message.ts';
 import { messagePrice } from './core/prices.ts';
 import { callDirectly, type DirectCallServices } from './direct-calls.ts';
@@ -62,7 +62,7 @@ async function check(
   { providers, tools }: CreateServices,
   scope: Scope,
   { kind, model, request }: NewMessage,
-): Promise<ToolServerId[]> {
+): Promise<ToolServerName[]> {
   if (!providers.isChatModel(model)) throw invalid([{ path: 'model', message: 'There is no model of this name.' }]);
   const servers = await tools.check(scope, request.servers);
   try {

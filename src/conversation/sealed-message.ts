@@ -2,7 +2,7 @@ import type { ClaimedKey } from '../platform/database/idempotency.ts';
 import type { TenantSql } from '../platform/database/sql.ts';
 import type { Sealer } from '../platform/security/crypto.ts';
 import { sealedColumns } from '../platform/security/sealed-columns.ts';
-import type { ToolServerId } from '../tools/core/server-ids.ts';
+import type { ToolServerName } from '../tools/core/server-ids.ts';
 import type { ToolResult } from '../tools/core/tool-result.ts';
 import type { DeclaredTool, RoundAnswer } from '../tools/index.ts';
 
@@ -24,7 +24,7 @@ export interface MessageRequest {
 
 /** A request as it is stored, with its Idempotency-Key: a message that was refused gives the key free. */
 export interface StoredRequest extends MessageRequest {
-  servers: ToolServerId[];
+  servers: ToolServerName[];
   claim?: ClaimedKey;
 }
 

@@ -8,9 +8,11 @@ import { defaultFollowPolicy, type FollowPolicy } from '../temporal/contracts/fo
 import { defaultFetchEventsPolicy, type FetchEventsPolicy } from '../temporal/contracts/integration-events.ts';
 import { type ActionPolicy, type ActionProgress, defaultActionPolicy } from '../temporal/contracts/integrations.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
+import type { ToolServices } from '../tools/index.ts';
 import type { WebhookServices } from '../webhooks/index.ts';
 import { IntegrationAction } from './actions/action-entities.ts';
 import { actionStep } from './actions/action-step.ts';
+import { actionTools } from './actions/action-tools.ts';
 import { actionJob } from './actions/job.ts';
 import { findIntegration } from './catalog.ts';
 import { integrationSettings, oauthProviders, openClients } from './connections/clients.ts';
@@ -57,7 +59,7 @@ const forgetBatchSize = 1_000;
 
 /** Third-party tools that tenants connect: actions, and events that are delivered to webhooks. */
 export const integrations: Part<
-  Foundation & TenancyServices & ConnectionServices & WebhookServices,
+  Foundation & TenancyServices & ConnectionServices & ToolServices & WebhookServices,
   IntegrationServices
 > = {
   ...integrationsDeclarations,
@@ -70,7 +72,8 @@ export const integrations: Part<
   failPoints: [...failPoint.names, ...actionJob.declarations.failPoints],
   promptKinds: actionJob.declarations.promptKinds,
   stepKinds: [actionStep],
-  open({ env, connections, providerEgress, egress, notifications, listening, database, log, tenantEnds }) {
+  open(base) {
+    const { env, connections, providerEgress, egress, notifications, listening, database, log, tenantEnds } = base;
     const clients = openClients({ ...env });
     connections.declare({
       name: integrationPurpose,
@@ -100,6 +103,7 @@ export const integrations: Part<
     tenantEnds.on((scope) =>
       endIntegrations({ connections, database, log, integrations: services.integrations }, scope),
     );
+    base.tools.addSource(actionTools({ ...base, ...services }));
     return services;
   },
   outbox: (services) => ({

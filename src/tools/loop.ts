@@ -11,7 +11,7 @@ import {
   roundAnswer,
   toExecute,
 } from './rounds.ts';
-import type { DeclaredTool } from './tool.ts';
+import type { DeclaredTool, ToolCall } from './tool.ts';
 import type { Tools } from './tools.ts';
 
 /*
@@ -60,6 +60,11 @@ export async function askRound<Answer extends RoundAnswer>(
 }
 
 /** The row of a call. */
+export interface MadeCall extends Pick<ToolCall, 'key' | 'isTrial'> {
+  asked: AskedCall;
+  tool: DeclaredTool;
+}
+
 export interface CallRow {
   /** Commits that a call begins. @returns the number of this attempt, from 1; undefined when there is nothing to call */
   begin(): Promise<number | undefined>;
@@ -76,14 +81,14 @@ export interface CallRow {
  */
 export async function executeCall(
   { tools, scope }: { tools: Pick<Tools, 'call'>; scope: Scope },
-  { asked, tool }: { asked: AskedCall; tool: DeclaredTool },
+  { asked, tool, ...of }: MadeCall,
   row: CallRow,
   signal: AbortSignal,
   limit?: { signal: AbortSignal; result: ToolResult },
 ): Promise<boolean> {
   const attempt = await row.begin();
   if (attempt === undefined) return false;
-  const call = { server: tool.server, tool: tool.tool, args: asked.args, callId: asked.id, attempt };
+  const call = { server: tool.server, tool: tool.tool, args: asked.args, callId: asked.id, attempt, ...of };
   const execute = async (): Promise<CalledTool> => {
     if (!mayCallAgain(attempt, tool.idempotent)) return lostCall(scope, call);
     const from = performance.now();

@@ -1,5 +1,5 @@
 import { AppError } from '../platform/errors.ts';
-import type { ToolServerId } from './core/server-ids.ts';
+import type { ToolServerId, ToolServerName } from './core/server-ids.ts';
 import type { ToolResult } from './core/tool-result.ts';
 
 /** A JSON object as a model or a server wrote it. */
@@ -18,13 +18,13 @@ export interface ListedTool {
 
 /** A tool that a model may be offered. */
 export interface DeclaredTool extends ListedTool {
-  server: ToolServerId;
+  server: ToolServerName;
   /** `<server>_<tool>`; unique among the tools that are declared together. */
   name: string;
 }
 
 export interface ToolCall {
-  server: ToolServerId;
+  server: ToolServerName;
   /** The server's own name of the tool. */
   tool: string;
   args: JsonObject;
@@ -32,6 +32,10 @@ export interface ToolCall {
   callId: string;
   /** From 1. Others before it began and did not end. */
   attempt: number;
+  /** One for each call, of all that there are. */
+  key: string;
+  /** Of a test run: nothing is stored or sent. */
+  isTrial?: boolean;
 }
 
 /** A server that cannot be asked for its tools. 503, with Retry-After. */

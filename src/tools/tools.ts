@@ -4,7 +4,7 @@ import type { Scope } from '../platform/database/scope.ts';
 import { type FieldError, invalid } from '../platform/errors.ts';
 import type { Log } from '../platform/observability/log.ts';
 import { SealError, secretsUnreadableMessage } from '../platform/security/crypto.ts';
-import { argumentsOf, type CalledTool, calledTool } from './called-tool.ts';
+import { argumentsOf, type CalledTool, calledTool, lostCall } from './called-tool.ts';
 import {
   type ConfigurationServices,
   findConfiguration,
@@ -13,12 +13,18 @@ import {
 } from './configurations.ts';
 import type { ToolConnections, ToolTarget } from './connections.ts';
 import { cutResult } from './core/result-text.ts';
-import { isToolServerId, maxServers, type ToolServerId } from './core/server-ids.ts';
+import { isToolServerId, maxServers, type ToolServerId, type ToolServerName } from './core/server-ids.ts';
 import { declaredName } from './core/tool-names.ts';
 import { failedResult, type ToolResult } from './core/tool-result.ts';
 import { maxArgumentsLength, maxTools, type ToolLimits } from './limits.ts';
 import { type DeclaredTool, type ToolCall, ToolFailure, ToolServerUnavailable } from './tool.ts';
 import type { ToolLocks } from './tool-locks.ts';
+import { type ToolSource, ToolSources } from './tool-source.ts';
+
+/** A call of a tool of a server. */
+interface ServerCall extends ToolCall {
+  server: ToolServerId;
+}
 
 export interface ToolsOptions extends ConfigurationServices {
   connections: ToolConnections;
@@ -44,9 +50,20 @@ const inSeconds = (ms: number) => `${ms / 1_000} s`;
 /** The tools that models may use: which there are for a tenant, and calls of them. */
 export class Tools {
   readonly #options: ToolsOptions;
+  readonly #sources = new ToolSources();
 
   constructor(options: ToolsOptions) {
     this.#options = options;
+  }
+
+  /** Adds the tools of a feature, while the parts of a process open. */
+  addSource(source: ToolSource): void {
+    this.#sources.add(source);
+  }
+
+  /** The permissions that a caller needs besides to name these. */
+  scopesOf(serverIds: readonly string[]): string[] {
+    return this.#sources.scopesOf(serverIds);
   }
 
   /**
@@ -55,10 +72,10 @@ export class Tools {
    * @returns each once, in the given order
    * @throws AppError validation_error with the path `<path>.<i>` for one that is no tool server or is not configured
    */
-  async check(scope: Scope, serverIds: readonly string[], path = 'mcpServers'): Promise<ToolServerId[]> {
+  async check(scope: Scope, serverIds: readonly string[], path = 'mcpServers'): Promise<ToolServerName[]> {
     const problems = await this.findProblems(scope, [{ serverIds, path }]);
     if (problems.length > 0) throw invalid(problems);
-    return [...new Set(serverIds)].filter(isToolServerId);
+    return [...new Set(serverIds)].filter((id) => this.#isKnown(id));
   }
 
   /** The same for several lists of servers, with one read of the configurations. */
@@ -66,17 +83,32 @@ export class Tools {
     const unknown = lists.flatMap(({ serverIds, path }) => {
       if (serverIds.length > maxServers) return [{ path, message: `Expected at most ${maxServers} tool servers.` }];
       return serverIds.flatMap((id, index) =>
-        isToolServerId(id) ? [] : [{ path: `${path}.${index}`, message: `${id} is not a tool server.` }],
+        this.#isKnown(id) ? [] : [{ path: `${path}.${index}`, message: `${id} is not a tool server.` }],
       );
     });
-    const namesAny = lists.some(({ serverIds }) => serverIds.length > 0);
-    if (unknown.length > 0 || !namesAny || scope.tenant.environment === 'test') return unknown;
-    const configured = new Set<string>(await findConfiguredServers(scope));
+    const named = lists.flatMap(({ serverIds }) => serverIds);
+    if (unknown.length > 0 || named.length === 0) return unknown;
+    const problems = await this.#problemsOf(scope, named);
     return lists.flatMap(({ serverIds, path }) =>
-      serverIds.flatMap((id, index) =>
-        configured.has(id) ? [] : [{ path: `${path}.${index}`, message: `${id} is not configured.` }],
-      ),
+      serverIds.flatMap((id, index) => {
+        const message = problems.get(id);
+        return message === undefined ? [] : [{ path: `${path}.${index}`, message }];
+      }),
     );
+  }
+
+  #isKnown(name: string): name is ToolServerName {
+    return isToolServerId(name) || this.#sources.has(name);
+  }
+
+  /** Why this tenant cannot use known servers, by their names. */
+  async #problemsOf(scope: Scope, names: readonly string[]): Promise<Map<string, string>> {
+    const problems = await this.#sources.problemsOf(scope, names);
+    const servers = names.filter(isToolServerId);
+    if (servers.length === 0 || scope.tenant.environment === 'test') return problems;
+    const configured = new Set<string>(await findConfiguredServers(scope));
+    for (const id of servers) if (!configured.has(id)) problems.set(id, `${id} is not configured.`);
+    return problems;
   }
 
   /**
@@ -85,8 +117,12 @@ export class Tools {
    * @param serverIds as `check` gave them
    * @throws ToolServerUnavailable when one cannot be asked; the reason of `signal`; SealError
    */
-  async list(scope: Scope, serverIds: readonly ToolServerId[], signal: AbortSignal): Promise<DeclaredTool[]> {
-    const lists = await Promise.all(serverIds.map((server) => this.#listOf(scope, server, signal)));
+  async list(scope: Scope, serverIds: readonly ToolServerName[], signal: AbortSignal): Promise<DeclaredTool[]> {
+    const lists = await Promise.all(
+      serverIds.map((server) =>
+        isToolServerId(server) ? this.#listOf(scope, server, signal) : this.#listOfSource(server),
+      ),
+    );
     const declared = new Map<string, DeclaredTool>();
     for (const tool of lists.flat()) if (!declared.has(tool.name)) declared.set(tool.name, tool);
     return [...declared.values()].slice(0, maxTools);
@@ -103,6 +139,7 @@ export class Tools {
     const begun = performance.now();
     const given = argumentsOf(call);
     const result = await this.#attempt(scope, call, given, signal);
+    if (result === 'unknown') return lostCall(scope, call);
     const cut = { ...result, text: cutResult(cleanText(result.text)) };
     return calledTool(scope, call, { result: cut, durationMs: performance.now() - begun }, given);
   }
@@ -152,11 +189,27 @@ export class Tools {
     }
   }
 
-  async #attempt(scope: Scope, call: ToolCall, given: string, signal: AbortSignal): Promise<ToolResult> {
-    const { locks, limits } = this.#options;
+  #listOfSource(server: ToolServerName): DeclaredTool[] {
+    const found = this.#sources.find(server);
+    if (!found) return [];
+    return found.source.list(found.id).map((tool) => ({ ...tool, server, name: declaredName(server, tool.tool) }));
+  }
+
+  async #attempt(scope: Scope, call: ToolCall, given: string, signal: AbortSignal): Promise<ToolResult | 'unknown'> {
     if (Buffer.byteLength(given) > maxArgumentsLength) {
       return failedResult(`The arguments have more than ${maxArgumentsLength / 1_024} KiB.`);
     }
+    const { server } = call;
+    if (isToolServerId(server)) return this.#askServer(scope, { ...call, server }, signal);
+    const found = this.#sources.find(server);
+    if (!found) return failedResult(`The tools of ${server} are not available.`);
+    const { tool, args, key, isTrial = false } = call;
+    const { callMs } = this.#options.limits;
+    return found.source.call(scope, { id: found.id, tool, args, key, isTrial, signal, callMs });
+  }
+
+  async #askServer(scope: Scope, call: ServerCall, signal: AbortSignal): Promise<ToolResult> {
+    const { locks, limits } = this.#options;
     // One round trip each, at the same time.
     const reading = this.#targetOf(scope, call.server);
     const waiting = AbortSignal.any([signal, AbortSignal.timeout(limits.lockWaitMs)]);

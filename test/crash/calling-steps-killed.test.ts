@@ -3,6 +3,7 @@ import type { RoleName } from '../../workers/roles.ts';
 import { apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';
 import type { FakeHubSpot } from '../fakes/hubspot.ts';
+import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import type { Product, Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
@@ -41,7 +42,7 @@ async function killedAt(at: string, client: typeof live, step: object) {
   });
 }
 
-const using = (prompt: string) => ({ type: 'prompt', prompt, tools: ['memory'] });
+const using = (prompt: string, server = 'memory') => ({ type: 'prompt', prompt, tools: [server] });
 const create = (name: string) =>
   `sandbox:tool=memory_create_entities ${JSON.stringify({ entities: [{ name, entityType: 'test', observations: [] }] })}`;
 
@@ -72,6 +73,23 @@ test('killed while a tool is called that may be repeated: it is called again', a
   ]);
   expect(await calls()).toBe(before + 1);
 });
+
+let actions = 0;
+
+test.each(['action.answered', 'step.tool_called'])(
+  'killed at %s: an action that a model calls is one action',
+  async (at) => {
+    await connectInSandbox(sandbox(), process.api, 'slack');
+    const payload = { channel: at, text: 'Green.' };
+    const tell = `sandbox:tool=slack_send_message ${JSON.stringify(payload)}`;
+    const { status, stepResults } = await killedAt(at, sandbox, using(tell, 'integration:slack'));
+    expect([status, JSON.parse(stepResults[0].toolCalls[0].result).channel]).toEqual(['completed', at]);
+    const performed = `select status from integration_action where integration = 'slack' and environment = 'test'`;
+    const { rows } = await product.database.pool.query(performed);
+    expect(rows).toEqual(Array.from(rows, () => ({ status: 'completed' })));
+    expect(rows).toHaveLength(++actions);
+  },
+);
 
 test.each([
   ['action.answered', 'failed'],

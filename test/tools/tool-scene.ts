@@ -75,7 +75,7 @@ export async function openToolScene(): Promise<ToolScene> {
       const call: ToolProcess['call'] = async (scope, name, args = {}, signal = AbortSignal.timeout(60_000)) => {
         const server = serverOfName(name);
         if (!server || !isToolServerId(server)) throw new Error(`${name} belongs to no server.`);
-        const asked = { server, tool: name.slice(server.length + 1), args, callId: name, attempt: 1 };
+        const asked = { server, tool: name.slice(server.length + 1), args, callId: name, attempt: 1, key: name };
         const { result, entry } = await tools.call(scope, asked, signal);
         await scope.audit(entry);
         return result;

@@ -1,8 +1,8 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../src/services.ts';
-import type { ApiEnv } from '../../context.ts';
+import type { ApiContext, ApiEnv } from '../../context.ts';
 import { idempotencyHeader } from '../../idempotency.ts';
-import { alsoForTokens, requireKey } from '../../middleware/authenticate.ts';
+import { alsoForTokens, checkScopes, requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
 import { chatFailures, jsonContent, keySecurity, replyAnswer } from '../../schemas/answers.ts';
@@ -22,6 +22,7 @@ import { requireFields } from './require-fields.ts';
 
 const description = [
   'Costs 1 credit, and 1 more if tools were called; both are reserved when `mcpServers` names any. A failure costs nothing.',
+  '`integration:<id>` among `mcpServers` offers the actions of a connected integration; that needs the scope `integrations` too.',
   'The service does not store conversations: send the earlier messages with each request.',
   'Disconnecting does not cancel a message: the same Idempotency-Key returns the reply for 24 hours, or 409 until there is one.',
   'With `stream` the answer is Server-Sent Events: `delta` {text}, `tool_call` {index, name, args},',
@@ -35,6 +36,10 @@ const responses = {
   ...chatFailures(402, 409, 413, 415, 422),
   500: replyFailure,
 };
+
+/** Tools of a feature do what a request of the key may do, and no more. @throws AppError forbidden */
+const checkToolScopes = (c: ApiContext, { tools }: Services, servers: readonly string[] = []): void =>
+  checkScopes(c.get('caller'), { scopes: tools.scopesOf(servers) });
 
 export function chatRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const chat = createRoute({
@@ -53,6 +58,7 @@ export function chatRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   routes.openapi(chat, async (c) => {
     const body = c.req.valid('json');
+    checkToolScopes(c, services, body.mcpServers);
     const { model = defaultModel, stream: streams = false } = body;
     return answerMessage(c, services, { kind: 'chat', model, streams, request: readChat(body) }) as never;
   });
@@ -80,6 +86,7 @@ export function agentRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   routes.openapi(chat, async (c) => {
     const body = c.req.valid('json');
+    checkToolScopes(c, services, body.mcpServers);
     const { model = defaultModel, stream: streams = false } = body;
     return answerMessage(c, services, { kind: 'agent', model, streams, request: readAgentMessage(body) }) as never;
   });

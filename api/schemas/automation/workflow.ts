@@ -73,7 +73,7 @@ const stepFields = {
   }),
   tools: z.array(z.string().min(1).max(100)).max(maxServers).optional().openapi({
     description:
-      'For prompts: ids of tool servers whose tools the model may call, as in chat. Test keys have all of them; a live key those that are configured.',
+      'For prompts: ids of tool servers whose tools the model may call, and `integration:<id>` for the actions of a connected integration, as in chat. Test keys have all of them; a live key those that are configured.',
   }),
 };
 

@@ -31,7 +31,10 @@ const options = {
     .array(z.string().min(1).max(100))
     .max(maxServers)
     .optional()
-    .openapi({ description: 'Ids of tool servers whose tools the model may call. Test keys have all of them.' }),
+    .openapi({
+      description:
+        'Ids of tool servers whose tools the model may call, and `integration:<id>` for the actions of a connected integration. Test keys have all of them.',
+    }),
   stream: z.boolean().optional().openapi({ description: 'Answer with Server-Sent Events.' }),
 };
 

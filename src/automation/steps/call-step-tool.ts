@@ -1,5 +1,5 @@
 import type { Scope } from '../../platform/database/scope.ts';
-import { isToolServerId } from '../../tools/core/server-ids.ts';
+import { isToolServerName } from '../../tools/core/server-ids.ts';
 import { type CalledTool, executeCall, ToolServerUnavailable, type Tools } from '../../tools/index.ts';
 import { failPoint } from '../fail-points.ts';
 import type { ActiveRunLimiter } from '../runs/active-run-limiter.ts';
@@ -16,6 +16,12 @@ import {
 export interface StepToolServices {
   activeRuns: ActiveRunLimiter;
   tools: Pick<Tools, 'call' | 'list'>;
+}
+
+/** Whose tools a step uses: those of the sandbox in a test run, in which nothing is stored or sent. */
+export interface ToolTenant {
+  scope: Scope;
+  isTrial: boolean;
 }
 
 /** `wait`: the run lost its slot among those that call out. Its workflow is signalled when it has one again. */
@@ -47,20 +53,19 @@ async function withSlot(
 
 /**
  * Asks the tool servers of a step which tools they have, once, and records what its model is offered.
- * @param toolScope whose tools they are
  * @param maxAttempts unless the step sets its own number
  * @throws ToolServerUnavailable while it may be tried again; errors of the database; the reason of `signal`
  */
 export async function offerStepTools(
   { activeRuns, tools }: StepToolServices,
   scope: Scope,
-  toolScope: Scope,
+  { scope: toolScope }: ToolTenant,
   ref: StepRef,
   { attempt, maxAttempts, signal }: { attempt: number; maxAttempts: number; signal: AbortSignal },
 ): Promise<ToolProgress> {
   const named = await findServersToAsk(scope, ref);
   if (!named) return done;
-  const servers = [...new Set(named.servers)].filter(isToolServerId);
+  const servers = [...new Set(named.servers)].filter(isToolServerName);
   return withSlot(activeRuns, scope, ref.runId, async () => {
     try {
       await recordOffered(scope, ref, await tools.list(toolScope, servers, signal));
@@ -81,7 +86,7 @@ export async function offerStepTools(
 export async function callStepTool(
   { activeRuns, tools }: StepToolServices,
   scope: Scope,
-  toolScope: Scope,
+  { scope: toolScope, isTrial }: ToolTenant,
   ref: StepCallRef,
   signal: AbortSignal,
 ): Promise<ToolProgress> {
@@ -100,6 +105,7 @@ export async function callStepTool(
         failPoint('step.tool_recorded');
       },
     };
-    return executeCall({ tools, scope: toolScope }, found, row, signal);
+    const key = `${ref.runId}.${ref.position}.${ref.round}.${ref.call}`;
+    return executeCall({ tools, scope: toolScope }, { ...found, key, isTrial }, row, signal);
   });
 }

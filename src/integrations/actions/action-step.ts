@@ -7,7 +7,7 @@ import { publishedFailure } from '../published-failure.ts';
 import { type ProviderAnswer, simulateAction } from './ask-provider.ts';
 import type { BeginServices } from './begin-action.ts';
 import { findAction, problemsOf, requestAction } from './request-action.ts';
-import { performForStep } from './step-actions.ts';
+import { isFull, performForStep } from './step-actions.ts';
 
 /** Error codes of steps. Every other error of an action is `action_failed`. */
 const codes = ['not_connected', 'auth_expired', 'rate_limited', 'action_failed'] as const;
@@ -15,7 +15,8 @@ const codes = ['not_connected', 'auth_expired', 'rate_limited', 'action_failed']
 /** How many problems of a payload the message contains. */
 const maxErrors = 3;
 
-function messageOf({ message, facts }: AppError): string {
+/** What was not done, in words that callers and models may read. */
+export function messageOf({ message, facts }: AppError): string {
   const { errors, providerCode } = (facts ?? {}) as { errors?: FieldError[]; providerCode?: string };
   if (errors) {
     const listed = errors.slice(0, maxErrors).map((one) => `${one.path || 'payload'}: ${one.message}`);
@@ -38,10 +39,7 @@ function errorOf(error: unknown): StepError {
 /** How long a step waits itself while its organization is at the limit of actions under way. */
 const maxPatienceMs = 60_000;
 
-const isFull = (error: unknown): error is AppError =>
-  error instanceof AppError && error.kind === 'rate_limit_exceeded' && error.retryAfter !== undefined;
-
-function simulatedFailure(answer: Exclude<ProviderAnswer, { kind: 'answer' }>): ActionFailure {
+export function simulatedFailure(answer: Exclude<ProviderAnswer, { kind: 'answer' }>): ActionFailure {
   if (answer.kind === 'not_connected') return { code: answer.kind };
   const { kind, providerCode, retryAfterSeconds } = answer.failure;
   const code = kind === 'not_done' || kind === 'lost' ? 'action_failed' : kind;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fingerprintOf, resourceDeleted } from '../../platform/database/idempotency.ts';
 import type { Scope } from '../../platform/database/scope.ts';
+import { AppError } from '../../platform/errors.ts';
 import { findPlan } from '../../tenancy/index.ts';
 import { type BeginServices, firstAttempt, requireConnection } from './begin-action.ts';
 import { createAction } from './create-action.ts';
@@ -19,19 +20,26 @@ export interface ActionOfStep {
   signal: AbortSignal;
 }
 
+/** Whether the organization has as many actions under way as its plan includes. */
+export const isFull = (error: unknown): error is AppError =>
+  error instanceof AppError && error.kind === 'rate_limit_exceeded' && error.retryAfter !== undefined;
+
+const claimOf = ({ integrationId, actionId, key }: ActionOfStep) => ({
+  method: 'STEP',
+  path: `/integrations/${integrationId}/actions/${actionId}`,
+  key,
+  fingerprint: fingerprintOf(null),
+});
+
 /**
  * Performs an action within an activity that Temporal retries, and so without a workflow of its own, which only a delayed action
  * has. Once for each key: a second call with a key acts only if the first one certainly did nothing.
  * @throws AppError as a call of the action; the reason of `signal`
  */
-export async function performForStep(
-  services: BeginServices,
-  scope: Scope,
-  { integrationId, actionId: name, payload, key, signal }: ActionOfStep,
-): Promise<unknown> {
-  const requested = requestAction(integrationId, name, payload);
-  const path = `/integrations/${integrationId}/actions/${name}`;
-  const idempotency = { method: 'STEP', path, key, fingerprint: fingerprintOf(null) };
+export async function performForStep(services: BeginServices, scope: Scope, asked: ActionOfStep): Promise<unknown> {
+  const { integrationId, actionId, payload, signal } = asked;
+  const requested = requestAction(integrationId, actionId, payload);
+  const idempotency = claimOf(asked);
   let created = await actionJob.findEarlier(scope, idempotency);
   let accountId: string | undefined;
   if (!created) {
@@ -72,4 +80,14 @@ export async function performForStep(
     await actionJob.stop(services, scope, ref, 'cancelled').catch(() => {});
     throw signal.reason;
   }
+}
+
+/**
+ * What became of an action whose caller stopped waiting for it.
+ * @returns the answer, if there is one; undefined where it was never begun. @throws AppError if it was not performed
+ */
+export async function findOutcome(services: BeginServices, scope: Scope, asked: ActionOfStep): Promise<unknown> {
+  const created = await actionJob.findEarlier(scope, claimOf(asked));
+  const run = created && (await findAction(services.sealer, scope, created.id));
+  return run && answerOf(run);
 }

@@ -19,5 +19,14 @@ export const maxServers = toolServerIds.length;
 
 export type ToolServerId = (typeof toolServerIds)[number];
 
+/** Tools that a feature brings, as `integration:slack`. */
+export type SourceToolName = `${string}:${string}`;
+
+/** What requests and steps name to offer tools to their model. */
+export type ToolServerName = ToolServerId | SourceToolName;
+
 export const isToolServerId = (text: string): text is ToolServerId =>
   (toolServerIds as readonly string[]).includes(text);
+
+/** Whether a stored text is such a name. What has no source any more offers nothing. */
+export const isToolServerName = (text: string): text is ToolServerName => isToolServerId(text) || text.includes(':');

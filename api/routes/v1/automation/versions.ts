@@ -124,7 +124,7 @@ export function versionRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(restore, async (c) => {
     const { id, version } = c.req.valid('param');
-    const mayBring = (steps: Parameters<typeof checkStepScopes>[1]) => checkStepScopes(c, steps);
+    const mayBring = (steps: Parameters<typeof checkStepScopes>[2]) => checkStepScopes(c, services, steps);
     const claim = readIdempotency(c);
     const made = await restoreVersion(services, c.get('scope'), id, readVersion(version), mayBring, claim);
     markReplayed(c, made.replayed);

@@ -148,7 +148,7 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
     const { workflow, triggers, schedule } = readDocument(document, steps);
     const ofSchedule = schedule ? dropUnknownVersion(schedule) : [];
     const input = readNewWorkflow(workflow);
-    checkStepScopes(c, input.steps);
+    checkStepScopes(c, services, input.steps);
     if (triggers.length > 0 || schedule) checkScopes(c.get('caller'), { scopes: ['runs:execute'] });
     if (unresolved.length > 0) input.state = 'draft';
     const imported = {

@@ -214,7 +214,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(create, async (c) => {
     const input = readNewWorkflow(c.req.valid('json'));
-    checkStepScopes(c, input.steps);
+    checkStepScopes(c, services, input.steps);
     const made = await createAutomation(services, c.get('scope'), input, readIdempotency(c));
     markReplayed(c, made.replayed);
     const data = automationDialect(c).workflowSummary(made.outcome);
@@ -227,7 +227,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(patch, async (c) => {
     const body = c.req.valid('json');
     const change = readWorkflowChange(body);
-    checkStepScopes(c, change.steps);
+    checkStepScopes(c, services, change.steps);
     const { id } = c.req.valid('param');
     const { workflow, warnings } = await updateAutomation(services, c.get('scope'), id, change, body.expectedVersion);
     const data = automationDialect(c).workflowChange(workflow);
