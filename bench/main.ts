@@ -29,10 +29,13 @@ import { refuseRequests } from './items/refuse-requests.ts';
 import { retryRate } from './items/retry-rate.ts';
 import { runThroughput } from './items/run-throughput.ts';
 import { sandboxImages } from './items/sandbox-images.ts';
+import { searchRunsItem } from './items/search-runs.ts';
+import { startBatches } from './items/start-batches.ts';
 import { syncCalendar } from './items/sync-calendar.ts';
 import { toolCalls } from './items/tool-calls.ts';
 import { uploadRecordings } from './items/upload-recordings.ts';
 import { upscaleMemory } from './items/upscale-memory.ts';
+import { eventsBesideWaits, waitingRuns } from './items/waiting-runs.ts';
 import { waitingVideos } from './items/waiting-videos.ts';
 import { webhookIsolation } from './items/webhook-isolation.ts';
 import { appendResult, describeOutcome } from './report.ts';
@@ -63,6 +66,10 @@ const items: Item[] = [
   liveRuns,
   mapOfTransforms,
   mapOfPrompts,
+  waitingRuns,
+  eventsBesideWaits,
+  startBatches,
+  searchRunsItem,
   chatTurns,
   toolCalls,
   uploadRecordings,

@@ -79,7 +79,11 @@ export const toolCalls: Item = {
     const organizationId = organizationIds.parse(id)!;
     const scope = new Scope(database, { organizationId, environment: 'test' }, newId());
     const ask = (tool: string, args: Record<string, unknown>) =>
-      tools.call(scope, { server: 'filesystem', tool, args, callId: 'bench', attempt: 1, key: newId() }, AbortSignal.timeout(60_000));
+      tools.call(
+        scope,
+        { server: 'filesystem', tool, args, callId: 'bench', attempt: 1, key: newId() },
+        AbortSignal.timeout(60_000),
+      );
     await ask('write_file', { path: '/note', content });
     await client.callTool({ name: 'write_file', arguments: { path: join(folder, 'note'), content } });
     const product = async () => {

@@ -149,7 +149,9 @@ describe('a step with tools', () => {
     const unused = () => Promise.reject(new Error('Nothing is called.'));
     const services = { activeRuns: limiter, tools: { call: unused, list: unused } };
     const call = { runId, position: 0, round: 1, call: 0 };
-    expect(await callStepTool(services, scope, { scope, isTrial: false }, call, new AbortController().signal)).toEqual({ kind: 'wait' });
+    expect(await callStepTool(services, scope, { scope, isTrial: false }, call, new AbortController().signal)).toEqual({
+      kind: 'wait',
+    });
     for (const id of others) await limiter.release(scope, id);
 
     await forgetRounds(product.database);

@@ -67,7 +67,9 @@ export const newWorkflowExamples = {
   },
   AEveryStepType: triage('prompt'),
   BEveryStepType: triage('ai_chat'),
-} satisfies Record<string, NewWorkflowExample>;
+  AFromTemplate: { template: 'map-reviews' },
+  BFromTemplate: { template: 'podcast', name: 'Our podcast' },
+} satisfies Record<string, NewWorkflowExample | { template: string; name?: string }>;
 
 export const workflowChangeExamples = {
   A: { description: 'Summarizes long texts.', isActive: true },

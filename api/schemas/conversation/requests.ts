@@ -27,14 +27,10 @@ const options = {
     .max(200)
     .optional()
     .openapi({ description: `${defaultModel} (the default), gemini-1.5-pro, or another listed text model.` }),
-  mcpServers: z
-    .array(z.string().min(1).max(100))
-    .max(maxServers)
-    .optional()
-    .openapi({
-      description:
-        'Ids of tool servers whose tools the model may call, and `integration:<id>` for the actions of a connected integration. Test keys have all of them.',
-    }),
+  mcpServers: z.array(z.string().min(1).max(100)).max(maxServers).optional().openapi({
+    description:
+      'Ids of tool servers whose tools the model may call, and `integration:<id>` for the actions of a connected integration. Test keys have all of them.',
+  }),
   stream: z.boolean().optional().openapi({ description: 'Answer with Server-Sent Events.' }),
 };
 

@@ -15,6 +15,7 @@ import { tokenRoutes } from './tokens.ts';
 import { triggerRoutes } from './trigger.ts';
 import { versionRoutes } from './versions.ts';
 import { workflowDocumentRoutes } from './workflow-documents.ts';
+import { workflowTemplateRoutes } from './workflow-templates.ts';
 import { workflowRoutes } from './workflows.ts';
 
 export const automation: ApiFeature = {
@@ -49,6 +50,7 @@ export const automation: ApiFeature = {
   },
   routes: (services) => [
     workflowDocumentRoutes(services),
+    workflowTemplateRoutes(services),
     workflowRoutes(services),
     scheduleRoutes(services),
     runRoutes(services),

@@ -10,6 +10,7 @@ import {
   setPaused,
   updateAutomation,
 } from '../../../../src/automation/definitions/automations.ts';
+import { importAutomation } from '../../../../src/automation/documents/import-automation.ts';
 import { workflowNotFound } from '../../../../src/automation/errors.ts';
 import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
 import type { Services } from '../../../../src/services.ts';
@@ -17,7 +18,7 @@ import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';
-import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
+import { checkScopes, requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
@@ -26,7 +27,7 @@ import { findIgnoredFields } from '../../../schemas/automation/unknown-fields.ts
 import {
   changedWorkflowSchema,
   createdWorkflowSchema,
-  newWorkflowSchema,
+  type NewWorkflowBody,
   workflowChangeSchema,
   workflowDetailSchema,
   workflowListSchema,
@@ -40,8 +41,14 @@ import {
   workflowListExamples,
   workflowSummaryExamples,
 } from '../../../schemas/automation/workflow-examples.ts';
+import {
+  createWorkflowComponents,
+  createWorkflowSchema,
+  isFromTemplate,
+} from '../../../schemas/automation/workflow-template.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
+import { readTemplate } from './read-template.ts';
 import { checkStepScopes } from './step-scopes.ts';
 
 const params = idInPath(exampleWorkflowIds);
@@ -90,8 +97,8 @@ function statesOf({ active, status }: z.output<typeof listQuery>): AutomationSta
 }
 
 /** The warnings about a workflow that was saved: those about the body as it was sent, and the given ones. */
-function warningsOf(c: ApiContext, given: WorkflowWarning[]) {
-  const warnings = [...findIgnoredFields(c.get('body')), ...given];
+function warningsOf(c: ApiContext, given: WorkflowWarning[], ignored = findIgnoredFields(c.get('body'))) {
+  const warnings = [...ignored, ...given];
   return warnings.length > 0 ? { warnings } : {};
 }
 
@@ -123,8 +130,8 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'workflows.create',
     summary: 'Create a workflow',
     description:
-      'Only `name` is required. A workflow without steps returns its input. Workflows are active by default. What was saved but is probably not meant, such as a field that does not exist or a model that no list has, is told in `warnings`.',
-    body: jsonContent(newWorkflowSchema, newWorkflowExamples),
+      'Only `name` is required, or `template`: a workflow of the gallery, with its triggers and its paused schedule. That needs the scopes of its steps, and `runs:execute` where it has triggers or a schedule. A workflow without steps returns its input. Workflows are active by default. What was saved but is probably not meant, such as a field that does not exist or a model that no list has, is told in `warnings`.',
+    body: jsonContent(createWorkflowSchema, newWorkflowExamples),
     idempotent: true,
     answers: {
       201: answer('Returns the created workflow.', createdWorkflowSchema, {
@@ -197,6 +204,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const resume = pauses('resume', 'Resume a workflow', 'Runs that were queued begin.');
 
   const routes = newRoutes();
+  for (const [name, schema] of Object.entries(createWorkflowComponents)) routes.openAPIRegistry.register(name, schema);
   for (const [route, isPaused] of [
     [pause, true],
     [resume, false],
@@ -213,12 +221,21 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(automationDialect(c).workflowList(page)), 200);
   });
   routes.openapi(create, async (c) => {
-    const input = readNewWorkflow(c.req.valid('json'));
+    const body = c.req.valid('json');
+    const fromTemplate = isFromTemplate(body) ? readTemplate(body) : undefined;
+    const input = fromTemplate?.workflow ?? readNewWorkflow(body as NewWorkflowBody);
     checkStepScopes(c, services, input.steps);
-    const made = await createAutomation(services, c.get('scope'), input, readIdempotency(c));
+    if (fromTemplate && (fromTemplate.triggers.length > 0 || fromTemplate.schedule)) {
+      checkScopes(c.get('caller'), { scopes: ['runs:execute'] });
+    }
+    const claim = readIdempotency(c);
+    const made = fromTemplate
+      ? await importAutomation(services, c.get('scope'), fromTemplate, claim)
+      : await createAutomation(services, c.get('scope'), input, claim);
     markReplayed(c, made.replayed);
     const data = automationDialect(c).workflowSummary(made.outcome);
-    return c.json(success({ ...data, ...warningsOf(c, made.warnings) }), 201);
+    const ignored = fromTemplate ? [] : undefined;
+    return c.json(success({ ...data, ...warningsOf(c, made.warnings, ignored) }), 201);
   });
   routes.openapi(get, async (c) => {
     const workflow = await getAutomation(c.get('scope'), c.req.valid('param').id);
