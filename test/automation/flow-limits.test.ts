@@ -49,6 +49,20 @@ describe('a plan includes so many', () => {
     const runs = [await start(api, nap), await start(api, nap)];
     for (const runId of runs) await untilWaiting(runId);
     expect((await endOf(api, await start(api, nap))).error).toMatchObject({ stepId: 'nap', ...tooMany(2, 'free') });
+    // Steps of features wait for what they began, and never fail for it.
+    const draw = { id: 'draw', type: 'image', payload: { prompt: 'A boat' } };
+    expect((await endOf(api, await start(api, draw))).error).toBeUndefined();
+    const both = {
+      id: 'both',
+      type: 'parallel',
+      mode: 'settled',
+      branches: [nap, draw].map((step) => ({ id: step.id, steps: [step] })),
+    };
+    const { output } = await endOf(api, await start(api, both));
+    expect(output.steps.both.results).toMatchObject({
+      nap: { error: { code: 'too_many_waiting' } },
+      draw: { error: null },
+    });
     // A short wait is one too; a run that does not wait is none.
     const compute = { id: 'one', type: 'transform', expression: '1' };
     expect((await endOf(api, await start(api, compute))).status).toBe('completed');

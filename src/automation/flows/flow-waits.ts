@@ -6,7 +6,7 @@ import { maxOpenApprovals, type OpenApproval } from '../core/approval-answer.ts'
 import type { FlowProgress } from '../core/flow-progress.ts';
 import { automationLimits } from '../core/limits.ts';
 import { readPath } from '../core/step-path.ts';
-import { type ApprovalStep, defaultApprovalActions } from '../core/step-types.ts';
+import { type ApprovalStep, defaultApprovalActions, isOfFeature } from '../core/step-types.ts';
 import { lendSlot } from '../starts/lent-slots.ts';
 import { endOfOutcome } from '../steps/perform-step.ts';
 import type { StepEnd } from '../steps/step-end.ts';
@@ -93,8 +93,15 @@ export class FlowWaits {
     this.#run.alongside((tx) => closeWaits(tx, this.#run.runId, [path]));
   }
 
-  /** Whether as many runs of the organization wait as its plan includes. */
+  /** Steps that wait of themselves. Those of features wait for jobs and slots, which never fails them. */
+  #limited(): string[] {
+    const run = this.#run;
+    return [...run.walk.open].filter((path) => !isOfFeature(run.stepAt(path)));
+  }
+
+  /** Whether as many runs of the organization wait as its plan includes, and this one would be one more. */
   async areTooMany(): Promise<boolean> {
+    if (this.#limited().length === 0) return false;
     const found = await this.#scope.one(countWaiting);
     return (found?.runs ?? 0) >= automationLimits.waitingRuns.of(this.#run.work.plan);
   }
@@ -105,7 +112,7 @@ export class FlowWaits {
     const { plan } = run.work;
     const limit = automationLimits.waitingRuns.of(plan);
     const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} waiting runs.`;
-    const open = [...run.walk.open];
+    const open = this.#limited();
     run.alongside((tx) => closeWaits(tx, run.runId, open));
     for (const path of open) {
       run.finish(readPath(path), run.stepAt(path), {
