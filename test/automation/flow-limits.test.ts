@@ -18,7 +18,8 @@ let product: StartedProduct;
 let smtp: SmtpServer;
 beforeAll(async () => {
   smtp = await startSmtpServer();
-  product = await startProduct({ SMTP_URL: smtp.url, PLAN_LIMITS: JSON.stringify(limits) });
+  const URL_SIGNING_KEY = Buffer.alloc(32, 'k').toString('base64');
+  product = await startProduct({ SMTP_URL: smtp.url, PLAN_LIMITS: JSON.stringify(limits), URL_SIGNING_KEY });
 });
 afterAll(async () => {
   await product.close();

@@ -4,7 +4,7 @@ import { type ApiClient, apiClient } from '../api-client.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { makeFlow } from './make-flow.ts';
-import { endOf, inB } from './make-workflow.ts';
+import { endOf, inB, makeWorkflow } from './make-workflow.ts';
 
 let product: StartedProduct;
 let api: ApiClient;
@@ -264,4 +264,29 @@ describe('wait', () => {
     expect(run.status).toBe('cancelled');
     expect(stepOf(run, 'year')).toMatchObject({ status: 'cancelled' });
   });
+});
+
+test('a retry takes over containers that completed with all that is inside them, and executes what failed anew', async () => {
+  const each = {
+    id: 'each',
+    type: 'map',
+    items: 'input',
+    mode: 'settled',
+    steps: [{ id: 'say', type: 'prompt', prompt: 'Say {{item}}' }],
+  };
+  const gate = { id: 'gate', type: 'http', url: 'https://crm.example.com/sandbox:fail', retry: { maxAttempts: 1 } };
+  const { id } = await makeWorkflow(api, { steps: [each, gate] });
+  const inA = { 'x-api-variant': 'A' };
+  const input = ['yes', 'sandbox:refuse'];
+  const { runId } = (await api.post(`/v1/workflows/${id}/execute`, { async: true, input }, inA)).body.data;
+  const first = await endOf(api, runId);
+  expect([first.status, first.error.stepId, first.output.steps.each.failed]).toEqual(['failed', 'gate', 1]);
+  const retried = await api.post(`/v1/runs/${runId}/retry`, {}, inA);
+  const second = await endOf(api, retried.body.data.runId);
+  expect([second.status, second.error.stepId, second.tokensUsed ?? 0]).toEqual(['failed', 'gate', 0]);
+  expect(second.output.steps.each).toEqual(first.output.steps.each);
+  const shown = (steps: { stepId: string; path?: unknown; status: string; attempts: number }[]) =>
+    steps.map(({ stepId, path, status }) => ({ stepId, path, status }));
+  expect(shown(second.stepResults)).toEqual(shown(first.stepResults));
+  expect(second.stepResults.map(({ attempts }: { attempts: number }) => attempts)).toEqual([0, 0, 0, 1]);
 });

@@ -53,22 +53,28 @@ const findRetryable = statement({
 
 type Retryable = RowOf<typeof findRetryable>;
 
-// Copied steps have no attempts, tokens or duration of their own. The first id is of the step at position 0.
+// Copied steps have no attempts, tokens or duration of their own. The first id is of the step at position 0. Steps of flows
+// have a path; those inside a container are copied with it, and keep their times, because their order is that of their ends.
 const takeOver = statement({
   name: 'run.take_over_steps',
   parameters: { runId: 'uuid', newRunId: 'uuid', stepIds: 'text[]' },
   text: `with taken as (
      insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output,
                            output_bytes, output_file, warnings, warnings_total, provider, model, models, started_at, finished_at,
-                           duration_ms)
-     select :newRunId, kept.at - 1, :organizationId, :environment, s.step_id, s.name, s.status, 0, s.output, s.output_bytes,
-            s.output_file, s.warnings, s.warnings_total, s.provider, s.model, s.models, clock_timestamp(), clock_timestamp(), 0
+                           duration_ms, path, counts, error)
+     select :newRunId,
+            case when s.path is null then kept.at - 1 else row_number() over (order by s.position) - 1 end,
+            :organizationId, :environment, s.step_id, s.name, s.status, 0, s.output, s.output_bytes, s.output_file, s.warnings,
+            s.warnings_total, s.provider, s.model, s.models,
+            case when s.path is null then clock_timestamp() else s.started_at end,
+            case when s.path is null then clock_timestamp() else s.finished_at end, 0, s.path, s.counts, s.error
        from run_step s
-       join unnest(:stepIds) with ordinality as kept (step_id, at) on kept.step_id = s.step_id
+       join unnest(:stepIds) with ordinality as kept (step_id, at)
+         on kept.step_id = coalesce(split_part(s.path, '.', 1), s.step_id)
       where s.organization_id = :organizationId and s.environment = :environment and s.run_id = :runId
-        and s.status in (${doneStep})
-     returning run_id)
-   update run set finished_steps = (select count(*) from taken)
+        and (s.status in (${doneStep}) or s.path like '%.%')
+     returning path)
+   update run set finished_steps = (select count(*) from taken where path is null or path not like '%.%')
     where organization_id = :organizationId and environment = :environment and id = :newRunId`,
 });
 
