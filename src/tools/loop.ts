@@ -59,12 +59,13 @@ export async function askRound<Answer extends RoundAnswer>(
   return counted && { round, calls: toExecute(counted, tools) };
 }
 
-/** The row of a call. */
+/** A call that a model made, of a tool that it was offered. */
 export interface MadeCall extends Pick<ToolCall, 'key' | 'isTrial'> {
   asked: AskedCall;
   tool: DeclaredTool;
 }
 
+/** The row of a call. */
 export interface CallRow {
   /** Commits that a call begins. @returns the number of this attempt, from 1; undefined when there is nothing to call */
   begin(): Promise<number | undefined>;
