@@ -62,17 +62,6 @@ describe('a plan includes so many', () => {
     // Steps of features wait for what they began, and never fail for it.
     const draw = { id: 'draw', type: 'image', payload: { prompt: 'A boat' } };
     expect((await afterEnd(api, await start(api, draw))).error).toBeUndefined();
-    const both = {
-      id: 'both',
-      type: 'parallel',
-      mode: 'settled',
-      branches: [nap, draw].map((step) => ({ id: step.id, steps: [step] })),
-    };
-    const { output } = await afterEnd(api, await start(api, both));
-    expect(output.steps.both.results).toMatchObject({
-      nap: { error: { code: 'too_many_waiting' } },
-      draw: { error: null },
-    });
     // A short wait is one too; a run that does not wait is none.
     const compute = { id: 'one', type: 'transform', expression: '1' };
     expect((await endOf(api, await start(api, compute))).status).toBe('completed');

@@ -93,17 +93,13 @@ export class FlowWaits {
     this.#run.alongside((tx) => closeWaits(tx, this.#run.runId, [path]));
   }
 
-  /** Steps that wait of themselves. Those of features wait for jobs and slots, which never fails them. */
-  #limited(): string[] {
-    const run = this.#run;
-    return [...run.walk.open].filter((path) => !isOfFeature(run.stepAt(path)));
-  }
-
   /** Whether as many runs of the organization wait as its plan includes, and this one would be one more. */
   async areTooMany(): Promise<boolean> {
-    if (this.#limited().length === 0) return false;
+    const run = this.#run;
+    // Steps of features wait for jobs and slots, which never fails them.
+    if ([...run.walk.open].every((path) => isOfFeature(run.stepAt(path)))) return false;
     const found = await this.#scope.one(countWaiting);
-    return (found?.runs ?? 0) >= automationLimits.waitingRuns.of(this.#run.work.plan);
+    return (found?.runs ?? 0) >= automationLimits.waitingRuns.of(run.work.plan);
   }
 
   /** The steps that wait fail, because the run may not wait too. */
@@ -112,7 +108,7 @@ export class FlowWaits {
     const { plan } = run.work;
     const limit = automationLimits.waitingRuns.of(plan);
     const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} waiting runs.`;
-    const open = this.#limited();
+    const open = [...run.walk.open];
     run.alongside((tx) => closeWaits(tx, run.runId, open));
     for (const path of open) {
       run.finish(readPath(path), run.stepAt(path), {
