@@ -10,7 +10,7 @@ export interface SourceCall {
   args: JsonObject;
   /** One for each call. It stays the same when an attempt at it is repeated after a crash. */
   key: string;
-  /** Of a test run: nothing is stored or sent. */
+  /** Whether a test run calls it: then nothing is stored or sent. */
   isTrial: boolean;
   /** Aborted when nobody waits for the result any more. */
   signal: AbortSignal;

@@ -34,7 +34,7 @@ export interface ToolCall {
   attempt: number;
   /** One for each call, of all that there are. */
   key: string;
-  /** Of a test run: nothing is stored or sent. */
+  /** Whether a test run calls it: then nothing is stored or sent. */
   isTrial?: boolean;
 }
 

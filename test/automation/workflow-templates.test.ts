@@ -84,7 +84,7 @@ test('the gallery has at least ten templates, each of which is executed with its
   const expected = all.map(({ id }) => [id, id === 'booking-follow-up' ? 'cancelled' : 'completed', undefined]);
   expect(ended).toEqual(expected);
   const outputOf = (id: string) => ends.find((one) => one.id === id)!.output.steps;
-  expect(outputOf('approved-refund').tell).toMatchObject({ channel: 'C0123456789' });
+  expect(outputOf('approved-refund').post).toMatchObject({ channel: 'C0123456789' });
   expect(outputOf('podcast').sound.results.voice.output).toMatchObject({ format: 'mp3' });
   expect(outputOf('call-notes').transcript.text).toBe('We meet on Monday.');
 });

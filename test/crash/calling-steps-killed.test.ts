@@ -81,8 +81,8 @@ test.each(['action.answered', 'step.tool_called'])(
   async (at) => {
     await connectInSandbox(sandbox(), process.api, 'slack');
     const payload = { channel: at, text: 'Green.' };
-    const tell = `sandbox:tool=slack_send_message ${JSON.stringify(payload)}`;
-    const { status, stepResults } = await killedAt(at, sandbox, using(tell, 'integration:slack'));
+    const asking = `sandbox:tool=slack_send_message ${JSON.stringify(payload)}`;
+    const { status, stepResults } = await killedAt(at, sandbox, using(asking, 'integration:slack'));
     expect([status, JSON.parse(stepResults[0].toolCalls[0].result).channel]).toEqual(['completed', at]);
     const performed = `select status from integration_action where integration = 'slack' and environment = 'test'`;
     const { rows } = await product.database.pool.query(performed);

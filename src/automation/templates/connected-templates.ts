@@ -21,7 +21,7 @@ const refund: WorkflowTemplate = {
       onTimeout: 'reject',
     },
     {
-      id: 'tell',
+      id: 'post',
       type: 'action',
       integration: 'slack',
       action: 'send_message',
