@@ -16,6 +16,14 @@ export interface ApiClient {
   delete(path: string, headers?: Record<string, string>): Promise<Answer>;
 }
 
+/** A stream of many runs never closes. */
+async function read(response: Response, { pathname }: URL): Promise<string> {
+  const isEndless = response.ok && pathname.endsWith('/v1/runs/events');
+  if (!isEndless) return response.text();
+  await response.body?.cancel();
+  return '';
+}
+
 const isRaw = (body: unknown): body is string | FormData => typeof body === 'string' || body instanceof FormData;
 
 /**
@@ -40,7 +48,7 @@ export function apiClient(base: string, key?: string): ApiClient {
       },
       ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) }),
     });
-    const text = await response.text();
+    const text = await read(response, url);
     const isJson = response.headers.get('content-type')?.startsWith('application/json');
     const answer = {
       status: response.status,

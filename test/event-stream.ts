@@ -2,6 +2,8 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 export interface StreamedEvent {
   id: number;
+  /** As it came; undefined for an event without one. */
+  cursor: string | undefined;
   name: string;
   // biome-ignore lint/suspicious/noExplicitAny: a test reads what the published interface says
   data: any;
@@ -18,7 +20,7 @@ export interface EventStream {
 }
 
 /** Follows Server-Sent Events as a browser does, from `lastEventId` on. */
-export async function followEvents(url: string, key: string, lastEventId?: number): Promise<EventStream> {
+export async function followEvents(url: string, key: string, lastEventId?: number | string): Promise<EventStream> {
   const closing = new AbortController();
   const headers = {
     authorization: `Bearer ${key}`,
@@ -30,7 +32,8 @@ export async function followEvents(url: string, key: string, lastEventId?: numbe
     .body!.pipeThrough(new TextDecoderStream())
     .pipeThrough(new EventSourceParserStream({ onComment: (comment) => comments.push(comment) }));
   async function* read() {
-    for await (const { id, event, data } of parsed) yield { id: Number(id), name: event!, data: JSON.parse(data) };
+    for await (const { id, event, data } of parsed)
+      yield { id: Number(id), cursor: id, name: event!, data: JSON.parse(data) };
   }
   return {
     status: response.status,

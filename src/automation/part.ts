@@ -66,11 +66,13 @@ import { Secret } from './secrets/entities.ts';
 import { admitNext } from './starts/admission.ts';
 import { QueuedTotal } from './starts/entities.ts';
 import { releaseWorkflow, workOffDueRuns } from './starts/release.ts';
+import { StepTexts } from './step-texts/step-texts.ts';
 import { forgetRounds } from './steps/forget-rounds.ts';
 
 export interface AutomationServices {
   activeRuns: ActiveRunLimiter;
   waiters: Waiters;
+  stepTexts: StepTexts;
   runPolicy: RunPolicy;
   /** Send the requests of `http` steps. */
   httpSenders: HttpSenders;
@@ -125,7 +127,7 @@ export const automation: Part<
   failPoints: failPoint.names,
   promptKinds: ['run.start', 'run.proceed', 'run.cancel', 'run.stop', 'concurrency.admit', 'workflow.release'],
   boundedTasks: automationTasks,
-  open({ database, deliveryPolicy, egress, env, metrics, notifications, tenantEnds }) {
+  open({ database, deliveryPolicy, egress, env, metrics, notifications, sealer, tenantEnds }) {
     tenantEnds.on(endAutomations);
     const waiters = new Waiters('run');
     notifications.on(waiters.channel, (runId) => waiters.notifyLocal(runId));
@@ -139,6 +141,7 @@ export const automation: Part<
     return {
       activeRuns: new ActiveRunLimiter(),
       waiters,
+      stepTexts: new StepTexts(database, sealer, notifications),
       runPolicy: defaultRunPolicy,
       httpSenders: openHttpSenders({ database, egress, hostRate: deliveryPolicy.hostRate }),
       eventMatcher,

@@ -1,13 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-
-/** A part of a reply that is being written. */
-export interface Delta {
-  /** The attempt to call the model, from 1. Each attempt begins its text anew. */
-  attempt: number;
-  /** Characters (UTF-16 code units) of this attempt before it. */
-  at: number;
-  text: string;
-}
+import type { Delta } from '../platform/concurrency/text-relay.ts';
 
 /** Characters that wait for a slow reader. Further text is sent from the reply, when it is complete. */
 const maxWaiting = 64 * 1024;

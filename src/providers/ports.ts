@@ -42,6 +42,11 @@ export interface Call {
   attempt: number;
   /** Aborts the call and its HTTP request. */
   signal: AbortSignal;
+  /**
+   * Gets parts of the text as they arrive; the provider is then asked for a stream. A call that fails may have given parts
+   * already: another attempt begins its text anew.
+   */
+  onDelta?(text: string): void;
 }
 
 export interface TextModel {

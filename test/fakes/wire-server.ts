@@ -52,7 +52,8 @@ export interface WireAnswer {
 }
 
 export type Behaviour =
-  | { say: Said }
+  /** `everyMs`: the time between two parts of a stream. */
+  | { say: Said; everyMs?: number }
   | { fail: WireAnswer }
   /** Answers after this many milliseconds. */
   | { after: number; then?: Behaviour }
@@ -174,10 +175,10 @@ function writingOf(dialect: Dialect, answer: WireAnswer, received: Received): Wr
 }
 
 /** In several packets, as a stream arrives. */
-async function writeParts(response: ServerResponse, parts: string[]): Promise<void> {
+async function writeParts(response: ServerResponse, parts: string[], everyMs = 1): Promise<void> {
   for (const part of parts) {
     response.write(part);
-    await sleep(1);
+    await sleep(everyMs);
   }
 }
 
@@ -232,7 +233,7 @@ async function act(
     return void response.end([...parts.slice(0, at), event.repeat(behaviour.flood), ...parts.slice(at)].join(''));
   }
   const isWhole = typeof behaviour === 'object' && 'say' in behaviour;
-  await writeParts(response, isWhole ? parts : half);
+  await writeParts(response, isWhole ? parts : half, isWhole ? behaviour.everyMs : undefined);
   if (behaviour === 'stall') return;
   if (behaviour === 'cut the answer') {
     await sleep(20);

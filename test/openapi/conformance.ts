@@ -87,6 +87,8 @@ export class Conformance {
   /** The document lists each operation once: what is served below `/v1` stands below `/api/v1`. */
   #templateOf(path: string): string | undefined {
     const listed = path.replace(/^\/v1\//, '/api/v1/');
+    // A literal path is never an id that stands in its place elsewhere.
+    if (Object.hasOwn(this.#document.paths, listed)) return listed;
     return this.#templates.find(({ pattern }) => pattern.test(listed))?.template;
   }
 

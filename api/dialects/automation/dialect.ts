@@ -10,6 +10,7 @@ import type { RunSummary, ValuesApart } from '../../../src/automation/runs/run-c
 import type { RunDetail, StepResult } from '../../../src/automation/runs/runs.ts';
 import type { CreatedRun } from '../../../src/automation/runs/start-run-workflow.ts';
 import type { WaitingFor } from '../../../src/automation/runs/waiting-for.ts';
+import type { StepDelta } from '../../../src/automation/step-texts/delta-reader.ts';
 import type { Page } from '../../../src/platform/database/page.ts';
 import type {
   AcceptedAnswer,
@@ -63,6 +64,8 @@ export interface AutomationDialect {
   executed(run: ExecutedRun): ExecutedAnswer;
   /** The data of an event in a run's stream. */
   runEvent(event: SeenEvent): object;
+  /** The data of a part of a step's text. */
+  stepDelta(delta: StepDelta): object;
   /** The answer when the run goes on after it. */
   accepted(run: CreatedRun): AcceptedAnswer;
   /** The answer to a trigger: the run's id and status, and nothing else. */

@@ -1,5 +1,6 @@
 import { isTerminal, type RunError } from '../../../src/automation/core/run-status.ts';
 import type { SeenEvent } from '../../../src/automation/runs/follow-run.ts';
+import type { StepDelta } from '../../../src/automation/step-texts/delta-reader.ts';
 import { shownWait } from './dialect.ts';
 import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownOutput, shownPath } from './outputs.ts';
@@ -67,3 +68,12 @@ export function eventData({ name, at, step, run, wait }: SeenEvent, words: Event
     }),
   };
 }
+
+/** The data of a part of a step's text. `runId` is in the form of the dialect. */
+export const deltaData = ({ stepId, path, offset, text }: StepDelta, runId: string) => ({
+  runId,
+  stepId,
+  ...shownPath({ path }),
+  offset,
+  text,
+});

@@ -8,7 +8,7 @@ import { type AutomationDialect, readExecution, startedWith, startingOf } from '
 import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownInput, shownOutput, shownPlace } from './outputs.ts';
 import { publishedError } from './published-error.ts';
-import { eventData } from './run-events.ts';
+import { deltaData, eventData } from './run-events.ts';
 import { shownStep } from './shown-step.ts';
 
 const summary = (workflow: AutomationSummary) => ({
@@ -125,6 +125,7 @@ export const variantA: AutomationDialect = {
       showsTokens: true,
       error: ({ message }) => message,
     }),
+  stepDelta: (delta) => deltaData(delta, delta.runId),
   accepted: ({ runId, queuedFor }) => ({ runId, status: queuedFor ? 'PENDING' : 'RUNNING' }),
   triggered: ({ runId, queuedFor }) => ({ runId, status: queuedFor ? 'PENDING' : 'RUNNING' }),
   skipped: () => ({ runId: null, status: 'SKIPPED' }),

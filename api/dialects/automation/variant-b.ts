@@ -8,7 +8,7 @@ import { type AutomationDialect, readExecution, startedWith, startingOf } from '
 import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownOutput, shownPlace } from './outputs.ts';
 import { publishedError } from './published-error.ts';
-import { eventData } from './run-events.ts';
+import { deltaData, eventData } from './run-events.ts';
 import { shownStepInB } from './shown-step.ts';
 
 const summary = (workflow: AutomationSummary) => ({
@@ -140,6 +140,7 @@ export const variantB: AutomationDialect = {
       showsTokens: false,
       error: (error) => publishedError(error),
     }),
+  stepDelta: (delta) => deltaData(delta, runIds.format(delta.runId)),
   accepted: ({ runId, automationId, queuedFor }) => ({
     runId: runIds.format(runId),
     workflowId: workflowIds.format(automationId),

@@ -155,4 +155,6 @@ const events = (runId: string) =>
     '',
     '',
   ].join('\n');
+const manyEvents = (runId: string) => events(runId).replace('id: 2', 'id: AZXq0nYUzMzd3d0AAAI');
+export const runsEventsExamples = { A: manyEvents(exampleRunIds.A), B: manyEvents(exampleRunIds.B) };
 export const runEventsExamples = { A: events(exampleRunIds.A), B: events(exampleRunIds.B) };

@@ -148,6 +148,7 @@ export class FlowExecution {
     return {
       runId: this.runId,
       position: row.position,
+      path,
       byDefault,
       actionKey: `${row.keyRunId ?? this.runId}.${path}`,
       variables: place.scopes.length > 0 ? itemVariables : stepVariables,

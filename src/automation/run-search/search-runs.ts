@@ -101,7 +101,7 @@ const countAllBy = (name: RangeName) =>
   });
 
 const names = Object.keys(ranges) as RangeName[];
-const statementsOf = <Of>(make: (name: RangeName) => Of) =>
+export const statementsOf = <Of>(make: (name: RangeName) => Of) =>
   Object.fromEntries(names.map((name) => [name, make(name)])) as Record<RangeName, Of>;
 const pages = statementsOf(pageBy);
 const counts = statementsOf(countBy);
@@ -172,7 +172,7 @@ function rangeOf(filter: RunFilter): { name: RangeName; serves: readonly (keyof 
 const inEveryRange: readonly (keyof RunFilter)[] = ['from', 'to', 'isTest'];
 
 /** How the runs of a filter are read: the range that is followed, and the values of its statements. */
-async function planOf(scope: Scope, filter: RunFilter) {
+export async function planOf(scope: Scope, filter: RunFilter) {
   const { name, serves } = rangeOf(filter);
   const others = (Object.keys(filter) as (keyof RunFilter)[]).filter(
     (key) => filter[key] !== undefined && !serves.includes(key) && !inEveryRange.includes(key),

@@ -105,6 +105,65 @@ async function* withSteps(scope: Scope, runId: string, events: readonly FlowStep
   }
 }
 
+/** Reads the events of a flow, each once. */
+export class FlowEvents {
+  readonly #scope: Scope;
+  readonly #run: RunDetail;
+  /** The number of the event behind which to begin. */
+  #after: number;
+  #seenUpTo = 0;
+  #count = 0;
+
+  constructor(scope: Scope, run: RunDetail, after: number) {
+    this.#scope = scope;
+    this.#run = run;
+    this.#after = after;
+  }
+
+  /** The events since the last time. @returns whether the flow has ended, or was deleted */
+  async *read(): AsyncGenerator<SeenEvent, boolean> {
+    const run = this.#run;
+    const scope = this.#scope;
+    const head = await readUnlessGone(() => scope.one(findStatus, { runId: run.id }));
+    if (head === undefined || head === 'gone') return true;
+    if (head === 'later') return false;
+    const times = await readUnlessGone(() => readTimes(scope, run.id, this.#seenUpTo));
+    if (times === 'gone') return true;
+    if (times === 'later') return false;
+    if (head.startedAt && this.#count === 0) {
+      this.#count = 1;
+      if (this.#after < 1) yield { id: 1, name: 'run.started', at: head.startedAt, run };
+    }
+    const events = flowEventsAfter(times, this.#seenUpTo);
+    const skipped = Math.min(events.length, Math.max(0, this.#after - this.#count));
+    this.#count += skipped;
+    let sent = skipped;
+    for await (const { wait, ...event } of withSteps(scope, run.id, events.slice(skipped))) {
+      sent++;
+      yield { id: ++this.#count, ...event, wait: wait ?? undefined, run };
+    }
+    if (sent < events.length) {
+      // The others are read again when the database is back: a step's events of one time may be divided, and are not sent twice.
+      this.#after = this.#count;
+      this.#count = head.startedAt ? 1 : 0;
+      this.#seenUpTo = 0;
+      return false;
+    }
+    this.#seenUpTo = events.at(-1)?.at.getTime() ?? this.#seenUpTo;
+    return isTerminal(head.status) && (yield* this.#end());
+  }
+
+  async *#end(): AsyncGenerator<SeenEvent, boolean> {
+    const ended = await readUnlessGone(() => getRun(this.#scope, this.#run.id));
+    if (ended === 'gone') return true;
+    if (ended === 'later') return false;
+    for (const event of endEvents(ended)) {
+      if (++this.#count > this.#after) yield { id: this.#count, ...event, run: ended };
+    }
+    return true;
+  }
+}
+
 /** As `followRun`, of a flow. */
 export async function* followFlow(
   waiters: Waiters,
@@ -113,42 +172,11 @@ export async function* followFlow(
   after: number,
   stop: AbortSignal,
 ): AsyncGenerator<SeenEvent> {
-  let seenUpTo = 0;
-  let count = 0;
+  const events = new FlowEvents(scope, run, after);
   const watch = waiters.watch(run.id);
   try {
     while (!stop.aborted) {
-      const head = await readUnlessGone(() => scope.one(findStatus, { runId: run.id }));
-      if (head === undefined || head === 'gone') return;
-      const times = head === 'later' ? head : await readUnlessGone(() => readTimes(scope, run.id, seenUpTo));
-      if (times === 'gone') return;
-      if (head !== 'later' && times !== 'later') {
-        if (head.startedAt && count === 0) {
-          count = 1;
-          if (after < 1) yield { id: 1, name: 'run.started', at: head.startedAt, run };
-        }
-        const events = flowEventsAfter(times, seenUpTo);
-        const skipped = Math.min(events.length, Math.max(0, after - count));
-        count += skipped;
-        let sent = skipped;
-        for await (const { wait, ...event } of withSteps(scope, run.id, events.slice(skipped))) {
-          sent++;
-          yield { id: ++count, ...event, wait: wait ?? undefined, run };
-        }
-        // The others are read again when the database is back: a step's events of one time may be divided, and are not sent twice.
-        if (sent < events.length) after = count;
-        if (sent < events.length) count = head.startedAt ? 1 : 0;
-        if (sent < events.length) seenUpTo = 0;
-        else seenUpTo = events.at(-1)?.at.getTime() ?? seenUpTo;
-        if (sent === events.length && isTerminal(head.status)) {
-          const ended = await readUnlessGone(() => getRun(scope, run.id));
-          if (ended === 'gone') return;
-          if (ended !== 'later') {
-            for (const event of endEvents(ended)) if (++count > after) yield { id: count, ...event, run: ended };
-            return;
-          }
-        }
-      }
+      if (yield* events.read()) return;
       await sleep(pauseMs, undefined, { signal: stop }).catch(() => {});
       await watch.changed(lookEveryMs, stop);
     }

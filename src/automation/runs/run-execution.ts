@@ -12,6 +12,7 @@ import type { LinearStep } from '../core/step-types.ts';
 import { nextStep } from '../core/steps.ts';
 import { limitWarnings } from '../core/template.ts';
 import { admitNext } from '../starts/admission.ts';
+import type { StepTexts } from '../step-texts/step-texts.ts';
 import type { StepContext } from '../steps/step-context.ts';
 import type { StepEnd, StepFault } from '../steps/step-end.ts';
 import { StepOutputs } from '../steps/step-outputs.ts';
@@ -41,6 +42,8 @@ export interface RunServices {
   /** For large outputs. */
   files: Files;
   waiters: Waiters;
+  /** What models write, for those who read it meanwhile. */
+  stepTexts: StepTexts;
   log: Log;
   /** Called for every run that ends in this process. */
   countRunEnd(status: TerminalStatus): void;

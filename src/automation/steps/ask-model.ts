@@ -9,6 +9,15 @@ import { candidatesOf, type ModelChoice, type PromptStep } from '../core/steps.t
 import { renderTemplate, type TemplateValues, type Warning } from '../core/template.ts';
 import { checkAnswer } from './output-schema.ts';
 
+/** A call of the model of a step. Each time a model is asked it begins a text anew, for those who read it meanwhile. */
+export interface ModelCall extends Omit<Call, 'onDelta'> {
+  newText?: (() => (text: string) => void) | undefined;
+}
+
+/** The same for one request. */
+export const callOnce = ({ newText, ...call }: ModelCall): Call =>
+  newText ? Object.assign(call, { onDelta: newText() }) : call;
+
 /** A step that has failed for good. Its message may be shown to the tenant. */
 export class StepFailure extends Error {
   override name = 'StepFailure';
@@ -92,7 +101,7 @@ export async function fitToSchema(
   model: TextModel,
   asked: ModelChoice,
   request: TextRequest,
-  call: Call,
+  call: ModelCall,
   answer: TextAnswer,
 ): Promise<Answer> {
   const schema = request.outputSchema;
@@ -104,7 +113,7 @@ export async function fitToSchema(
   if (checked.isFinal) throw mismatch(checked.problem, plain.tokensUsed);
 
   const correction = `${request.prompt}\n\nYour answer was:\n${answer.text}\n\nIt is not valid: ${checked.problem}. Return a corrected answer.`;
-  const repaired = await model.generate({ ...request, prompt: correction }, call);
+  const repaired = await model.generate({ ...request, prompt: correction }, callOnce(call));
   const tokensUsed = plain.tokensUsed + tokensOf(repaired);
   const again = await check(repaired);
   if ('value' in again) return { output: again.value, warnings: addWarnings(repaired), tokensUsed, asked };
@@ -130,10 +139,10 @@ export const askOnce =
     environment: Environment,
     { request }: Question,
   ) =>
-  async (asked: ModelChoice, call: Call): Promise<Answer> => {
+  async (asked: ModelChoice, call: ModelCall): Promise<Answer> => {
     const model = providers.textModel(environment, asked.provider, asked.model);
     const whole = { ...request, ...asked };
-    return fitToSchema(boundedWork, model, asked, whole, call, await model.generate(whole, call));
+    return fitToSchema(boundedWork, model, asked, whole, call, await model.generate(whole, callOnce(call)));
   };
 
 /** What an answer adds to those that the question has. */
@@ -150,10 +159,10 @@ const withWarnings = <Asked extends { asked: ModelChoice }>(answer: Asked, warni
 export async function askModels<Asked extends { asked: ModelChoice }>(
   tenantKey: TenantKey,
   { candidates, warnings }: Question,
-  call: Omit<Call, 'tenantKey'>,
+  call: Omit<ModelCall, 'tenantKey'>,
   models: AskedModel[],
   onFailure: (asked: ModelChoice, failure: ProviderFailure) => void,
-  ask: (asked: ModelChoice, call: Call) => Promise<Asked>,
+  ask: (asked: ModelChoice, call: ModelCall) => Promise<Asked>,
 ): Promise<Asked> {
   let retryable: ProviderFailure | undefined;
   let unconfigured: AppError | undefined;

@@ -1,13 +1,22 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
-import type { Call, ChatAnswer, ProviderRegistry } from '../../providers/index.ts';
+import type { ChatAnswer, ProviderRegistry } from '../../providers/index.ts';
 import { maxRounds } from '../../tools/core/rounds.ts';
 import { askRound, type DeclaredTool, type RecordedRound, type Round, toExecute } from '../../tools/index.ts';
 import type { AskedModel } from '../core/run-status.ts';
 import type { ModelChoice } from '../core/steps.ts';
 import { failPoint } from '../fail-points.ts';
-import { type Answer, askModels, fitToSchema, type Question, StepFailure, tokensOf } from './ask-model.ts';
+import {
+  type Answer,
+  askModels,
+  callOnce,
+  fitToSchema,
+  type ModelCall,
+  type Question,
+  StepFailure,
+  tokensOf,
+} from './ask-model.ts';
 import { readToolUse, recordRound, type StepRef } from './tool-rounds.ts';
 
 export interface AskServices {
@@ -35,7 +44,7 @@ async function answerOf(
   { environment }: Scope['tenant'],
   asked: ModelChoice,
   { request }: Question,
-  call: Call,
+  call: ModelCall,
   answer: ChatAnswer,
 ): Promise<Answer> {
   const model = providers.textModel(environment, asked.provider, asked.model);
@@ -55,7 +64,7 @@ export async function askWithTools(
   scope: Scope,
   { mayCallTools, ...ref }: StepRef & { mayCallTools: boolean },
   question: Question,
-  call: Omit<Call, 'tenantKey'>,
+  call: Omit<ModelCall, 'tenantKey'>,
   models: AskedModel[],
   onFailure: (asked: ModelChoice, failure: ProviderFailure) => void,
 ): Promise<Answer | ToolCalls> {
@@ -71,7 +80,7 @@ export async function askWithTools(
   }
   const mayCall = mayCallTools && rounds.length < maxRounds && tools.length > 0;
   const { prompt, outputSchema: _, ...settings } = question.request;
-  const ask = async (asked: ModelChoice, of: Call): Promise<Answer | (ToolCalls & { asked: ModelChoice })> => {
+  const ask = async (asked: ModelChoice, of: ModelCall): Promise<Answer | (ToolCalls & { asked: ModelChoice })> => {
     const model = services.providers.chatModel(scope.tenant.environment, asked.provider, asked.model);
     const asking = { ...settings, ...asked };
     const taken = await askRound(
@@ -79,7 +88,7 @@ export async function askWithTools(
       ({ messages, tools }) =>
         model.reply(
           { ...asking, messages: [{ role: 'user', text: prompt }, ...messages], ...(tools && { tools }) },
-          of,
+          callOnce(of),
         ),
       async (round, answer, whole) => {
         failPoint('step.called');

@@ -7,7 +7,7 @@ import type { FeatureStep } from '../core/step-types.ts';
 import { type CallingStep, type ModelChoice, type PromptStep, usesTools } from '../core/steps.ts';
 import { failPoint } from '../fail-points.ts';
 import type { RunServices } from '../runs/run-execution.ts';
-import { askModels, askOnce, lastFailure, questionOf, StepFailure } from './ask-model.ts';
+import { type Answer, askModels, askOnce, lastFailure, questionOf, StepFailure } from './ask-model.ts';
 import { askWithTools, type ToolCalls } from './ask-with-tools.ts';
 import { isExpressionFault } from './evaluate-step.ts';
 import { type PerformedStep, performStep, type StepWaits } from './perform-step.ts';
@@ -86,18 +86,25 @@ async function askModelOf(
     services.log.warn({ ...facts, ...asked, kind, status, providerRequestId: requestId }, 'a model failed');
   const question = questionOf(step, await context.values(stepsNamed(step)), context.byDefault);
   services.log.info(facts, 'model called');
-  const call = { attempt: number, signal };
+  const mayStream = services.providers.mayBeInstant(tenant.environment) || services.stepTexts.hasReaders(tenant);
+  const writer = mayStream ? services.stepTexts.write(tenant, runId, context.path ?? step.id, number) : undefined;
+  let isOver = false;
+  const call = { attempt: number, signal, newText: writer?.begin };
   const ref = { runId, position };
-  const answer = usesTools(step)
-    ? await askWithTools(services, scope, { ...ref, mayCallTools }, question, call, models, onFailure)
-    : await askModels(
-        scope.tenantKey,
-        question,
-        call,
-        models,
-        onFailure,
-        askOnce(services, tenant.environment, question),
-      );
+  const ask = () => {
+    if (usesTools(step)) {
+      return askWithTools(services, scope, { ...ref, mayCallTools }, question, call, models, onFailure);
+    }
+    const once = askOnce(services, tenant.environment, question);
+    return askModels(scope.tenantKey, question, call, models, onFailure, once);
+  };
+  let answer: Answer | ToolCalls;
+  try {
+    answer = await ask();
+    isOver = !('calls' in answer);
+  } finally {
+    writer?.end(isOver);
+  }
   if ('calls' in answer) return answer;
   failPoint('step.called');
   const { tokensUsed, warnings, asked } = answer;

@@ -7,6 +7,8 @@ export interface StepContext {
   readonly runId: string;
   /** The position in the step's row. */
   readonly position: number;
+  /** The dotted path of a step within others; absent for one of the run's own list. */
+  readonly path?: string;
   /** The model of steps that name none. */
   readonly byDefault: ModelChoice;
   /** The same whenever the step is executed anew, so that an action is performed once. */

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readSandboxTools } from '../core/sandbox-tools.ts';
 import { readSandboxWords } from '../core/sandbox-words.ts';
-import type { ChatAnswer, ChatCall, ChatMessage, ChatModel, ChatRequest, ToolCall } from '../text/chat-ports.ts';
+import type { ChatAnswer, ChatMessage, ChatModel, ChatRequest, ToolCall } from '../text/chat-ports.ts';
 import { pause, requestedFailure } from './requested.ts';
+import { streamText } from './stream-text.ts';
 import { countTokens } from './text-model.ts';
-
-/** Parts of a reply that is streamed. */
-const pieces = 4;
 
 const isOfRole =
   <R extends ChatMessage['role']>(role: R) =>
@@ -27,21 +25,6 @@ const textOf = (message: ChatMessage): string => {
 
 const inputTokens = ({ system = '', messages }: ChatRequest) =>
   countTokens(system) + messages.reduce((sum, message) => sum + countTokens(textOf(message)), 0);
-
-/** Ends of the pieces of a text, in code points, so that none is cut. */
-function piecesOf(text: string): string[] {
-  const characters = [...text];
-  const size = Math.ceil(characters.length / pieces);
-  return Array.from({ length: pieces }, (_, n) => characters.slice(n * size, (n + 1) * size).join(''));
-}
-
-/** Half of the time passes between the parts. */
-async function stream(text: string, seconds: number, { onDelta, signal }: ChatCall): Promise<void> {
-  for (const [n, piece] of piecesOf(text).entries()) {
-    if (n > 0 && seconds > 0) await pause(seconds / 2 / (pieces - 1), signal);
-    if (piece !== '') onDelta!(piece);
-  }
-}
 
 /**
  * A chat model without a provider. The words of the last user message decide what it does: each `sandbox:tool=` is a call
@@ -70,7 +53,7 @@ export const sandboxChatModel: ChatModel = {
     }
     const result = since.findLast(isOfRole('tools'))?.results.at(-1)?.text;
     const answer = answerInWords(request, text, result);
-    if (call.onDelta) await stream(answer, seconds, call);
+    if (call.onDelta) await streamText(answer, seconds, call);
     return { ...tokens, text: answer, calls: [], content: { text: answer }, outputTokens: countTokens(answer) };
   },
 };

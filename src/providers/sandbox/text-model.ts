@@ -7,6 +7,7 @@ import { readSandboxWords } from '../core/sandbox-words.ts';
 import type { JsonSchema, TextModel, TextRequest } from '../ports.ts';
 import type { perform } from './make-instance.ts';
 import { pause, requestedFailure } from './requested.ts';
+import { streamText } from './stream-text.ts';
 
 /** As a provider might count them. */
 export const countTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4);
@@ -54,16 +55,19 @@ export const sandboxTextModel = (work: BoundedWork): TextModel => ({
     return slowSeconds === 0 && !overloaded && !namesModel;
   },
 
-  async generate(request, { attempt, signal, tenantKey }) {
+  async generate(request, call) {
+    const { attempt, signal, tenantKey } = call;
     signal.throwIfAborted();
     const words = readSandboxWords(request.prompt, request.model);
-    if (words.slowSeconds > 0) await pause(words.slowSeconds, signal);
+    const { slowSeconds } = words;
+    if (slowSeconds > 0) await pause(call.onDelta ? slowSeconds / 2 : slowSeconds, signal);
     const failure = requestedFailure(words, request.model, attempt);
     if (failure) throw failure;
     const { outputSchema } = request;
     const isLarge = lengthOf(request) > maxInstantCharacters;
     const answer = isLarge ? await work.inMainThread(tenantKey, () => answerInWords(request)) : answerInWords(request);
     const text = outputSchema ? await instance(work, tenantKey, outputSchema, answer) : answer;
+    if (call.onDelta) await streamText(text, slowSeconds, call);
     return { text, inputTokens: countTokens((request.system ?? '') + request.prompt), outputTokens: countTokens(text) };
   },
 });

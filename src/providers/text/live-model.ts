@@ -148,8 +148,18 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
 
     async generate({ prompt, ...request }, call): Promise<TextAnswer> {
       const messages = [{ role: 'user' as const, text: prompt }];
-      const { reply: _, ...answer } = await askOnce({ ...request, messages, tools: [], mayCall: false }, call);
-      return request.outputSchema ? { ...answer, text: withoutFence(answer.text) } : answer;
+      const { onText, end, close } = heldBack(call, false);
+      try {
+        const { reply: _, ...answer } = await askOnce(
+          { ...request, messages, tools: [], mayCall: false },
+          call,
+          onText,
+        );
+        end(false);
+        return request.outputSchema ? { ...answer, text: withoutFence(answer.text) } : answer;
+      } finally {
+        close();
+      }
     },
 
     async reply(request, call: ChatCall) {

@@ -9,6 +9,7 @@ import { runEventRoutes } from './run-events.ts';
 import { runSearchRoutes } from './run-search.ts';
 import { runStepRoutes } from './run-steps.ts';
 import { runRoutes } from './runs.ts';
+import { runsEventRoutes } from './runs-events.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { secretRoutes } from './secrets.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -59,6 +60,7 @@ export const automation: ApiFeature = {
     bulkActionRoutes(services),
     runControlRoutes(services),
     runEventRoutes(services),
+    runsEventRoutes(services),
     runStepRoutes(services),
     tokenRoutes(services),
     triggerRoutes(services),

@@ -1,14 +1,13 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import { streamSSE } from 'hono/streaming';
 import { eventsOf } from '../../../../src/automation/core/run-events.ts';
 import { isTerminal } from '../../../../src/automation/core/run-status.ts';
 import { countFlowEvents, followFlow, isFlowRun } from '../../../../src/automation/runs/follow-flow.ts';
 import { followRun } from '../../../../src/automation/runs/follow-run.ts';
 import { getRun, type RunDetail } from '../../../../src/automation/runs/runs.ts';
+import { withDeltas } from '../../../../src/automation/step-texts/delta-reader.ts';
 import type { Scope } from '../../../../src/platform/database/scope.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
-import { automationDialect } from '../../../dialects/automation.ts';
 import { alsoForTokens, requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
@@ -16,13 +15,21 @@ import { keyedEmptyAnswer, streamAnswer } from '../../../schemas/answers.ts';
 import { exampleRunIds, runEventsExamples } from '../../../schemas/automation/run-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 import { namedRunInPath } from './named-runs.ts';
-
-/** Proxies close connections that are silent for longer than this. */
-const pingEveryMs = 10_000;
-/** How long a client waits before it reconnects. */
-const comeBackAfterMs = 1_000;
+import { streamEvents, streamHead } from './stream-events.ts';
 
 const nothingMore = keyedEmptyAnswer('The run has ended, and `Last-Event-ID` is its last event.');
+
+/** Whether a stream has what models write. */
+export const deltas = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .optional()
+  .openapi({
+    type: 'string',
+    enum: ['true', 'false'],
+    description:
+      'With `true` also `step.delta` {runId, stepId, path?, offset, text}: what the models of prompt steps write, at most 20 a second, without an id. A text whose `offset` is 0 replaces what came before.',
+  });
 
 const eventIdPattern = /^\d{1,6}$/;
 
@@ -41,7 +48,7 @@ async function read(scope: Scope, id: string): Promise<{ run: RunDetail; isFlow:
 }
 
 export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { waiters, openRequests } = services;
+  const { waiters, openRequests, stepTexts } = services;
   const operation = operationsOf({ tag: 'Runs', key: alsoForTokens(requireKey(services, 'runs:read')) });
 
   const events = operation({
@@ -53,6 +60,7 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description:
       'Server-Sent Events from the beginning of the run. After a lost connection, continue with `Last-Event-ID`. After the last event of a run that has ended the answer is 204, at which an EventSource stops reconnecting.',
     params: idInPath(exampleRunIds),
+    query: z.object({ deltas }),
     headers: z.object({ 'last-event-id': lastEventId }),
     answers: {
       200: streamAnswer(
@@ -67,13 +75,11 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   routes.openapi(events, async (c) => {
     const scope = c.get('scope');
-    const dialect = automationDialect(c);
     const id = await namedRunInPath(c);
     if (c.req.method === 'HEAD') {
       // Nothing follows, so nothing is opened that would have to be closed.
       await getRun(scope, id);
-      c.header('X-Accel-Buffering', 'no');
-      return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
+      return streamHead(c);
     }
     const open = await openRequests.open(c.get('caller'), 'eventStreams');
     const { run, isFlow, sent } = await read(scope, id).catch((error: unknown) => {
@@ -85,26 +91,10 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
       open.close();
       return c.body(null, 204);
     }
-    // Tells proxies not to buffer the stream.
-    c.header('X-Accel-Buffering', 'no');
-    const answer = streamSSE(c, async (stream) => {
-      stream.onAbort(() => open.close());
-      const ping = setInterval(() => stream.write(': ping\n\n').catch(() => {}), pingEveryMs);
-      try {
-        await stream.write(`retry: ${comeBackAfterMs}\n\n`);
-        for await (const event of (isFlow ? followFlow : followRun)(waiters, scope, run, after, open.signal)) {
-          if (await open.refusal()) break;
-          const data = JSON.stringify(dialect.runEvent(event));
-          await stream.writeSSE({ id: String(event.id), event: event.name, data });
-        }
-      } finally {
-        clearInterval(ping);
-        open.close();
-      }
-    });
-    // streamSSE set its own Cache-Control, which is weaker than that of every other answer behind a key.
-    answer.headers.set('Cache-Control', 'no-store');
-    return answer;
+    const events = (isFlow ? followFlow : followRun)(waiters, scope, run, after, open.signal);
+    if (!c.req.valid('query').deltas) return streamEvents(c, open, events);
+    const from = { runId: run.id, isResumed: after > 0 };
+    return streamEvents(c, open, withDeltas(stepTexts, scope.tenant, events, from));
   });
   return routes;
 }

@@ -1,0 +1,53 @@
+import { streamSSE } from 'hono/streaming';
+import type { SeenEvent } from '../../../../src/automation/runs/follow-run.ts';
+import type { StepDelta } from '../../../../src/automation/step-texts/delta-reader.ts';
+import type { OpenRequest } from '../../../../src/tenancy/open-requests.ts';
+import type { ApiContext } from '../../../context.ts';
+import { automationDialect } from '../../../dialects/automation.ts';
+
+/** Proxies close connections that are silent for longer than this. */
+const pingEveryMs = 10_000;
+/** How long a client waits before it reconnects. */
+const comeBackAfterMs = 1_000;
+
+/** An event with the id that a client continues after. */
+export type StreamedEvent = SeenEvent & { cursor?: string };
+
+/** The head of a stream, for requests that ask for no more. */
+export function streamHead(c: ApiContext): Response {
+  c.header('X-Accel-Buffering', 'no');
+  return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
+}
+
+/** Answers with events as Server-Sent Events until they end. Closes `open` then. */
+export function streamEvents(
+  c: ApiContext,
+  open: OpenRequest,
+  events: AsyncIterable<StreamedEvent | StepDelta>,
+): Response {
+  const dialect = automationDialect(c);
+  // Tells proxies not to buffer the stream.
+  c.header('X-Accel-Buffering', 'no');
+  const answer = streamSSE(c, async (stream) => {
+    stream.onAbort(() => open.close());
+    const ping = setInterval(() => stream.write(': ping\n\n').catch(() => {}), pingEveryMs);
+    try {
+      await stream.write(`retry: ${comeBackAfterMs}\n\n`);
+      for await (const event of events) {
+        if (await open.refusal()) break;
+        if (event.name === 'step.delta') {
+          await stream.writeSSE({ event: event.name, data: JSON.stringify(dialect.stepDelta(event)) });
+        } else {
+          const id = event.cursor ?? String(event.id);
+          await stream.writeSSE({ id, event: event.name, data: JSON.stringify(dialect.runEvent(event)) });
+        }
+      }
+    } finally {
+      clearInterval(ping);
+      open.close();
+    }
+  });
+  // streamSSE set its own Cache-Control, which is weaker than that of every other answer behind a key.
+  answer.headers.set('Cache-Control', 'no-store');
+  return answer;
+}
