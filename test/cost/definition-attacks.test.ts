@@ -95,6 +95,35 @@ test('a form with a long name and many faults is refused in few words', async ()
   expect(walk.takeExcesses()).toEqual([]);
 });
 
+test('a list of approvals with large forms, messages and answers has at most 2 MiB', async () => {
+  const { walk, api } = product;
+  const properties = { note: { type: 'string', description: 'd'.repeat(30_000) } };
+  const form = { type: 'object', properties };
+  const id = await create([{ id: 'ask', type: 'approval', message: '{{input}}', form }]);
+  for (const index of list(45)) {
+    await api.post(`/api/v1/workflows/${id}/execute`, { input: `${index} ${'\u0001é'.repeat(9_000)}`, async: true });
+  }
+  const listed = await until(
+    'they are open',
+    async () => {
+      const { approvals } = (await api.get(`/api/v1/approvals?limit=100&workflowId=${id}`)).body.data;
+      return approvals.length === 45 && approvals;
+    },
+    60_000,
+  );
+  const values = { note: 'v'.repeat(300_000) };
+  for (const one of listed) {
+    const { status } = await api.post(`/api/v1/approvals/${one.id}/respond`, { action: 'approve', values });
+    expect(status).toBe(200);
+  }
+  const path = `/api/v1/approvals?limit=100&workflowId=${id}`;
+  await walk.send({ door: 'GET /api/v1/approvals', name: 'large answers' }, () => send('GET', path));
+  const [first] = (await api.get(path)).body.data.approvals;
+  expect(first.response.values).toEqual({ $ref: `/api/v1/approvals/${first.id}`, bytes: 300_011 });
+  expect((await api.get(first.response.values.$ref)).body.data.response.values).toEqual(values);
+  expect(walk.takeExcesses()).toEqual([]);
+});
+
 test('documents that name workflows by the ten thousand are refused before they are looked for', async () => {
   const { walk } = product;
   const steps = list(9_000).map((index) => ({ id: `s${index}`, type: 'workflow', workflowId: { $name: `n${index}` } }));

@@ -90,3 +90,41 @@ test('an expression that repeats a large input makes no result of many megabytes
   }
   expect(product.walk.takeExcesses()).toEqual([]);
 });
+
+test('a map whose results are too large together does not read them', async () => {
+  const steps = [
+    {
+      id: 'each',
+      type: 'map',
+      items: 'input.items',
+      concurrency: 20,
+      steps: [{ id: 't', type: 'transform', expression: 'input.text' }],
+    },
+  ];
+  const { body } = await product.api.post('/api/v1/workflows', { name: 'Large', steps });
+  const input = { items: list(1_000), text: 'x'.repeat(30_000) };
+  let error: { code: string } | undefined;
+  await product.walk.send(
+    { door: 'POST /api/v1/workflows/{id}/execute', name: 'a map of 30 MB of outputs' },
+    async () => {
+      const { body: sent } = await product.api.post(`/api/v1/workflows/${body.data.id}/execute`, {
+        input,
+        async: true,
+      });
+      const path = `/api/v1/runs/${sent.data.runId}`;
+      const ended = await until(
+        'it ends',
+        async () => {
+          const { data } = (await product.api.get(path, { 'x-api-variant': 'B' })).body;
+          return data.status === 'failed' && data;
+        },
+        90_000,
+      );
+      error = ended.error;
+      return {};
+    },
+  );
+  expect(error).toMatchObject({ code: 'output_too_large' });
+  // The run itself has a thousand steps.
+  expect(product.walk.takeExcesses().filter((excess) => /stretchMs/.test(excess))).toEqual([]);
+});

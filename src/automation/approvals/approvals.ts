@@ -5,7 +5,8 @@ import { statement } from '../../platform/database/sql.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { ApprovalStatus } from '../core/approvals.ts';
 import { approvalIds, workflowIds } from '../core/ids.ts';
-import { type ApprovalView, approvalColumns, approvalRow, viewOf } from './views.ts';
+import { fitList } from './fit-list.ts';
+import { type ApprovalView, approvalColumns, approvalRow, listedColumns, viewOf } from './views.ts';
 
 const findOne = statement({
   name: 'approval.by_id',
@@ -25,7 +26,7 @@ const findPage = statement({
   parameters: { ...filterParameters, limit: 'int', offset: 'int' },
   row: approvalRow,
   text: `
-    select ${approvalColumns} from approval a join automation w on w.id = a.automation_id and w.deleted_at is null
+    select ${listedColumns} from approval a join automation w on w.id = a.automation_id and w.deleted_at is null
      where ${filters}
      order by a.created_at desc, a.id desc limit :limit offset :offset`,
 });
@@ -63,5 +64,5 @@ export async function listApprovals(
     scope.rows(findPage, { ...where, limit, offset }),
     scope.one(count, where),
   ]);
-  return { items: rows.map(viewOf), total: counted!.total, limit, offset };
+  return { items: fitList(rows.map(viewOf)), total: counted!.total, limit, offset };
 }

@@ -8,6 +8,28 @@ export const approvalColumns = `a.id, a.run_id as "runId", a.automation_id as "a
   a.step_id as "stepId", a.path, a.message, a.actions::text as actions, a.form::text as form, a.approvers::text as approvers,
   a.status, a.expires_at as "expiresAt", a.created_at as "createdAt", a.response::text as response`;
 
+/** Bytes of a form, or of the values of an answer, above which a list has a reference in their place. */
+const maxListedBytes = 16 * 1024;
+
+const reference = (value: string) => `json_build_object(
+    '$ref', '/api/v1/approvals/apr_' || replace(a.id::text, '-', ''), 'bytes', octet_length((${value})::text))`;
+const isLong = (value: string) => `octet_length((${value})::text) > ${maxListedBytes}`;
+
+/** The same for lists: what is long is not read. */
+export const listedColumns = approvalColumns
+  .replace(
+    'a.form::text as form',
+    `case when ${isLong('a.form')} then ${reference('a.form')}::text else a.form::text end as form`,
+  )
+  .replace(
+    'a.response::text as response',
+    `case when ${isLong(`a.response -> 'values'`)}
+       then json_build_object('action', a.response -> 'action', 'values', ${reference(`a.response -> 'values'`)},
+              'comment', a.response -> 'comment', 'respondedBy', a.response -> 'respondedBy',
+              'respondedAt', a.response -> 'respondedAt', 'channel', a.response -> 'channel')::text
+       else a.response::text end as response`,
+  );
+
 export const approvalRow = {
   id: 'uuid',
   runId: 'uuid',

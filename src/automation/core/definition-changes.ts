@@ -5,7 +5,9 @@ const maxChanges = 50;
 /** As in `steps.3.payload.text`: what differs deeper is named by the path above it. */
 const maxDepth = 6;
 /** Characters of a member's name in a path: many paths may have the same long name. */
-const maxName = 100;
+const maxName = 40;
+/** Characters of a path. A hundred versions with fifty of them are one answer. */
+const maxPath = 120;
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
@@ -28,7 +30,7 @@ export function findChanges(before: object, after: object): string[] {
     if (found.length >= maxChanges || isSameJson(one, other)) return;
     const isAlike = isObject(one) && isObject(other) && Array.isArray(one) === Array.isArray(other);
     if (!isAlike || path.length >= maxDepth) {
-      found.push(path.join('.'));
+      found.push(shortened(path.join('.'), maxPath));
       return;
     }
     for (const name of new Set([...Object.keys(one), ...Object.keys(other)])) {

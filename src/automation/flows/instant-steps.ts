@@ -11,7 +11,7 @@ import { evaluateStep, isExpressionFault } from '../steps/evaluate-step.ts';
 import { simulateStep } from '../steps/perform-step.ts';
 import type { StepContext } from '../steps/step-context.ts';
 import type { StepEnd, StepFault } from '../steps/step-end.ts';
-import { storable } from '../steps/storable.ts';
+import { maxOutputBytes, storable } from '../steps/storable.ts';
 import { endInTest } from '../test-runs/mocked-step.ts';
 import { type Beginning, beginToWait } from './begin-waits.ts';
 import { type FlowServices, isLeaving, type LeavingStep } from './call-leaf.ts';
@@ -171,13 +171,18 @@ export class InstantSteps {
       summarize(step.type, results, await run.outputs.of(outputsNamed(results)), (of) => run.timesOf(of));
     let end: StepEnd;
     let counts = { total: results.length, succeeded: 0, failed: 0 };
+    const tooLarge: StepEnd = {
+      status: 'failed',
+      code: 'output_too_large',
+      message: 'The results are too large together.',
+    };
+    // The output of a map has each of them twice. Those that are too large are not even read.
+    const isTooLarge = run.outputs.bytesOf(outputsNamed(results)) * (step.type === 'map' ? 2 : 1) > maxOutputBytes;
     try {
-      const made = await summary();
+      const made = isTooLarge ? summarize(step.type, results, {}, (of) => run.timesOf(of)) : await summary();
       counts = made.counts;
-      const output = storable(made.output);
-      end = output
-        ? { status: 'completed', output }
-        : { status: 'failed', code: 'output_too_large', message: 'The results are too large together.' };
+      const output = isTooLarge ? undefined : storable(made.output);
+      end = output ? { status: 'completed', output } : tooLarge;
     } catch (failure) {
       if (!isExpressionFault(failure)) throw failure;
       end = { status: 'failed', code: 'output_too_large', message: failure.message };

@@ -54,6 +54,11 @@ export class StepOutputs {
     }
   }
 
+  /** Bytes of the outputs of these steps together. */
+  bytesOf(keys: ReadonlySet<string>): number {
+    return [...keys].reduce((sum, key) => sum + (this.#bytes.get(key) ?? 0), 0);
+  }
+
   /** Whether a step has an output. */
   has(key: string): boolean {
     return this.#bytes.has(key);

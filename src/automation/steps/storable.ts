@@ -1,5 +1,6 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { cleanJson } from '../../platform/core/clean-text.ts';
+import { isLargerThan } from '../../platform/core/json-size.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
 
 /** A value as it is stored and read back. */
@@ -19,6 +20,8 @@ export const maxOutputBytes = 4 * 1024 * 1024;
  * @returns undefined for a value that is larger than an output may be
  */
 export function storable(value: unknown): Storable | undefined {
+  // A short value can have a large one in it many times.
+  if (isLargerThan(value ?? null, maxOutputBytes)) return undefined;
   const json = JSON.stringify(value ?? null);
   const bytes = Buffer.byteLength(json);
   if (bytes > maxOutputBytes) return undefined;

@@ -48,7 +48,8 @@ export function approvalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listApprovals',
     'x-client-method': 'approvals.list',
     summary: 'List approvals',
-    description: 'Newest first. With both filters, approvals that match both are returned.',
+    description:
+      'Newest first. With both filters, approvals that match both are returned. Forms and values of more than 16 KiB are replaced by `{$ref, bytes}`; so are the largest ones of a page that has more than 2 MiB, whose longest messages are cut.',
     query,
     answers: {
       200: answer('A page of approvals.', approvalListSchema, {
