@@ -12,6 +12,9 @@ import { type Bookable, readBookable } from './calendar-rules.ts';
 import { holidaysNear } from './holidays.ts';
 import { readOccupied } from './occupied-times.ts';
 
+/** The last day that can be asked for, as the interface is published. */
+const publishedName = 'longestEnd';
+
 export interface ShownSlot {
   /** RFC 3339, with the offset of the zone that was asked for. */
   start: string;
@@ -28,7 +31,11 @@ function tooManySlots(first: Slot, timezone: string): AppError {
   const latestEnd = writeDay(day - 1);
   const count = maxSlots.toLocaleString('en-US');
   const errors = [{ path: 'end', message: `Expected at most ${count} times. Ask for days up to ${latestEnd}.` }];
-  return new AppError('validation_error', 'The request is not valid.', { errors, latestEnd, slots: maxSlots });
+  return new AppError('validation_error', 'The request is not valid.', {
+    errors,
+    [publishedName]: latestEnd,
+    slots: maxSlots,
+  });
 }
 
 /**
