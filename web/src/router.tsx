@@ -43,6 +43,7 @@ const routes = [
   page('/playground', () => import('./pages/playground/playground.tsx')),
   page('/integrations', () => import('./pages/integrations/integrations.tsx')),
   page('/scheduling', () => import('./pages/scheduling/scheduling.tsx')),
+  page('/account', () => import('./pages/account/account.tsx')),
   page('/secrets', () => import('./pages/secrets/secret-list.tsx')),
   page('/workflows', () => import('./pages/workflows/workflow-list.tsx')),
   page('/workflows/$workflowId', () => import('./pages/workflows/workflow.tsx')),

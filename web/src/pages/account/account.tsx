@@ -1,0 +1,51 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { signInAddress } from '../../api/account.ts';
+import { ConfirmButton } from '../../components/confirm.tsx';
+import { Facts, Page, Section } from '../../components/page.tsx';
+import { useSession } from '../../session/context.tsx';
+
+/** The person who has signed in. Passwords, passkeys and second factors have pages of their own. */
+export default function Account() {
+  const { account, api } = useSession();
+  const queries = useQueryClient();
+  const endAll = async () => {
+    await api.account.sessions.revoke();
+    queries.clear();
+    location.assign(signInAddress('/app'));
+  };
+  return (
+    <Page title="Your account">
+      <Section title="You">
+        <Facts
+          facts={[
+            ['Name', account.user.name || '–'],
+            ['E-mail', account.user.email],
+          ]}
+        />
+      </Section>
+      <Section title="Organizations">
+        <ul className="m-0">
+          {account.organizations.map(({ id, name, role }) => (
+            <li key={id}>
+              {name}: {role}
+            </li>
+          ))}
+        </ul>
+      </Section>
+      <Section title="Sessions">
+        <p className="mt-0">
+          <a href="/api/auth/password">Change the password</a>
+        </p>
+        <ConfirmButton
+          look="danger"
+          question="End all of your sessions?"
+          consequence="You are signed out everywhere, here too."
+          confirmLabel="Sign out everywhere"
+          onConfirm={endAll}
+        >
+          Sign out everywhere
+        </ConfirmButton>
+      </Section>
+    </Page>
+  );
+}
