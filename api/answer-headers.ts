@@ -5,11 +5,11 @@ import type { ApiContext } from './context.ts';
 /**
  * Sets headers of the answer, whatever the handler answers. They are set on Node's response, because in a `Response` they
  * would be copied several times. A handler's own header of the same name overrides them. A request that did not arrive on
- * a socket has no Node response.
+ * a socket has no Node response, and a stream that has begun has sent its headers.
  */
 export function setAnswerHeaders(c: ApiContext, headers: Readonly<Record<string, string>>): void {
   const outgoing = (c.env as HttpBindings | undefined)?.outgoing;
-  if (outgoing) for (const name in headers) outgoing.setHeader(name, headers[name]!);
+  if (outgoing && !outgoing.headersSent) for (const name in headers) outgoing.setHeader(name, headers[name]!);
 }
 
 /** What a caller learns of the limits of its organization, and a refused one must not. */

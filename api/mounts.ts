@@ -7,6 +7,7 @@ import { consolePages } from './routes/console/feature.ts';
 import { agents, chat } from './routes/conversation/feature.ts';
 import { docs } from './routes/docs/feature.ts';
 import { files } from './routes/files/feature.ts';
+import { mcp } from './routes/mcp/feature.ts';
 import { operations } from './routes/operations/feature.ts';
 import { bookingPages, calendarPush } from './routes/scheduling/feature.ts';
 import { providerReports, studio } from './routes/studio/feature.ts';
@@ -43,6 +44,7 @@ export const mounts: readonly Mount[] = [
   { paths: ['/api/chat'], envelope: e2, hasDialects: false, ...chat },
   { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...agents },
   { paths: ['/api/voice'], hasDialects: false, ...voice },
+  { paths: ['/mcp'], hasDialects: false, ...mcp },
   { paths: ['/api/v1/integrations', '/v1/integrations'], envelope: e1, hasDialects: true, ...integrations },
   { paths: ['/api/v1/scheduling', '/v1/scheduling'], envelope: e1, hasDialects: true, ...scheduling },
 ];

@@ -37,6 +37,7 @@ const workflow: AutomationDetail = {
   concurrency: { limit: 2, key: 'input.customer', strategy: 'queue' },
   maxDurationSeconds: 60,
   isPaused: false,
+  mcp: null,
   version: 3,
 };
 

@@ -11,7 +11,7 @@ import { requestLog } from '../requests/request-log.ts';
 import type { Surface } from '../surface.ts';
 
 /** The failure to answer. An unexpected error is logged, and its answer says nothing about the cause. */
-function failureOf(c: ApiContext, error: Error): AppError {
+export function failureOf(c: ApiContext, error: Error): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof HTTPException) {
     if (error.status === 415) return new AppError('unsupported_media_type', 'Send the body as application/json.');

@@ -3,6 +3,7 @@ import { tenantFilter } from '../platform/database/database.ts';
 import type { AutomationState } from './core/automation-state.ts';
 import type { BatchStatus } from './core/batch-status.ts';
 import type { InputDefinition } from './core/inputs.ts';
+import type { McpSetting } from './core/mcp-tools.ts';
 import type { Mocks } from './core/mocks.ts';
 import {
   type AskedModel,
@@ -15,7 +16,6 @@ import {
 import type { Concurrency, QueueReason, TriggerFacts, TriggerType } from './core/starts.ts';
 import type { Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
-import type { WaitOutcome, WaitState, WaitType } from './core/waits.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 
@@ -44,7 +44,18 @@ export const Automation = defineEntity({
     isPaused: p.boolean().default(false),
     /** SHA-256 of the secret of its inbound webhook. */
     triggerSecretHash: p.blob().nullable(),
+    /** Whether it is a tool of the MCP server. */
+    mcp: p.json<McpSetting>().columnType('json').nullable(),
+    /** The name of that tool; null where it is none. */
+    toolName: p.string().length(64).nullable(),
   },
+  uniques: [
+    {
+      name: 'automation_tool_index',
+      properties: ['organizationId', 'environment', 'toolName'],
+      where: 'tool_name is not null and deleted_at is null',
+    },
+  ],
   indexes: [
     { properties: ['organizationId', 'environment', 'createdAt', 'id'] },
     {
@@ -435,58 +446,5 @@ export const CallingTotal = defineEntity({
     waiting: p.integer(),
     /** Whether the claim that wrote it last was admitted. */
     isAdmitting: p.boolean(),
-  },
-});
-
-/** Something that a step of a run waits for. Written only by SQL statements. */
-export const RunWait = defineEntity({
-  name: 'RunWait',
-  tableName: 'run_wait',
-  filters: { tenant: tenantFilter },
-  properties: {
-    id: p.uuid().primary(),
-    runId: p.uuid(),
-    /** The path of the step, as in `RunStep`. */
-    path: p.text(),
-    ...tenant,
-    type: p.string().length(10).$type<WaitType>(),
-    stepId: p.string().length(64),
-    since: p.datetime(),
-    /** When it ends by itself. */
-    until: p.datetime().nullable(),
-    /** The name of the event that it waits for. */
-    event: p.string().length(128).nullable(),
-    /** A CEL expression that the event has to satisfy. */
-    match: p.text().nullable(),
-    /** Seconds before it began in which the event may have arrived; null once that was looked at. */
-    lookBack: p.integer().nullable(),
-    state: p.string().length(8).$type<WaitState>(),
-    /** Null while it is open, after its run has ended, and once the step has it. */
-    outcome: p.json<WaitOutcome>().columnType('json').nullable(),
-    resolvedAt: p.datetime().nullable(),
-    /** The run or the job that it waits for. */
-    subjectId: p.uuid().nullable(),
-  },
-  uniques: [{ properties: ['runId', 'path'] }],
-  indexes: [
-    {
-      name: 'run_wait_event_index',
-      properties: ['organizationId', 'environment', 'event', 'id'],
-      where: `state = 'open' and event is not null`,
-    },
-    { name: 'run_wait_subject_index', properties: ['subjectId'], where: `state = 'open' and subject_id is not null` },
-  ],
-});
-export type RunWait = InferEntity<typeof RunWait>;
-
-/** How many runs of a tenant wait. Kept by a trigger of the runs. */
-export const WaitingTotal = defineEntity({
-  name: 'WaitingTotal',
-  tableName: 'waiting_total',
-  filters: { tenant: tenantFilter },
-  properties: {
-    organizationId: p.uuid().primary(),
-    environment: p.string().length(4).primary(),
-    runs: p.integer(),
   },
 });

@@ -38,8 +38,6 @@ import {
   RunStepCall,
   RunStepRound,
   RunTag,
-  RunWait,
-  WaitingTotal,
 } from './entities.ts';
 import { automationErrors } from './errors.ts';
 import { EventStart, EventTrigger, WorkflowEvent } from './events/entities.ts';
@@ -48,6 +46,7 @@ import { eventsChannel } from './events/events-sql.ts';
 import { forgetEvents } from './events/forget-events.ts';
 import { lookBack } from './events/look-back.ts';
 import { failPoint } from './fail-points.ts';
+import { RunWait, WaitingTotal } from './flows/entities.ts';
 import type { HttpSenders } from './flows/http/http-sender.ts';
 import { openHttpSenders } from './flows/http/open-senders.ts';
 import { runGauges } from './gauges.ts';

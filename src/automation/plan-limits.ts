@@ -40,9 +40,12 @@ function enforcePlanLimit(counted: Counted, { plan, count }: Standing): void {
   throw new AppError('forbidden', message, { limit, plan });
 }
 
-/** Whether the plan includes one more workflow. Transactions of a tenant that ask take turns. @throws AppError forbidden */
+/** Transactions of a tenant that add a workflow, or a tool, take turns. */
+export const lockWorkflows = (tx: Transaction): Promise<void> => lockForTransaction(tx, 'workflows');
+
+/** Whether the plan includes one more workflow. Takes the lock of `lockWorkflows`. @throws AppError forbidden */
 export async function enforceWorkflowLimit(tx: Transaction): Promise<void> {
-  await lockForTransaction(tx, 'workflows');
+  await lockWorkflows(tx);
   enforcePlanLimit('workflows', (await tx.one(countWorkflows))!);
 }
 

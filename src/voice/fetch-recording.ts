@@ -31,8 +31,10 @@ function ofAddress(error: unknown): unknown {
 
 interface NewTranscription {
   plan: PlanName;
-  idempotency: IdempotencyClaim;
+  idempotency: IdempotencyClaim | undefined;
   signal: AbortSignal;
+  /** Notification channel of the process that waits for the end. */
+  waiter?: string;
 }
 
 /** @param path of a new file, which the caller removes */
@@ -40,7 +42,7 @@ async function fetchTo(
   services: RecordingServices,
   scope: Scope,
   { url, ...asked }: FetchedTranscription,
-  { signal, ...call }: NewTranscription,
+  { signal, waiter, ...call }: NewTranscription,
   path: string,
 ): Promise<CreatedJob> {
   const { files } = services;
@@ -52,7 +54,7 @@ async function fetchTo(
     });
     const request = { format, seconds, ...asked };
     const price = transcriptionPrice(seconds);
-    return await createTranscription(services, scope, received, { request, price, waiter: null, ...call });
+    return await createTranscription(services, scope, received, { request, price, waiter: waiter ?? null, ...call });
   } finally {
     await files.discard(received);
   }

@@ -36,6 +36,7 @@ beforeAll(async () => {
     inputs: [],
     concurrency: null,
     maxDurationSeconds: null,
+    mcp: null,
     aiProvider: 'ANTHROPIC',
     aiModel: 'm',
   } as const;

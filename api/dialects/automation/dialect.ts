@@ -139,9 +139,10 @@ export function startedWith(
   };
 }
 
-/** How the runs of a workflow are started. */
-export const startingOf = ({ concurrency, maxDurationSeconds, isPaused }: AutomationDetail) => ({
+/** How the runs of a workflow are started, by assistants too. */
+export const startingOf = ({ concurrency, maxDurationSeconds, isPaused, mcp }: AutomationDetail) => ({
   ...(concurrency && { concurrency }),
   ...(maxDurationSeconds !== null && { maxDurationSeconds }),
   isPaused,
+  ...(mcp && { mcp }),
 });

@@ -1,7 +1,12 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { createMiddleware } from 'hono/factory';
+import type { IdempotencyClaim } from '../../../src/platform/database/idempotency.ts';
+import type { Scope } from '../../../src/platform/database/scope.ts';
 import { unavailable } from '../../../src/platform/errors.ts';
+import type { SpeechRequest } from '../../../src/providers/speech/voice-ports.ts';
 import type { Services } from '../../../src/services.ts';
+import type { PlanName } from '../../../src/tenancy/core/plans.ts';
+import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
 import { voiceLimits } from '../../../src/voice/core/limits.ts';
 import { createCall } from '../../../src/voice/create-call.ts';
 import { callGone } from '../../../src/voice/errors.ts';
@@ -16,7 +21,7 @@ import { newRoutes } from '../../new-routes.ts';
 import { limitedRange } from '../../requests/client-address.ts';
 import { jsonContent, keySecurity, soundAnswer } from '../../schemas/answers.ts';
 import { speechExamples, speechSchema } from '../../schemas/voice/speech.ts';
-import { awaitCall } from './await-call.ts';
+import { awaitCall, describeCall, type EndedCall } from './await-call.ts';
 import { voiceFailures, voiceRefusals } from './failures.ts';
 
 const description = [
@@ -51,6 +56,34 @@ async function sendSpeech(c: ApiContext, { files, downloads }: Services, name: s
   });
 }
 
+export interface AskedSpeech {
+  request: SpeechRequest;
+  plan: PlanName;
+  idempotency: IdempotencyClaim | undefined;
+  open: OpenRequest;
+}
+
+/** Makes a speech, or finds the one that the same request made before, and waits for it. @throws AppError as `awaitCall` */
+export async function speakAndWait(
+  services: Services,
+  scope: Scope,
+  { request, plan, idempotency, open }: AskedSpeech,
+): Promise<EndedCall> {
+  let created = await voiceJob.findEarlier(scope, idempotency);
+  if (!created) {
+    requireVoice(services, scope);
+    created = await createCall(services, scope, {
+      kind: 'tts',
+      request,
+      price: priceOfSpeech(request),
+      plan,
+      idempotency,
+      waiter: services.voiceWaiters.channel,
+    });
+  }
+  return awaitCall(services, scope, open, created);
+}
+
 export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const speak = createRoute({
     method: 'post' as const,
@@ -78,26 +111,13 @@ export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   const routes = newRoutes();
   routes.openapi(speak, async (c) => {
-    const scope = c.get('scope');
-    const caller = c.get('caller');
     const request = readSpeech(c.req.valid('json'));
+    const { plan } = c.get('caller');
     const idempotency = readIdempotency(c);
-    const open = await services.openRequests.open(caller, 'waitingRequests');
+    const open = await services.openRequests.open(c.get('caller'), 'waitingRequests');
     try {
-      let created = await voiceJob.findEarlier(scope, idempotency);
-      if (!created) {
-        requireVoice(services, scope);
-        created = await createCall(services, scope, {
-          kind: 'tts',
-          request,
-          price: priceOfSpeech(request),
-          plan: caller.plan,
-          idempotency,
-          waiter: services.voiceWaiters.channel,
-        });
-      }
-      const call = await awaitCall(c, services, open, created);
-
+      const call = await speakAndWait(services, c.get('scope'), { request, plan, idempotency, open });
+      describeCall(c, call);
       return (await sendSpeech(c, services, call.file!)) as never;
     } finally {
       open.close();

@@ -18,7 +18,7 @@ import { alsoForTokens, requireKeyFor } from '../../middleware/authenticate.ts';
 import { newRoutes } from '../../new-routes.ts';
 import { keySecurity, paidAnswer } from '../../schemas/answers.ts';
 import { recordingForm, transcriptionExamples, transcriptionSchema } from '../../schemas/voice/transcription.ts';
-import { awaitCall } from './await-call.ts';
+import { awaitCall, describeCall } from './await-call.ts';
 import { voiceFailures, voiceRefusals } from './failures.ts';
 import { type Received, receiveRecording } from './receive-recording.ts';
 
@@ -104,7 +104,9 @@ export function transcriptionRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(transcribe, async (c) => {
     const open = await services.openRequests.open(c.get('caller'), 'waitingRequests');
     try {
-      const call = await awaitCall(c, services, open, await receiveAndStart(c, services, open));
+      const created = await receiveAndStart(c, services, open);
+      const call = await awaitCall(services, c.get('scope'), open, created);
+      describeCall(c, call);
       return c.json(success(transcriptionRecord(call.transcript!)), 200) as never;
     } finally {
       open.close();

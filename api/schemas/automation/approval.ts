@@ -17,7 +17,7 @@ const response = z
       description: '`key:<name or id>`, `email:<address>` or `operator`; null when a timeout took the action.',
     }),
     respondedAt: z.iso.datetime(),
-    channel: z.enum(['api', 'console', 'mail', 'temporal', 'timeout']),
+    channel: z.enum(['api', 'console', 'mail', 'mcp', 'temporal', 'timeout']),
   })
   .openapi('ApprovalResponse');
 

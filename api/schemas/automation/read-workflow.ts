@@ -22,6 +22,7 @@ export function readNewWorkflow(body: NewWorkflowBody): NewAutomation {
     inputs: [],
     concurrency: null,
     maxDurationSeconds: null,
+    mcp: null,
     aiProvider: 'ANTHROPIC',
     aiModel: defaultModel,
     state: 'active',

@@ -3,7 +3,15 @@ import {
   type WorkflowWarning,
 } from '../../../src/automation/core/step-references.ts';
 import { retry } from './retry.ts';
-import { concurrency, flowSteps, inputDefinition, modelChoice, newWorkflowSchema, stepShape } from './workflow.ts';
+import {
+  concurrency,
+  flowSteps,
+  inputDefinition,
+  mcpSetting,
+  modelChoice,
+  newWorkflowSchema,
+  stepShape,
+} from './workflow.ts';
 
 const ofEveryStep = ['id', 'type', 'name', 'prompt'];
 const ofActions = ['integration', 'action', 'payload'];
@@ -76,5 +84,6 @@ export function findIgnoredFields(body: unknown): WorkflowWarning[] {
   for (const [index, input] of recordsOf(body.inputs))
     warnings.push(...unknownIn(input, inputDefinition.shape, `inputs.${index}.`));
   warnings.push(...unknownIn(body.concurrency, concurrency.shape, 'concurrency.'));
+  warnings.push(...unknownIn(body.mcp, mcpSetting.shape, 'mcp.'));
   return warnings.slice(0, maxWarnings);
 }

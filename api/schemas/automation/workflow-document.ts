@@ -6,7 +6,7 @@ import { freeForm } from '../free-form.ts';
 export const workflowDocumentSchema = freeForm.openapi('WorkflowDocument', {
   type: 'object',
   description:
-    'A workflow as `GET /workflows/{id}/export` returns it: `atelier` (1), `name`, and optionally `description`, `steps`, `config`, `aiModel`, `aiProvider`, `inputs`, `concurrency`, `maxDurationSeconds`, `triggers` and `schedule`. In a step of type workflow `{"$name": "…"}` stands for the id of the workflow with that name.',
+    'A workflow as `GET /workflows/{id}/export` returns it: `atelier` (1), `name`, and optionally `description`, `steps`, `config`, `aiModel`, `aiProvider`, `inputs`, `concurrency`, `maxDurationSeconds`, `mcp`, `triggers` and `schedule`. In a step of type workflow `{"$name": "…"}` stands for the id of the workflow with that name.',
 });
 
 /** A workflow to be looked at: whatever it is, it is no bad request. */

@@ -2,6 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { automationStates, automationStateTable } from '../../../src/automation/core/automation-state.ts';
 import { maxSourceLength } from '../../../src/automation/core/expression.ts';
 import { inputTypes } from '../../../src/automation/core/inputs.ts';
+import { maxToolWorkflows, toolNamePattern } from '../../../src/automation/core/mcp-tools.ts';
 import { concurrencyStrategies, maxRunSeconds } from '../../../src/automation/core/starts.ts';
 import { workflowWarningCodes } from '../../../src/automation/core/step-references.ts';
 import { flowStepTypes, isFeatureType } from '../../../src/automation/core/step-types.ts';
@@ -162,6 +163,24 @@ const maxDurationSeconds = z.int().min(1).max(maxRunSeconds).openapi({
     'A run that executes for longer fails with the code `timeout`. The time in which it waits or is queued does not count.',
 });
 
+export const mcpSetting = z
+  .object({
+    enabled: z.boolean().openapi({
+      description: `Whether the workflow is a tool of the MCP server at \`/mcp\`. At most ${maxToolWorkflows} of an environment are.`,
+    }),
+    name: z
+      .string()
+      .regex(toolNamePattern, 'Expected 1 to 64 lower-case letters, digits and underscores.')
+      .optional()
+      .openapi({
+        description: 'The name of the tool, unique in the environment. Default: `workflow_` and the end of the id.',
+      }),
+    description: text(1_000).optional().openapi({
+      description: 'What the tool does, in words for a model. Default: the description of the workflow.',
+    }),
+  })
+  .openapi('McpSetting');
+
 const writable = {
   name: nameText,
   description: text(500)
@@ -177,6 +196,7 @@ const writable = {
   inputs: z.array(inputDefinition).max(100).openapi({ description: 'Each has a name of its own.' }),
   concurrency: orNull(concurrency),
   maxDurationSeconds: orNull(maxDurationSeconds),
+  mcp: orNull(mcpSetting),
   aiModel: modelName,
   aiProvider: z.enum(providers),
   isActive: z.boolean(),
@@ -248,6 +268,7 @@ const starting = {
   concurrency: concurrency.optional(),
   maxDurationSeconds: maxDurationSeconds.optional(),
   isPaused: z.boolean().openapi({ description: 'While a workflow is paused its runs are accepted and queue.' }),
+  mcp: mcpSetting.optional(),
 };
 const detailA = inDialect('WorkflowDetailA', 'isActive', {
   ...common,

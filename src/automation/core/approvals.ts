@@ -17,7 +17,7 @@ export const approvalStates = defineStates(
 export type ApprovalStatus = (typeof approvalStates.all)[number];
 
 /** How an answer came. */
-export const approvalChannels = ['api', 'console', 'mail', 'temporal', 'timeout'] as const;
+export const approvalChannels = ['api', 'console', 'mail', 'mcp', 'temporal', 'timeout'] as const;
 export type ApprovalChannel = (typeof approvalChannels)[number];
 
 /** The answer of an approval, and the output of its step. */
@@ -32,10 +32,8 @@ export interface ApprovalResponse {
   channel: ApprovalChannel;
 }
 
-export const maxFormProperties = 16;
 export const maxCommentLength = 2_000;
 
-const scalarTypes: readonly unknown[] = ['string', 'number', 'integer', 'boolean'];
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -44,20 +42,6 @@ export const fieldsOf = (form: Record<string, unknown>): [string, Record<string,
   isRecord(form.properties)
     ? Object.entries(form.properties).filter((entry): entry is [string, Record<string, unknown>] => isRecord(entry[1]))
     : [];
-
-/** Why a schema is no form, in words for its author; undefined when it is one: an object of a few scalars. */
-export function findFormProblem(form: Record<string, unknown>): string | undefined {
-  if (form.type !== 'object' || !isRecord(form.properties))
-    return 'Expected the schema of an object with `properties`.';
-  const names = Object.keys(form.properties);
-  if (names.length > maxFormProperties) return `Expected at most ${maxFormProperties} properties.`;
-  const wrong = names.find((name) => {
-    const property = (form.properties as Record<string, unknown>)[name];
-    return !isRecord(property) || !scalarTypes.includes(property.type);
-  });
-  if (wrong === undefined) return undefined;
-  return `The property "${wrong}" has to be of the type string, number, integer or boolean.`;
-}
 
 /** What is read from the fields of a page, by the types of the form. Fields that are left empty have no value. */
 export function readFields(

@@ -8,6 +8,9 @@ import { findTargetProblems, type Step, type StepProblem } from './steps.ts';
 const maxFormProperties = 16;
 const scalarTypes: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);
 
+/** What an answer has beside the values of its form. Assistants are asked for all of them in one form. */
+const reservedFields: ReadonlySet<string> = new Set(['action', 'comment']);
+
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -18,6 +21,8 @@ function findFormProblem(form: Record<string, unknown>): string | undefined {
   }
   const properties = Object.entries(form.properties);
   if (properties.length > maxFormProperties) return `Expected at most ${maxFormProperties} properties.`;
+  const reserved = properties.find(([name]) => reservedFields.has(name));
+  if (reserved) return `No property may be called "${reserved[0]}": the answer itself has this member.`;
   const other = properties.find(([, schema]) => !isRecord(schema) || !scalarTypes.has(schema.type));
   return other && `The type of the property "${other[0].slice(0, 100)}" must be string, number, integer or boolean.`;
 }

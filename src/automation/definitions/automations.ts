@@ -11,13 +11,15 @@ import { findChanges } from '../core/definition-changes.ts';
 import { definitionOf } from '../core/definition-fields.ts';
 import { workflowIds } from '../core/ids.ts';
 import type { InputDefinition } from '../core/inputs.ts';
+import type { McpSetting } from '../core/mcp-tools.ts';
 import type { Concurrency } from '../core/starts.ts';
 import type { WorkflowWarning } from '../core/step-references.ts';
 import type { Provider, Step } from '../core/steps.ts';
 import { Automation, Definition } from '../entities.ts';
 import { workflowNotFound } from '../errors.ts';
-import { enforceWorkflowLimit } from '../plan-limits.ts';
+import { enforceWorkflowLimit, lockWorkflows } from '../plan-limits.ts';
 import { type CheckServices, checkAutomation } from './check-automation.ts';
+import { claimToolName } from './mcp-tools.ts';
 
 /** The fields that a run pins. */
 export interface DefinitionFields {
@@ -34,6 +36,8 @@ export interface NewAutomation extends DefinitionFields {
   name: string;
   description: string | null;
   state: AutomationState;
+  /** Whether assistants see it. It belongs to no version. */
+  mcp: McpSetting | null;
 }
 
 export type AutomationChange = { [Field in keyof NewAutomation]?: NewAutomation[Field] | undefined };
@@ -48,7 +52,8 @@ export interface AutomationSummary {
   updatedAt: Date;
 }
 
-export type AutomationDetail = AutomationSummary & DefinitionFields & { version: number; isPaused: boolean };
+export type AutomationDetail = AutomationSummary &
+  DefinitionFields & { version: number; isPaused: boolean; mcp: McpSetting | null };
 
 const detail = (automation: Automation, definition: Definition): AutomationDetail => ({
   id: automation.id,
@@ -66,6 +71,7 @@ const detail = (automation: Automation, definition: Definition): AutomationDetai
   concurrency: definition.concurrency ?? null,
   maxDurationSeconds: definition.maxDurationSeconds ?? null,
   isPaused: automation.isPaused,
+  mcp: automation.mcp ?? null,
   version: definition.version,
 });
 
@@ -103,11 +109,16 @@ export function addDefinition(
   return definition;
 }
 
-/** Adds a workflow that was checked. @throws AppError forbidden when the plan includes no further workflow */
+/**
+ * Adds a workflow that was checked.
+ * @throws AppError forbidden when the plan includes no further workflow; conflict and forbidden as `claimToolName`
+ */
 export async function insertAutomation(tx: Transaction, input: NewAutomation): Promise<AutomationDetail> {
   await enforceWorkflowLimit(tx);
   const id = newId();
   const now = new Date();
+  // Before there is anything to be written, which a query writes.
+  const toolName = await claimToolName(tx, id, input.mcp);
   const definition = addDefinition(tx, id, input, { version: 1, changes: [] });
   const automation = tx.em.create(Automation, {
     id,
@@ -122,6 +133,8 @@ export async function insertAutomation(tx: Transaction, input: NewAutomation): P
     deletedAt: null,
     isPaused: false,
     triggerSecretHash: null,
+    mcp: input.mcp,
+    toolName,
   });
   tx.em.persist(automation);
   const facts = { state: automation.state, definitionId: definition.id };
@@ -131,7 +144,7 @@ export async function insertAutomation(tx: Transaction, input: NewAutomation): P
 
 /**
  * Creates a workflow, once per Idempotency-Key.
- * @throws AppError validation_error, idempotency_key_reused, forbidden when the plan includes no further workflow
+ * @throws AppError validation_error, idempotency_key_reused; as `insertAutomation`
  */
 export async function createAutomation(
   services: CheckServices,
@@ -166,12 +179,13 @@ const findDetail = statement({
     concurrency: typed<AutomationDetail['concurrency']>('json?'),
     maxDurationSeconds: 'int?',
     isPaused: 'boolean',
+    mcp: typed<AutomationDetail['mcp']>('json?'),
     version: 'int',
   },
   text: `select a.id, a.name, a.description, a.state, a.total_runs as "totalRuns", a.created_at as "createdAt",
           a.updated_at as "updatedAt", d.ai_provider as "aiProvider", d.ai_model as "aiModel", d.steps, d.config, d.inputs,
           d.concurrency, d.max_duration_seconds as "maxDurationSeconds", a.is_paused as "isPaused",
-          d.version
+          a.mcp, d.version
      from automation a join definition d on d.id = a.definition_id
     where a.organization_id = :organizationId and a.environment = :environment and a.id = :id and a.deleted_at is null`,
   sharesConnection: true,
@@ -237,7 +251,7 @@ export async function lockAutomation(em: EntityManager, id: string): Promise<Aut
 /**
  * Changes only the given fields. Definitions are never changed in place: runs in flight keep the one they started with.
  * @param expectedVersion the version that the caller has seen; another one is a conflict
- * @throws AppError workflow_not_found, validation_error, conflict
+ * @throws AppError workflow_not_found, validation_error, conflict; as `claimToolName`
  */
 export async function updateAutomation(
   services: CheckServices,
@@ -248,11 +262,16 @@ export async function updateAutomation(
 ): Promise<{ workflow: AutomationDetail; warnings: WorkflowWarning[] }> {
   const warnings = await checkAutomation(services, scope, change);
   const workflow = await scope.transaction(async (tx) => {
+    if (change.mcp) await lockWorkflows(tx);
     const automation = await lockAutomation(tx.em, id);
     let definition = await tx.em.findOneOrFail(Definition, { id: automation.definitionId });
     const { version } = definition;
     if (expectedVersion !== undefined && expectedVersion !== version) {
       throw new AppError('conflict', `The workflow has version ${version}.`, { version });
+    }
+    if (change.mcp !== undefined) {
+      automation.toolName = await claimToolName(tx, automation.id, change.mcp);
+      automation.mcp = change.mcp;
     }
     const given = Object.entries(change).filter(([, value]) => value !== undefined);
     if (given.length === 0) return detail(automation, definition);

@@ -3,6 +3,7 @@ import { statement } from '../../platform/database/sql.ts';
 import { invalid } from '../../platform/errors.ts';
 import { definitionOf } from '../core/definition-fields.ts';
 import { workflowIds } from '../core/ids.ts';
+import type { McpSetting } from '../core/mcp-tools.ts';
 import type { WorkflowWarning } from '../core/step-references.ts';
 import { getAutomation } from '../definitions/automations.ts';
 import { findWorkflowNames } from '../definitions/workflow-names.ts';
@@ -19,6 +20,7 @@ export interface WorkflowDocument extends Members {
   atelier: typeof documentFormat;
   name: string;
   description: string | null;
+  mcp?: McpSetting;
   triggers: NewTrigger[];
   schedule: Members | null;
 }
@@ -77,13 +79,14 @@ export async function exportWorkflow(scope: Scope, id: string): Promise<Workflow
     const name = names.get(workflowIds.parse(String(one)) ?? '');
     return name === undefined ? one : { $name: name };
   });
-  const { name, description } = workflow;
+  const { name, description, mcp } = workflow;
   return {
     atelier: documentFormat,
     name,
     description,
     ...definitionOf(workflow),
     steps,
+    ...(mcp && { mcp }),
     triggers: triggers.map(({ event, filter, inputs }) => ({
       event,
       ...(filter !== null && { filter }),

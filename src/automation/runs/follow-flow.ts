@@ -20,11 +20,13 @@ const findSteps = statement({
           where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId`,
 });
 
+/** The steps that a run executes; none of a run that there is not. */
+export const stepsOfRun = async (scope: Scope, runId: string): Promise<Step[]> =>
+  (await scope.one(findSteps, { runId }))?.steps ?? [];
+
 /** Whether steps of the run execute side by side: their events are read in another way. */
-export async function isFlowRun(scope: Scope, runId: string): Promise<boolean> {
-  const found = await scope.one(findSteps, { runId });
-  return found !== undefined && isFlow(found.steps);
-}
+export const isFlowRun = async (scope: Scope, runId: string): Promise<boolean> =>
+  isFlow(await stepsOfRun(scope, runId));
 
 const findStatus = statement({
   name: 'flow.status',

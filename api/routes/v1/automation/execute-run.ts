@@ -3,6 +3,7 @@ import { isRunNotFound, workflowNotFound } from '../../../../src/automation/erro
 import { waitsBeyond } from '../../../../src/automation/flows/late-waits.ts';
 import { createRun } from '../../../../src/automation/runs/create-run.ts';
 import { getRun, type RunDetail } from '../../../../src/automation/runs/runs.ts';
+import type { CreatedRun } from '../../../../src/automation/runs/start-run-workflow.ts';
 import { readPatiently } from '../../../../src/platform/database/database-errors.ts';
 import { type IdempotencyClaim, resourceDeleted } from '../../../../src/platform/database/idempotency.ts';
 import type { Scope } from '../../../../src/platform/database/scope.ts';
@@ -98,6 +99,30 @@ export async function executeRun(
   }
 }
 
+/** What became of a run while somebody waited for it. */
+export type AwaitedRun = RunDetail | 'deleted' | 'unfinished';
+
+/**
+ * Waits until a run has ended: at most `SYNC_WAIT_SECONDS`, and not at all for one of which nobody knows when it begins.
+ * @param signal aborted when nobody waits any more
+ * @returns `unfinished` too when it waits for something that comes later
+ */
+export async function awaitRun(
+  { waiters, env }: Pick<Services, 'waiters' | 'env'>,
+  scope: Scope,
+  { runId, queuedFor, replayed }: CreatedRun,
+  signal: AbortSignal,
+): Promise<AwaitedRun> {
+  if (queuedFor === 'delay' || queuedFor === 'paused') return 'unfinished';
+  const timeoutMs = env.SYNC_WAIT_SECONDS * 1000;
+  const deadline = new Date(Date.now() + timeoutMs);
+  const look = () => findOutcome(scope, runId, deadline);
+  const ending = waiters.wait(runId, look, timeoutMs, signal);
+  // The run of an earlier request may have ended before this process listened for it.
+  const ended = (replayed && (await look())) || (await ending);
+  return ended === undefined || ended === 'waits' ? 'unfinished' : ended;
+}
+
 async function executeAndWait(
   services: Services,
   scope: Scope,
@@ -106,21 +131,19 @@ async function executeAndWait(
   request: Omit<Execution, 'wait'>,
   { signal }: OpenRequest,
 ): Promise<ExecuteAnswer> {
-  const { waiters, env } = services;
-  const run = await createRun(services, scope, id, { ...request, idempotency, waiter: waiters.channel });
+  const run = await createRun(services, scope, id, {
+    ...request,
+    idempotency,
+    waiter: services.waiters.channel,
+  });
   if (run.runId === null) return skipped(dialect);
   const { runId, automationId, replayed } = run;
-  // Nobody knows when it begins.
-  if (run.queuedFor === 'delay' || run.queuedFor === 'paused') {
-    return { kind: 'unfinished', replayed, data: dialect.accepted(run) };
-  }
-  const timeoutMs = env.SYNC_WAIT_SECONDS * 1000;
-  const deadline = new Date(Date.now() + timeoutMs);
-  const look = () => findOutcome(scope, runId, deadline);
-  const ending = waiters.wait(runId, look, timeoutMs, signal);
-  // The run of an earlier request may have ended before this process listened for it.
-  const ended = (replayed && (await look())) || (await ending);
-  if (ended === undefined || ended === 'waits') {
+  const ended = await awaitRun(services, scope, run, signal);
+  if (ended === 'unfinished') {
+    // Nobody knows when these begin.
+    if (run.queuedFor === 'delay' || run.queuedFor === 'paused') {
+      return { kind: 'unfinished', replayed, data: dialect.accepted(run) };
+    }
     const now = await readPatiently(() => getRun(scope, runId), undefined);
     const queuedFor = now?.queuedFor === 'plan' ? null : now?.queuedFor;
     return { kind: 'unfinished', replayed, data: dialect.accepted({ runId, automationId, replayed, queuedFor }) };
