@@ -28,7 +28,9 @@ const ownOrigin = (publicUrl: string) => {
 
 /** What browsers have proves nothing here: a token is for the routes that name it, and a cookie for pages. */
 const keysAlone = createMiddleware<ApiEnv>((c, next) => {
-  if (isToken(readKey((name) => c.req.header(name)) ?? '')) throw unauthorized('invalid_api_key');
+  const key = readKey((name) => c.req.header(name));
+  if (key === undefined) throw unauthorized('missing_api_key');
+  if (isToken(key)) throw unauthorized('invalid_api_key');
   return next();
 });
 
@@ -49,7 +51,7 @@ export function messageRoutes(services: Services, build: Build): OpenAPIHono<Api
     const caller = c.get('caller');
     const exchange: Exchange = { c, services, scope: c.get('scope'), caller };
     const { scopes, keyId } = caller;
-    const authInfo = { token: '', clientId: keyId, scopes, extra: { exchange } };
+    const authInfo = { token: '', clientId: keyId!, scopes, extra: { exchange } };
     const answer = await serve(c.req.raw, { parsedBody: body, authInfo });
     // Every answer behind a key says so, streams included.
     answer.headers.set('Cache-Control', 'no-store');

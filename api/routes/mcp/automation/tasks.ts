@@ -78,7 +78,7 @@ const content = z.object({ action: z.string().max(64), comment: text(maxCommentL
 
 /** Who answers, as the answer of an approval names it. */
 export const respondedBy = async ({ services, caller }: Exchange): Promise<string> =>
-  `key:${await keyName(services.database, caller.keyId)}`;
+  `key:${await keyName(services.database, caller.keyId!)}`;
 
 async function answer(exchange: Exchange, view: ApprovalView, key: string, given: unknown): Promise<void> {
   const read = content.safeParse(given);
