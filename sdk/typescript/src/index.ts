@@ -6,6 +6,7 @@ export type { ReplyEvent, ReplyStream } from './core/replies.ts';
 export type { EventStream, ServerEvent } from './core/streams.ts';
 export { toUpload } from './core/uploads.ts';
 export type { WaitOptions } from './core/waiting.ts';
+export { type WebhookHeaders, Webhooks } from './core/webhooks.ts';
 export type * from './generated/api/types.gen.ts';
 export type { RunWaitOptions } from './resources/runs.ts';
 export type { RunWorkflowOptions } from './resources/workflows.ts';

@@ -35,6 +35,8 @@ export interface StreamSettings {
 
 /** A pause that the service did not ask for, in milliseconds. */
 const usualPauseMs = 1_000;
+/** A connection that lasted longer was a good one, whatever ended it: proxies close them after some minutes. */
+const goodConnectionMs = 15_000;
 
 /** The events of one connection. */
 async function* eventsOf(
@@ -112,6 +114,7 @@ export class EventStream<Event extends ServerEvent = ServerEvent> implements Asy
     let pauseMs = usualPauseMs;
     for (let failures = 0; ; ) {
       let hasEnded = false;
+      const openedAt = Date.now();
       const connect = async (ofConnection: AbortSignal) => {
         const response = await open({ lastEventId, signal: ofConnection });
         hasEnded = response.status === 204;
@@ -133,6 +136,7 @@ export class EventStream<Event extends ServerEvent = ServerEvent> implements Asy
       }
       signal?.throwIfAborted();
       if (hasEnded) return;
+      if (!(failure instanceof TimeoutError) && Date.now() - openedAt > goodConnectionMs) failures = 0;
       failures += 1;
       const error = asError(failure);
       const waitMs = failure === undefined ? pauseMs : pauseBeforeRetry(error, { made: failures, madeKey: isAgain });

@@ -57,10 +57,11 @@ function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array
  * able to send a stream more than once.
  */
 export async function toUpload(source: UploadSource, options: { name?: string; type?: string } = {}): Promise<File> {
-  const parts: BlobPart[] = [];
+  const parts: (Blob | Uint8Array<ArrayBuffer>)[] = [];
   if (isStream(source)) {
     for await (const piece of source as AsyncIterable<Uint8Array<ArrayBuffer>>) parts.push(piece);
-  } else parts.push(source as Blob | ArrayBuffer | Uint8Array<ArrayBuffer>);
+  } else
+    parts.push(source instanceof ArrayBuffer ? new Uint8Array(source) : (source as Blob | Uint8Array<ArrayBuffer>));
   const type = options.type ?? (source instanceof Blob ? source.type : '');
   return new File(parts, options.name ?? 'file', { type });
 }
