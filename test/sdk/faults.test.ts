@@ -141,7 +141,6 @@ test('a caller decides how often, with which key, and until when', async () => {
   const waiting = await clientOf([failure(503, 'service_unavailable', { 'retry-after': '30' })]);
   const call = rejection(waiting.atelier.runs.get('r', { signal: stop.signal }));
   await until('the first attempt has failed', async () => waiting.seen.length === 1);
-  await sleep(20);
   stop.abort(new Error('Enough.'));
   expect((await call).message).toBe('Enough.');
 });

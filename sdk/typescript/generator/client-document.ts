@@ -94,7 +94,7 @@ export function clientDocument(document: Json): Json {
 
   return {
     openapi: document.openapi,
-    info: { title: document.info.title, version: document.info.version },
+    info: { title: document.info.title, version: '1' },
     paths,
     components: { schemas: usedBy([paths, copied.WebhookEvent], copied) },
   };

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -52,4 +53,9 @@ const written = writeResources(document, {
   isExtended: (file) => existsSync(join(sources, 'resources', file)),
 });
 for (const [name, text] of written) writeFileSync(join(resources, name), text);
+// A test compares it, which needs no generator.
+writeFileSync(
+  join(folder, 'document.sha256'),
+  `${createHash('sha256').update(JSON.stringify(document)).digest('hex')}\n`,
+);
 console.log(`${relative(process.cwd(), folder)}: ${written.size} resources`);

@@ -1809,7 +1809,7 @@ export type NewTrigger = {
      */
     filter?: string | null;
     /**
-     * The variables of the run: CEL expressions over `event` by name.
+     * The variables of the run: CEL expressions over `event` by name. Their values have at most 256 KiB together as JSON.
      */
     inputs?: {
         [key: string]: string;
