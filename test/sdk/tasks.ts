@@ -160,8 +160,8 @@ export function tasksOverHttp(baseUrl: string, key: string): Tasks {
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
       const init = { method: 'POST', headers, body: JSON.stringify({ text }) };
       const bytes = new Uint8Array(await (await fetch(new URL('/api/voice/tts', baseUrl), init)).arrayBuffer());
-      const heard = await api.request('POST', '/api/voice/stt', formOf(bytes));
-      return { bytes: bytes.length, text: heard.body.data.text };
+      const transcribed = await api.request('POST', '/api/voice/stt', formOf(bytes));
+      return { bytes: bytes.length, text: transcribed.body.data.text };
     },
     async book(name) {
       const { id: eventTypeId } = (await api.post('/v1/scheduling/event-types', eventType)).body.data;
