@@ -15,6 +15,7 @@ import { openReceiver, type Receiver } from '../webhooks/receiver.ts';
 import {
   type DocumentedCommand,
   documentedCommands,
+  documentedPrograms,
   documents,
   mentionedCommands,
   mentionedFiles,
@@ -182,6 +183,17 @@ test('requests are answered as the pages say', async () => {
       );
     }
     expect(answer.error).toBeUndefined();
+  }
+}, 60_000);
+
+test('programs of the TypeScript client run as the pages show them', async () => {
+  expect(documentedPrograms.map(({ document }) => document)).toEqual(['README.md', 'docs/clients.md']);
+  for (const [index, { program }] of documentedPrograms.entries()) {
+    const file = folder.file(`program-${index}.mts`);
+    const client = JSON.stringify(join(root, 'sdk/typescript/src/index.ts'));
+    writeFileSync(file, program.replaceAll("'atelier-client'", client).replaceAll('http://127.0.0.1:3000', ready.api));
+    const said = await sh(`node ${file}`, { env: { KEY: ready.testKey } });
+    expect(said).toMatch(/^COMPLETED \[sandbox/m);
   }
 }, 60_000);
 

@@ -36,6 +36,16 @@ const codeBlocks = (text: string): string[] =>
 const commandsOf = (block: string): string[] =>
   [...block.matchAll(/^.*<<(\w+)\n[\s\S]*?^\1$|^(?:.*\\\n)*.*$/gm)].map(([command]) => command).filter(Boolean);
 
+/** The TypeScript of each page that shows the client, as one module: its blocks in their order. */
+export const documentedPrograms: readonly { document: string; program: string }[] = [...documents]
+  .filter(([, text]) => text.includes("from 'atelier-client'"))
+  .map(([document, text]) => ({
+    document,
+    program: codeBlocks(text)
+      .filter((block) => /^(?:import \{|const |for await|try \{|if \(|\/\*\* )/.test(block))
+      .join('\n'),
+  }));
+
 /** What stands beside a command of one line: two spaces and words. */
 const withoutRemark = (command: string) => command.replace(/ {2,}(?:# )?[a-z].*$/, '');
 

@@ -3,13 +3,17 @@ import { maxSteps, stepIdPattern } from '../../../src/automation/core/steps.ts';
 import { countedRecord } from '../counted-record.ts';
 import { executeSchema } from './run.ts';
 
+const mockedOutput = z.strictObject({ output: z.unknown() }).openapi('MockedOutput');
+const mockedError = z
+  .strictObject({
+    error: z
+      .object({ message: z.string().max(2_000), code: z.string().regex(/^[a-z0-9_]{1,40}$/) })
+      .openapi('MockedFailure'),
+  })
+  .openapi('MockedError');
+
 const mock = z
-  .union([
-    z.strictObject({ output: z.unknown() }),
-    z.strictObject({
-      error: z.object({ message: z.string().max(2_000), code: z.string().regex(/^[a-z0-9_]{1,40}$/) }),
-    }),
-  ])
+  .union([mockedOutput, mockedError])
   .openapi('StepMock', { description: 'The step ends with this output, or fails with this error.' });
 
 export const testRunSchema = z
