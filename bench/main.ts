@@ -9,6 +9,7 @@ import type { Item } from './item.ts';
 import { badNeighbour } from './items/bad-neighbour.ts';
 import { besideFailures } from './items/beside-failures.ts';
 import { chatTurns } from './items/chat-messages.ts';
+import { clientReads } from './items/client-reads.ts';
 import { creditPairs } from './items/credit-pairs.ts';
 import { deliverWebhooks } from './items/deliver-webhooks.ts';
 import { executeAsynchronous } from './items/execute-asynchronous.ts';
@@ -78,6 +79,7 @@ const items: Item[] = [
   syncCalendar,
   makeBookings,
   inboundEvents,
+  clientReads,
   localStack,
 ];
 

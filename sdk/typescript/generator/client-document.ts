@@ -9,17 +9,10 @@ export const methodsOfHttp = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const isReference = (value: Json): value is { $ref: string } => typeof value?.$ref === 'string';
 const nameIn = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1);
 
-/** `microsoft-teams.message_received` is `MicrosoftTeamsMessageReceived`. */
-const pascal = (words: string): string =>
-  words
-    .split(/[^A-Za-z0-9]+/)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('');
-
 /**
  * The document as the client sees it: the operations that name their method, in dialect A, with successful answers alone
  * and without the headers that the client sets by itself. The schema `RunA` is called `Run`.
- * Bodies of webhooks become schemas, and `WebhookEvent` is any of them.
+ * `WebhookEvent` is the body of any webhook.
  */
 export function clientDocument(document: Json): Json {
   const schemas: Record<string, Json> = { ...document.components.schemas };
@@ -84,12 +77,9 @@ export function clientDocument(document: Json): Json {
   for (const [name, schema] of Object.entries(schemas)) {
     if (!ofB(name)) copied[renamed(name)] = copy(schema);
   }
-  const events = Object.entries<Json>(document.webhooks ?? {}).map(([type, { post }]) => {
-    const name = `${pascal(type)}Event`;
-    const { schema } = post.requestBody.content['application/json'];
-    copied[name] = isReference(schema) ? copy(schema) : { description: `${post.summary}.`, ...copy(schema) };
-    return { $ref: `#/components/schemas/${name}` };
-  });
+  const events = Object.values<Json>(document.webhooks ?? {}).map(({ post }) =>
+    copy(post.requestBody.content['application/json'].schema),
+  );
   if (events.length > 0) copied.WebhookEvent = { description: 'The body of a webhook.', oneOf: events };
 
   return {

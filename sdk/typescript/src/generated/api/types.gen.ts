@@ -4,49 +4,829 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type ApprovalResponse = {
-    action: string;
-    values: {
-        [key: string]: unknown;
-    };
-    comment: string | null;
+/**
+ * A test of a webhook was requested. It is sent to that webhook alone.
+ */
+export type TestWebhookEvent = {
     /**
-     * `key:<name or id>`, `email:<address>` or `operator`; null when a timeout took the action.
+     * `evt_…`, the same on every attempt and replay.
      */
-    respondedBy: string | null;
-    respondedAt: string;
-    channel: 'api' | 'console' | 'mail' | 'temporal' | 'timeout';
-};
-
-export type CompletedVideo = {
     id: string;
-    status: 'completed';
+    type: 'test.webhook';
     /**
-     * A signed address of the file. Every answer has a new one.
+     * When the event happened.
      */
-    url: string;
-    /**
-     * Of the file, in seconds.
-     */
-    duration: number;
-    width: number;
-    height: number;
-    creditsUsed: number;
-};
-
-export type FailedVideo = {
-    id: string;
-    status: 'failed';
-    error: {
-        code: 'content_policy' | 'invalid_input' | 'provider_error' | 'service_unavailable' | 'timeout';
+    createdAt: string;
+    data: {
+        /**
+         * The webhook, as `whk_…`.
+         */
+        webhookId: string;
         message: string;
     };
-    failedAt: string;
 };
 
-export type BookingLocation = {
-    type: string;
-    url: string | null;
+/**
+ * A run started.
+ */
+export type WorkflowRunStartedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'workflow.run.started';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The run. `GET /v1/runs/{id}` returns its output or its error.
+         */
+        id: string;
+        workflowId: string;
+        workflowName: string;
+        status: 'RUNNING';
+        /**
+         * From its start to its end; 0 when it starts.
+         */
+        durationMs: number;
+        tokensUsed: number;
+    };
+};
+
+/**
+ * A run completed.
+ */
+export type WorkflowRunCompletedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'workflow.run.completed';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The run. `GET /v1/runs/{id}` returns its output or its error.
+         */
+        id: string;
+        workflowId: string;
+        workflowName: string;
+        status: 'COMPLETED';
+        /**
+         * From its start to its end; 0 when it starts.
+         */
+        durationMs: number;
+        tokensUsed: number;
+    };
+};
+
+/**
+ * A run failed.
+ */
+export type WorkflowRunFailedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'workflow.run.failed';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The run. `GET /v1/runs/{id}` returns its output or its error.
+         */
+        id: string;
+        workflowId: string;
+        workflowName: string;
+        status: 'FAILED';
+        /**
+         * From its start to its end; 0 when it starts.
+         */
+        durationMs: number;
+        tokensUsed: number;
+    };
+};
+
+/**
+ * A run was cancelled.
+ */
+export type WorkflowRunCancelledEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'workflow.run.cancelled';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The run. `GET /v1/runs/{id}` returns its output or its error.
+         */
+        id: string;
+        workflowId: string;
+        workflowName: string;
+        status: 'CANCELLED';
+        /**
+         * From its start to its end; 0 when it starts.
+         */
+        durationMs: number;
+        tokensUsed: number;
+    };
+};
+
+/**
+ * All runs of a batch have ended.
+ */
+export type BatchCompletedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'batch.completed';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The batch, as `batch_…`.
+         */
+        id: string;
+        workflowId: string;
+        name: string | null;
+        status: 'completed' | 'cancelled';
+        counts: {
+            total: number;
+            /**
+             * Items whose key had started a run before.
+             */
+            reused: number;
+            /**
+             * Items that the concurrency of the workflow left out.
+             */
+            skipped: number;
+            queued: number;
+            running: number;
+            completed: number;
+            failed: number;
+            cancelled: number;
+        };
+    };
+};
+
+/**
+ * A run asks for an approval.
+ */
+export type ApprovalRequestedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'approval.requested';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The approval, as `apr_…`.
+         */
+        id: string;
+        runId: string;
+        workflowId: string;
+        workflowName: string;
+        stepId: string;
+        /**
+         * Where the step stands inside containers; null for a step that stands in none.
+         */
+        path: Array<string | number> | null;
+        message: string;
+        actions: Array<{
+            id: string;
+            label: string;
+            /**
+             * Whether its answer takes no values.
+             */
+            skipForm?: boolean;
+        }>;
+        approvers: Array<string>;
+        status: 'pending';
+        expiresAt: string;
+        createdAt: string;
+        response: {
+            action: string;
+            values: {
+                [key: string]: unknown;
+            };
+            comment: string | null;
+            /**
+             * `key:<name or id>`, `email:<address>` or `operator`; null when a timeout took the action.
+             */
+            respondedBy: string | null;
+            respondedAt: string;
+            channel: 'api' | 'console' | 'mail' | 'temporal' | 'timeout';
+        } | null;
+    };
+};
+
+/**
+ * An approval was answered.
+ */
+export type ApprovalAnsweredEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'approval.answered';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The approval, as `apr_…`.
+         */
+        id: string;
+        runId: string;
+        workflowId: string;
+        workflowName: string;
+        stepId: string;
+        /**
+         * Where the step stands inside containers; null for a step that stands in none.
+         */
+        path: Array<string | number> | null;
+        message: string;
+        actions: Array<{
+            id: string;
+            label: string;
+            /**
+             * Whether its answer takes no values.
+             */
+            skipForm?: boolean;
+        }>;
+        approvers: Array<string>;
+        status: 'answered';
+        expiresAt: string;
+        createdAt: string;
+        response: {
+            action: string;
+            values: {
+                [key: string]: unknown;
+            };
+            comment: string | null;
+            /**
+             * `key:<name or id>`, `email:<address>` or `operator`; null when a timeout took the action.
+             */
+            respondedBy: string | null;
+            respondedAt: string;
+            channel: 'api' | 'console' | 'mail' | 'temporal' | 'timeout';
+        } | null;
+    };
+};
+
+/**
+ * Nobody answered an approval in time.
+ */
+export type ApprovalExpiredEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'approval.expired';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The approval, as `apr_…`.
+         */
+        id: string;
+        runId: string;
+        workflowId: string;
+        workflowName: string;
+        stepId: string;
+        /**
+         * Where the step stands inside containers; null for a step that stands in none.
+         */
+        path: Array<string | number> | null;
+        message: string;
+        actions: Array<{
+            id: string;
+            label: string;
+            /**
+             * Whether its answer takes no values.
+             */
+            skipForm?: boolean;
+        }>;
+        approvers: Array<string>;
+        status: 'expired';
+        expiresAt: string;
+        createdAt: string;
+        response: {
+            action: string;
+            values: {
+                [key: string]: unknown;
+            };
+            comment: string | null;
+            /**
+             * `key:<name or id>`, `email:<address>` or `operator`; null when a timeout took the action.
+             */
+            respondedBy: string | null;
+            respondedAt: string;
+            channel: 'api' | 'console' | 'mail' | 'temporal' | 'timeout';
+        } | null;
+    };
+};
+
+/**
+ * A video was completed.
+ */
+export type StudioVideoCompletedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'studio.video.completed';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The video, as `vid_…`.
+         */
+        id: string;
+        status: 'completed';
+        /**
+         * The file. The address was signed when the event was written.
+         */
+        url: string;
+        /**
+         * Of the file, in seconds.
+         */
+        duration: number;
+        /**
+         * In pixels.
+         */
+        width: number;
+        /**
+         * In pixels.
+         */
+        height: number;
+        creditsUsed: number;
+    };
+};
+
+/**
+ * A video failed. Its credits were returned.
+ */
+export type StudioVideoFailedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'studio.video.failed';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The video, as `vid_…`.
+         */
+        id: string;
+        status: 'failed';
+        error: {
+            code: 'content_policy' | 'invalid_input' | 'provider_error' | 'service_unavailable' | 'timeout';
+            message: string;
+        };
+        failedAt: string;
+    };
+};
+
+/**
+ * A booking was made.
+ */
+export type BookingCreatedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'booking.created';
+    /**
+     * The same word as `type`.
+     */
+    event: 'booking.created';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The booking, as `bkg_…`.
+         */
+        id: string;
+        eventTypeId: string;
+        /**
+         * Whose time is booked.
+         */
+        hostId: string;
+        status: 'confirmed';
+        start: string;
+        end: string;
+        attendee: {
+            name: string;
+            email: string;
+            phone: string | null;
+            timezone: string;
+        };
+        location: {
+            type: string;
+            url: string | null;
+        } | null;
+        /**
+         * The answers to the questions of the event type.
+         */
+        responses: {
+            [key: string]: unknown;
+        };
+        metadata: {
+            [key: string]: unknown;
+        };
+        /**
+         * Of the change, where one was given.
+         */
+        reason: string | null;
+        source: 'api' | 'page' | 'calendar';
+    };
+};
+
+/**
+ * A booking was moved.
+ */
+export type BookingRescheduledEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'booking.rescheduled';
+    /**
+     * The same word as `type`.
+     */
+    event: 'booking.rescheduled';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The booking, as `bkg_…`.
+         */
+        id: string;
+        eventTypeId: string;
+        /**
+         * Whose time is booked.
+         */
+        hostId: string;
+        status: 'confirmed';
+        start: string;
+        end: string;
+        attendee: {
+            name: string;
+            email: string;
+            phone: string | null;
+            timezone: string;
+        };
+        location: {
+            type: string;
+            url: string | null;
+        } | null;
+        /**
+         * The answers to the questions of the event type.
+         */
+        responses: {
+            [key: string]: unknown;
+        };
+        metadata: {
+            [key: string]: unknown;
+        };
+        /**
+         * Of the change, where one was given.
+         */
+        reason: string | null;
+        source: 'api' | 'page' | 'calendar';
+        previousStart: string;
+        previousEnd: string;
+        rescheduleCount: number;
+    };
+};
+
+/**
+ * A booking was cancelled.
+ */
+export type BookingCancelledEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'booking.cancelled';
+    /**
+     * The same word as `type`.
+     */
+    event: 'booking.cancelled';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The booking, as `bkg_…`.
+         */
+        id: string;
+        eventTypeId: string;
+        /**
+         * Whose time is booked.
+         */
+        hostId: string;
+        status: 'cancelled';
+        start: string;
+        end: string;
+        attendee: {
+            name: string;
+            email: string;
+            phone: string | null;
+            timezone: string;
+        };
+        location: {
+            type: string;
+            url: string | null;
+        } | null;
+        /**
+         * The answers to the questions of the event type.
+         */
+        responses: {
+            [key: string]: unknown;
+        };
+        metadata: {
+            [key: string]: unknown;
+        };
+        /**
+         * Of the change, where one was given.
+         */
+        reason: string | null;
+        source: 'api' | 'page' | 'calendar';
+    };
+};
+
+/**
+ * The provider of an integration no longer accepts our access to it. Connect the integration again.
+ */
+export type IntegrationAuthExpiredEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'integration.auth_expired';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The id of the integration.
+         */
+        integration: string;
+    };
+};
+
+/**
+ * A message was posted to a channel that the app is in.
+ */
+export type SlackMessageReceivedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'slack.message_received';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        integration: 'slack';
+        channel: string;
+        user: string;
+        text: string;
+        ts: string;
+    };
+};
+
+/**
+ * Somebody mentioned the app.
+ */
+export type SlackMentionEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'slack.mention';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        integration: 'slack';
+        channel: string;
+        user: string;
+        text: string;
+        ts: string;
+    };
+};
+
+/**
+ * Somebody reacted to a message.
+ */
+export type SlackReactionAddedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'slack.reaction_added';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        integration: 'slack';
+        channel: string;
+        user: string;
+        reaction: string;
+        ts: string;
+    };
+};
+
+/**
+ * Somebody else posted a message to a channel of the connected account's first team. Needs the scope ChannelMessage.Read.All.
+ */
+export type MicrosoftTeamsMessageReceivedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'microsoft-teams.message_received';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        integration: 'microsoft-teams';
+        channel: string;
+        user: string;
+        text: string;
+        ts: string;
+    };
+};
+
+/**
+ * A contact was created.
+ */
+export type HubspotContactCreatedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'hubspot.contact_created';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        integration: 'hubspot';
+        contactId: string;
+        occurredAt: string;
+    };
+};
+
+/**
+ * A property of a deal was changed.
+ */
+export type HubspotDealUpdatedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'hubspot.deal_updated';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        integration: 'hubspot';
+        dealId: string;
+        property: string;
+        value: string;
+        occurredAt: string;
+    };
+};
+
+/**
+ * A contact was created. Checked every minute.
+ */
+export type SalesforceContactCreatedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'salesforce.contact_created';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        integration: 'salesforce';
+        contactId: string;
+        occurredAt: string;
+    };
+};
+
+/**
+ * An opportunity was saved: its stage at that time. Checked every minute.
+ */
+export type SalesforceDealUpdatedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'salesforce.deal_updated';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        integration: 'salesforce';
+        dealId: string;
+        property: string;
+        value: string;
+        occurredAt: string;
+    };
+};
+
+/**
+ * A message was received.
+ */
+export type LinkedinMessageReceivedEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'linkedin.message_received';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        integration: 'linkedin';
+        channel: string;
+        user: string;
+        text: string;
+        ts: string;
+    };
+};
+
+/**
+ * An API key expires within seven days.
+ */
+export type ApiKeyExpiringEvent = {
+    /**
+     * `evt_…`, the same on every attempt and replay.
+     */
+    id: string;
+    type: 'api_key.expiring';
+    /**
+     * When the event happened.
+     */
+    createdAt: string;
+    data: {
+        /**
+         * The key, as `key_…`.
+         */
+        id: string;
+        name: string;
+        /**
+         * The last four characters of the key.
+         */
+        lastFour: string;
+        expiresAt: string;
+    };
 };
 
 export type WebVital = {
@@ -1234,13 +2014,19 @@ export type TestRun = {
 /**
  * The step ends with this output, or fails with this error.
  */
-export type StepMock = {
+export type StepMock = MockedOutput | MockedError;
+
+export type MockedOutput = {
     output?: unknown;
-} | {
-    error: {
-        message: string;
-        code: string;
-    };
+};
+
+export type MockedError = {
+    error: MockedFailure;
+};
+
+export type MockedFailure = {
+    message: string;
+    code: string;
 };
 
 /**
@@ -1724,6 +2510,20 @@ export type Approval = {
     response: ApprovalResponse | null;
 };
 
+export type ApprovalResponse = {
+    action: string;
+    values: {
+        [key: string]: unknown;
+    };
+    comment: string | null;
+    /**
+     * `key:<name or id>`, `email:<address>` or `operator`; null when a timeout took the action.
+     */
+    respondedBy: string | null;
+    respondedAt: string;
+    channel: 'api' | 'console' | 'mail' | 'temporal' | 'timeout';
+};
+
 export type ApprovalAnswer = {
     /**
      * The id of one of the actions of the approval.
@@ -1898,6 +2698,33 @@ export type PatchOperation = {
     from?: string;
     value?: unknown;
 };
+
+export type WebhookEventDescription = {
+    type: string;
+    /**
+     * When the event is sent.
+     */
+    description: string;
+    /**
+     * The JSON Schema of the body, draft 2020-12. Members may be added to it.
+     */
+    schema: {
+        [key: string]: unknown;
+    };
+    /**
+     * The day from which on events of this type are sent.
+     */
+    since: string;
+    /**
+     * Whether a newer type replaces it. It is still sent.
+     */
+    deprecated: boolean;
+};
+
+/**
+ * The body of a webhook.
+ */
+export type WebhookEvent = TestWebhookEvent | WorkflowRunStartedEvent | WorkflowRunCompletedEvent | WorkflowRunFailedEvent | WorkflowRunCancelledEvent | BatchCompletedEvent | ApprovalRequestedEvent | ApprovalAnsweredEvent | ApprovalExpiredEvent | StudioVideoCompletedEvent | StudioVideoFailedEvent | BookingCreatedEvent | BookingRescheduledEvent | BookingCancelledEvent | IntegrationAuthExpiredEvent | SlackMessageReceivedEvent | SlackMentionEvent | SlackReactionAddedEvent | MicrosoftTeamsMessageReceivedEvent | HubspotContactCreatedEvent | HubspotDealUpdatedEvent | SalesforceContactCreatedEvent | SalesforceDealUpdatedEvent | LinkedinMessageReceivedEvent | ApiKeyExpiringEvent;
 
 export type Webhook = {
     id: string;
@@ -2109,6 +2936,10 @@ export type Delivery = {
      */
     replayable: boolean;
     /**
+     * Whether it is a test event, or an example that was asked for.
+     */
+    isTest: boolean;
+    /**
      * The `x-correlation-id` of the request that caused the event. Each attempt has it in that header too.
      */
     correlationId: string;
@@ -2174,6 +3005,10 @@ export type DeliveryDetail = {
      */
     replayable: boolean;
     /**
+     * Whether it is a test event, or an example that was asked for.
+     */
+    isTest: boolean;
+    /**
      * The `x-correlation-id` of the request that caused the event. Each attempt has it in that header too.
      */
     correlationId: string;
@@ -2203,6 +3038,13 @@ export type DeliveryDetail = {
          */
         errorClass: string | null;
     }>;
+};
+
+export type WebhookExample = {
+    /**
+     * An event type, whichever the webhook subscribes to.
+     */
+    type: string;
 };
 
 export type DeliveryRecovery = {
@@ -2618,6 +3460,32 @@ export type ProcessingVideo = {
      * In percent. It never falls.
      */
     progress: number;
+};
+
+export type CompletedVideo = {
+    id: string;
+    status: 'completed';
+    /**
+     * A signed address of the file. Every answer has a new one.
+     */
+    url: string;
+    /**
+     * Of the file, in seconds.
+     */
+    duration: number;
+    width: number;
+    height: number;
+    creditsUsed: number;
+};
+
+export type FailedVideo = {
+    id: string;
+    status: 'failed';
+    error: {
+        code: 'content_policy' | 'invalid_input' | 'provider_error' | 'service_unavailable' | 'timeout';
+        message: string;
+    };
+    failedAt: string;
 };
 
 export type CancelledVideo = {
@@ -3545,6 +4413,11 @@ export type BookingPreview = {
     location: BookingLocation | null;
 };
 
+export type BookingLocation = {
+    type: string;
+    url: string | null;
+};
+
 export type Booking = {
     id: string;
     eventTypeId: string;
@@ -4062,700 +4935,6 @@ export type NewBookingWebhook = {
      */
     url: string;
 };
-
-/**
- * A run started.
- */
-export type WorkflowRunStartedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'workflow.run.started';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        /**
-         * The run. `GET /v1/runs/{id}` returns its output or its error.
-         */
-        id: string;
-        workflowId: string;
-        workflowName: string;
-        status: 'RUNNING';
-        durationMs: number;
-        tokensUsed: number;
-    };
-};
-
-/**
- * A run completed.
- */
-export type WorkflowRunCompletedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'workflow.run.completed';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        /**
-         * The run. `GET /v1/runs/{id}` returns its output or its error.
-         */
-        id: string;
-        workflowId: string;
-        workflowName: string;
-        status: 'COMPLETED';
-        durationMs: number;
-        tokensUsed: number;
-    };
-};
-
-/**
- * A run failed.
- */
-export type WorkflowRunFailedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'workflow.run.failed';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        /**
-         * The run. `GET /v1/runs/{id}` returns its output or its error.
-         */
-        id: string;
-        workflowId: string;
-        workflowName: string;
-        status: 'FAILED';
-        durationMs: number;
-        tokensUsed: number;
-    };
-};
-
-/**
- * All runs of a batch have ended.
- */
-export type BatchCompletedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'batch.completed';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        id: string;
-        workflowId: string;
-        name: string | null;
-        status: 'completed' | 'cancelled';
-        counts: {
-            total: number;
-            /**
-             * Items whose key had started a run before.
-             */
-            reused: number;
-            /**
-             * Items that the concurrency of the workflow left out.
-             */
-            skipped: number;
-            queued: number;
-            running: number;
-            completed: number;
-            failed: number;
-            cancelled: number;
-        };
-    };
-};
-
-/**
- * A run was cancelled.
- */
-export type WorkflowRunCancelledEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'workflow.run.cancelled';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        /**
-         * The run. `GET /v1/runs/{id}` returns its output or its error.
-         */
-        id: string;
-        workflowId: string;
-        workflowName: string;
-        status: 'CANCELLED';
-        durationMs: number;
-        tokensUsed: number;
-    };
-};
-
-/**
- * A run asks for an approval.
- */
-export type ApprovalRequestedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'approval.requested';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        id: string;
-        runId: string;
-        workflowId: string;
-        workflowName: string;
-        stepId: string;
-        /**
-         * Where the step stands inside containers; null for a step that stands in none.
-         */
-        path: Array<string | number> | null;
-        message: string;
-        actions: Array<{
-            id: string;
-            label: string;
-            skipForm?: boolean;
-        }>;
-        approvers: Array<string>;
-        status: 'pending' | 'answered' | 'expired' | 'cancelled';
-        expiresAt: string;
-        createdAt: string;
-        response: ApprovalResponse | null;
-    };
-};
-
-/**
- * An approval was answered.
- */
-export type ApprovalAnsweredEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'approval.answered';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        id: string;
-        runId: string;
-        workflowId: string;
-        workflowName: string;
-        stepId: string;
-        /**
-         * Where the step stands inside containers; null for a step that stands in none.
-         */
-        path: Array<string | number> | null;
-        message: string;
-        actions: Array<{
-            id: string;
-            label: string;
-            skipForm?: boolean;
-        }>;
-        approvers: Array<string>;
-        status: 'pending' | 'answered' | 'expired' | 'cancelled';
-        expiresAt: string;
-        createdAt: string;
-        response: ApprovalResponse | null;
-    };
-};
-
-/**
- * Nobody answered an approval in time.
- */
-export type ApprovalExpiredEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'approval.expired';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        id: string;
-        runId: string;
-        workflowId: string;
-        workflowName: string;
-        stepId: string;
-        /**
-         * Where the step stands inside containers; null for a step that stands in none.
-         */
-        path: Array<string | number> | null;
-        message: string;
-        actions: Array<{
-            id: string;
-            label: string;
-            skipForm?: boolean;
-        }>;
-        approvers: Array<string>;
-        status: 'pending' | 'answered' | 'expired' | 'cancelled';
-        expiresAt: string;
-        createdAt: string;
-        response: ApprovalResponse | null;
-    };
-};
-
-/**
- * A test was requested.
- */
-export type TestWebhookEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'test.webhook';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        webhookId: string;
-        message: string;
-    };
-};
-
-/**
- * An API key expires within seven days.
- */
-export type ApiKeyExpiringEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'api_key.expiring';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        /**
-         * The key, as `key_…`.
-         */
-        id: string;
-        name: string;
-        /**
-         * The last four characters of the key.
-         */
-        lastFour: string;
-        expiresAt: string;
-    };
-};
-
-/**
- * A video was completed.
- */
-export type StudioVideoCompletedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'studio.video.completed';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: CompletedVideo;
-};
-
-/**
- * A video failed.
- */
-export type StudioVideoFailedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'studio.video.failed';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: FailedVideo;
-};
-
-/**
- * The provider of an integration no longer accepts its access. Connect the integration again.
- */
-export type IntegrationAuthExpiredEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'integration.auth_expired';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        integration: string;
-    };
-};
-
-/**
- * A message was posted to a channel that the app is in..
- */
-export type SlackMessageReceivedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'slack.message_received';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        integration: 'slack';
-        channel: string;
-        user: string;
-        text: string;
-        ts: string;
-    };
-};
-
-/**
- * Somebody mentioned the app..
- */
-export type SlackMentionEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'slack.mention';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        integration: 'slack';
-        channel: string;
-        user: string;
-        text: string;
-        ts: string;
-    };
-};
-
-/**
- * Somebody reacted to a message..
- */
-export type SlackReactionAddedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'slack.reaction_added';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        integration: 'slack';
-        channel: string;
-        user: string;
-        reaction: string;
-        ts: string;
-    };
-};
-
-/**
- * Somebody else posted a message to a channel of the connected account's first team. Needs the scope ChannelMessage.Read.All..
- */
-export type MicrosoftTeamsMessageReceivedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'microsoft-teams.message_received';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        integration: 'microsoft-teams';
-        channel: string;
-        user: string;
-        text: string;
-        ts: string;
-    };
-};
-
-/**
- * A contact was created..
- */
-export type HubspotContactCreatedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'hubspot.contact_created';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        integration: 'hubspot';
-        contactId: string;
-        occurredAt: string;
-    };
-};
-
-/**
- * A property of a deal was changed..
- */
-export type HubspotDealUpdatedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'hubspot.deal_updated';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        integration: 'hubspot';
-        dealId: string;
-        property: string;
-        value: string;
-        occurredAt: string;
-    };
-};
-
-/**
- * A contact was created. Checked every minute..
- */
-export type SalesforceContactCreatedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'salesforce.contact_created';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        integration: 'salesforce';
-        contactId: string;
-        occurredAt: string;
-    };
-};
-
-/**
- * An opportunity was saved: its stage at that time. Checked every minute..
- */
-export type SalesforceDealUpdatedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'salesforce.deal_updated';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        integration: 'salesforce';
-        dealId: string;
-        property: string;
-        value: string;
-        occurredAt: string;
-    };
-};
-
-/**
- * A message was received..
- */
-export type LinkedinMessageReceivedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'linkedin.message_received';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        integration: 'linkedin';
-        channel: string;
-        user: string;
-        text: string;
-        ts: string;
-    };
-};
-
-/**
- * A booking was made.
- */
-export type BookingCreatedEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'booking.created';
-    /**
-     * The same word as `type`.
-     */
-    event: 'booking.created';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        id: string;
-        eventTypeId: string;
-        /**
-         * Whose time is booked.
-         */
-        hostId: string;
-        status: 'confirmed';
-        start: string;
-        end: string;
-        attendee: {
-            name: string;
-            email: string;
-            phone: string | null;
-            timezone: string;
-        };
-        location: BookingLocation | null;
-        responses: {
-            [key: string]: unknown;
-        };
-        metadata: {
-            [key: string]: unknown;
-        };
-        /**
-         * Of the change, where one was given.
-         */
-        reason: string | null;
-        source: 'api' | 'page' | 'calendar';
-    };
-};
-
-/**
- * A booking was moved.
- */
-export type BookingRescheduledEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'booking.rescheduled';
-    /**
-     * The same word as `type`.
-     */
-    event: 'booking.rescheduled';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        id: string;
-        eventTypeId: string;
-        /**
-         * Whose time is booked.
-         */
-        hostId: string;
-        status: 'confirmed';
-        start: string;
-        end: string;
-        attendee: {
-            name: string;
-            email: string;
-            phone: string | null;
-            timezone: string;
-        };
-        location: BookingLocation | null;
-        responses: {
-            [key: string]: unknown;
-        };
-        metadata: {
-            [key: string]: unknown;
-        };
-        /**
-         * Of the change, where one was given.
-         */
-        reason: string | null;
-        source: 'api' | 'page' | 'calendar';
-        previousStart: string;
-        previousEnd: string;
-        rescheduleCount: number;
-    };
-};
-
-/**
- * A booking was cancelled.
- */
-export type BookingCancelledEvent = {
-    /**
-     * `evt_…`, the same on every attempt and replay.
-     */
-    id: string;
-    type: 'booking.cancelled';
-    /**
-     * The same word as `type`.
-     */
-    event: 'booking.cancelled';
-    /**
-     * When the event happened.
-     */
-    createdAt: string;
-    data: {
-        id: string;
-        eventTypeId: string;
-        /**
-         * Whose time is booked.
-         */
-        hostId: string;
-        status: 'cancelled';
-        start: string;
-        end: string;
-        attendee: {
-            name: string;
-            email: string;
-            phone: string | null;
-            timezone: string;
-        };
-        location: BookingLocation | null;
-        responses: {
-            [key: string]: unknown;
-        };
-        metadata: {
-            [key: string]: unknown;
-        };
-        /**
-         * Of the change, where one was given.
-         */
-        reason: string | null;
-        source: 'api' | 'page' | 'calendar';
-    };
-};
-
-/**
- * The body of a webhook.
- */
-export type WebhookEvent = WorkflowRunStartedEvent | WorkflowRunCompletedEvent | WorkflowRunFailedEvent | BatchCompletedEvent | WorkflowRunCancelledEvent | ApprovalRequestedEvent | ApprovalAnsweredEvent | ApprovalExpiredEvent | TestWebhookEvent | ApiKeyExpiringEvent | StudioVideoCompletedEvent | StudioVideoFailedEvent | IntegrationAuthExpiredEvent | SlackMessageReceivedEvent | SlackMentionEvent | SlackReactionAddedEvent | MicrosoftTeamsMessageReceivedEvent | HubspotContactCreatedEvent | HubspotDealUpdatedEvent | SalesforceContactCreatedEvent | SalesforceDealUpdatedEvent | LinkedinMessageReceivedEvent | BookingCreatedEvent | BookingRescheduledEvent | BookingCancelledEvent;
 
 export type ValidateWorkflowData = {
     body: WorkflowDraft;
@@ -6248,6 +6427,48 @@ export type RestoreWorkflowVersionResponses = {
 
 export type RestoreWorkflowVersionResponse = RestoreWorkflowVersionResponses[keyof RestoreWorkflowVersionResponses];
 
+export type ListWebhookEventsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/webhook-events';
+};
+
+export type ListWebhookEventsResponses = {
+    /**
+     * Returns the types, in no particular order.
+     */
+    200: {
+        success: true;
+        data: {
+            events: Array<WebhookEventDescription>;
+        };
+    };
+};
+
+export type ListWebhookEventsResponse = ListWebhookEventsResponses[keyof ListWebhookEventsResponses];
+
+export type GetWebhookEventData = {
+    body?: never;
+    path: {
+        type: string;
+    };
+    query?: never;
+    url: '/api/v1/webhook-events/{type}';
+};
+
+export type GetWebhookEventResponses = {
+    /**
+     * Returns the type.
+     */
+    200: {
+        success: true;
+        data: WebhookEventDescription;
+    };
+};
+
+export type GetWebhookEventResponse = GetWebhookEventResponses[keyof GetWebhookEventResponses];
+
 export type ListWebhooksData = {
     body?: never;
     path?: never;
@@ -6427,6 +6648,33 @@ export type TestWebhookResponses = {
 };
 
 export type TestWebhookResponse = TestWebhookResponses[keyof TestWebhookResponses];
+
+export type SendWebhookExampleData = {
+    body: WebhookExample;
+    path: {
+        /**
+         * The prefixed id. Its UUID is accepted too.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/webhooks/{id}/send-example';
+};
+
+export type SendWebhookExampleResponses = {
+    /**
+     * The example will be delivered.
+     */
+    202: {
+        success: true;
+        data: {
+            deliveryId: string;
+            status: 'pending' | 'retrying' | 'dead_lettered' | 'delivered' | 'failed';
+        };
+    };
+};
+
+export type SendWebhookExampleResponse = SendWebhookExampleResponses[keyof SendWebhookExampleResponses];
 
 export type ReplayDeliveryData = {
     body?: never;

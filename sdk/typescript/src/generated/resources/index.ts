@@ -10,6 +10,7 @@ import { Webhooks } from './webhooks.ts';
 import { Approvals } from './approvals.ts';
 import { Events } from './events.ts';
 import { Secrets } from './secrets.ts';
+import { WebhookEvents } from './webhook-events.ts';
 import { Key } from './key.ts';
 import { Credits } from './credits.ts';
 import { Usage } from './usage.ts';
@@ -35,6 +36,7 @@ export class Resources extends Resource {
   readonly approvals = new Approvals(this.transport);
   readonly events = new Events(this.transport);
   readonly secrets = new Secrets(this.transport);
+  readonly webhookEvents = new WebhookEvents(this.transport);
   readonly key = new Key(this.transport);
   readonly credits = new Credits(this.transport);
   readonly usage = new Usage(this.transport);

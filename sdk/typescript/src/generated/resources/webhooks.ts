@@ -78,6 +78,16 @@ export class Webhooks extends Resource {
   }
 
   /**
+   * Send the example of an event type.
+   *
+   * Sends the published example of an event type to this webhook, whatever it subscribes to. The delivery is
+   * marked with `isTest`; the body is not. An inactive webhook is answered with 409 `conflict`.
+   */
+  sendExample(id: string, body: NonNullable<api.SendWebhookExampleData['body']>, options?: RequestOptions): Promise<Data<api.SendWebhookExampleResponse>> {
+    return this.transport.call(sdk.sendWebhookExample, { path: { id }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
+  }
+
+  /**
    * Recover missed deliveries.
    *
    * Replays all deliveries dead-lettered since a time, and delivers the events that were not sent because the
