@@ -10,6 +10,7 @@ const programs = [
   { path: '/usr/bin/chromium', debianPackage: 'chromium' },
   { path: '/usr/bin/promtool', debianPackage: 'prometheus' },
   { path: '/usr/sbin/nginx', debianPackage: 'nginx-light' },
+  { path: '/usr/bin/python3', debianPackage: 'python3-venv' },
 ];
 
 const missing = programs.filter(({ path }) => {
