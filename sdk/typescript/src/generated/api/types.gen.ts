@@ -829,230 +829,6 @@ export type ApiKeyExpiringEvent = {
     };
 };
 
-export type WebVital = {
-    name: string;
-    value: number;
-    id?: string;
-    path?: string;
-};
-
-export type WorkflowValidation = {
-    valid: boolean;
-    errors: Array<{
-        path: string;
-        message: string;
-    }>;
-    warnings: Array<{
-        path: string;
-        code: 'unknown_field' | 'unused_field' | 'unknown_model' | 'missing_prompt' | 'unknown_step' | 'later_step' | 'missing_secret' | 'unknown_workflow' | 'unknown_version' | 'unresolved_name';
-        message: string;
-    }>;
-};
-
-/**
- * The body of `POST /workflows`, valid or not.
- */
-export type WorkflowDraft = {
-    [key: string]: unknown;
-};
-
-/**
- * A workflow as `GET /workflows/{id}/export` returns it: `atelier` (1), `name`, and optionally `description`, `steps`, `config`, `aiModel`, `aiProvider`, `inputs`, `concurrency`, `maxDurationSeconds`, `triggers` and `schedule`. In a step of type workflow `{"$name": "…"}` stands for the id of the workflow with that name.
- */
-export type WorkflowDocument = {
-    [key: string]: unknown;
-};
-
-/**
- * Dialect A, recognized by `isActive`.
- */
-export type CreatedWorkflow = {
-    id: string;
-    name: string;
-    description: string | null;
-    /**
-     * Runs that were started, those that were deleted since included.
-     */
-    totalRuns: number;
-    createdAt: string;
-    updatedAt: string;
-    isActive: boolean;
-    /**
-     * Present when something was saved that is probably not meant.
-     */
-    warnings?: Array<WorkflowWarning>;
-};
-
-export type WorkflowWarning = {
-    path: string;
-    code: 'unknown_field' | 'unused_field' | 'unknown_model' | 'missing_prompt' | 'unknown_step' | 'later_step' | 'missing_secret' | 'unknown_workflow' | 'unknown_version' | 'unresolved_name';
-    message: string;
-};
-
-/**
- * Dialect A, recognized by `isActive`.
- */
-export type WorkflowDetail = {
-    id: string;
-    name: string;
-    description: string | null;
-    /**
-     * Runs that were started, those that were deleted since included.
-     */
-    totalRuns: number;
-    createdAt: string;
-    updatedAt: string;
-    isActive: boolean;
-    concurrency?: Concurrency;
-    /**
-     * A run that executes for longer fails with the code `timeout`. The time in which it waits or is queued does not count.
-     */
-    maxDurationSeconds?: number;
-    /**
-     * While a workflow is paused its runs are accepted and queue.
-     */
-    isPaused: boolean;
-    /**
-     * The number of the current version; see `GET /workflows/{id}/versions`.
-     */
-    version: number;
-    aiModel: string;
-    aiProvider: 'ANTHROPIC' | 'OPENAI' | 'GOOGLE';
-    config: {
-        [key: string]: unknown;
-    };
-    steps: Array<{
-        name?: string;
-        /**
-         * A template with {{input}}, {{name}} and {{steps.<id>.output}}.
-         */
-        prompt?: string;
-        /**
-         * Required for conditions and transforms: a valid CEL expression over input, variables and steps.<id>.output, which may take 250 ms. May be given in prompt instead.
-         */
-        expression?: string;
-        /**
-         * For conditions: where to continue if true, the id of a later step or end. Default: the next step.
-         */
-        then?: string;
-        /**
-         * For conditions: where to continue if false, the id of a later step or end (the default).
-         */
-        else?: string;
-        provider?: 'ANTHROPIC' | 'OPENAI' | 'GOOGLE';
-        model?: string;
-        system?: string;
-        temperature?: number;
-        maxTokens?: number;
-        /**
-         * A valid JSON Schema that the output must match. At most 64 KiB, 500 subschemas, depth 16, references within the schema, and 2,000 characters of patterns.
-         */
-        outputSchema?: {
-            [key: string]: unknown;
-        };
-        /**
-         * How often the step is tried in all. A prompt after temporary failures, five times by default; an action where its integration is limited, once by default.
-         */
-        retry?: {
-            maxAttempts: number;
-        };
-        /**
-         * Models to try in turn when the model fails.
-         */
-        fallback?: Array<{
-            provider: 'ANTHROPIC' | 'OPENAI' | 'GOOGLE';
-            model: string;
-        }>;
-        /**
-         * Required for actions: a valid id of an integration, as `slack`.
-         */
-        integration?: string;
-        /**
-         * Required for actions: a valid id of an action of the integration, as `send_message`.
-         */
-        action?: string;
-        /**
-         * Required for actions: a valid payload of the action. Its strings are templates; what depends on them is checked when the step is executed.
-         */
-        payload?: {
-            [key: string]: unknown;
-        };
-        /**
-         * For prompts: ids of tool servers whose tools the model may call, as in chat. Test keys have all of them; a live key those that are configured.
-         */
-        tools?: Array<string>;
-        id: string;
-        type: 'prompt' | 'condition' | 'transform' | 'action';
-    } | FlowStep>;
-};
-
-export type Concurrency = {
-    /**
-     * How many runs may run at the same time.
-     */
-    limit: number;
-    /**
-     * A valid CEL expression over input and variables, whose value is a text of 1 to 200 characters: the limit holds for each value. Where it fails the run is refused.
-     */
-    key?: string;
-    /**
-     * What happens to one more run: it waits (`queue`), by priority and then in the order of creation; it is not started (`skip`); or the oldest run is cancelled with the code `superseded` (`cancel_running`).
-     */
-    strategy: 'queue' | 'skip' | 'cancel_running';
-};
-
-/**
- * A step of a flow, with the fields of its type.
- */
-export type FlowStep = {
-    id: string;
-    type: 'parallel' | 'map' | 'wait' | 'event' | 'approval' | 'workflow' | 'http' | 'fail' | 'image' | 'upscale' | 'remove_bg' | 'video' | 'music' | 'speech' | 'transcription' | 'booking';
-    name?: string;
-    [key: string]: unknown;
-};
-
-export type InputDefinition = {
-    name: string;
-    type: 'string' | 'number' | 'boolean' | 'object' | 'array';
-    required: boolean;
-    /**
-     * A value of the declared type.
-     */
-    default?: unknown;
-    description?: string;
-};
-
-/**
- * Dialect A, recognized by `pagination`.
- */
-export type WorkflowList = {
-    workflows: Array<Workflow>;
-    pagination: Pagination;
-};
-
-/**
- * Dialect A, recognized by `isActive`.
- */
-export type Workflow = {
-    id: string;
-    name: string;
-    description: string | null;
-    /**
-     * Runs that were started, those that were deleted since included.
-     */
-    totalRuns: number;
-    createdAt: string;
-    updatedAt: string;
-    isActive: boolean;
-};
-
-export type Pagination = {
-    total: number;
-    limit: number;
-    offset: number;
-    hasMore: boolean;
-};
-
 export type NewWorkflow = {
     name: string;
     description?: string | null;
@@ -1140,7 +916,7 @@ export type WorkflowStepInput = {
         [key: string]: unknown;
     };
     /**
-     * For prompts: ids of tool servers whose tools the model may call, as in chat. Test keys have all of them; a live key those that are configured.
+     * For prompts: ids of tool servers whose tools the model may call, and `integration:<id>` for the actions of a connected integration, as in chat. Test keys have all of them; a live key those that are configured.
      */
     tools?: Array<string>;
 };
@@ -1551,6 +1327,256 @@ export type BookingStepInput = {
     payload: {
         [key: string]: unknown;
     };
+};
+
+export type InputDefinition = {
+    name: string;
+    type: 'string' | 'number' | 'boolean' | 'object' | 'array';
+    required: boolean;
+    /**
+     * A value of the declared type.
+     */
+    default?: unknown;
+    description?: string;
+};
+
+export type Concurrency = {
+    /**
+     * How many runs may run at the same time.
+     */
+    limit: number;
+    /**
+     * A valid CEL expression over input and variables, whose value is a text of 1 to 200 characters: the limit holds for each value. Where it fails the run is refused.
+     */
+    key?: string;
+    /**
+     * What happens to one more run: it waits (`queue`), by priority and then in the order of creation; it is not started (`skip`); or the oldest run is cancelled with the code `superseded` (`cancel_running`).
+     */
+    strategy: 'queue' | 'skip' | 'cancel_running';
+};
+
+export type NewWorkflowFromTemplate = {
+    /**
+     * The id of a template.
+     */
+    template: 'summarize' | 'classify-and-route' | 'map-reviews' | 'research' | 'nightly-digest' | 'approved-refund' | 'booking-follow-up' | 'webhook-to-slack' | 'watch-a-page' | 'product-pictures' | 'podcast' | 'call-notes';
+    /**
+     * Default: the name of the template.
+     */
+    name?: string;
+};
+
+export type WebVital = {
+    name: string;
+    value: number;
+    id?: string;
+    path?: string;
+};
+
+export type WorkflowValidation = {
+    valid: boolean;
+    errors: Array<{
+        path: string;
+        message: string;
+    }>;
+    warnings: Array<{
+        path: string;
+        code: 'unknown_field' | 'unused_field' | 'unknown_model' | 'missing_prompt' | 'unknown_step' | 'later_step' | 'missing_secret' | 'unknown_workflow' | 'unknown_version' | 'unresolved_name';
+        message: string;
+    }>;
+};
+
+/**
+ * The body of `POST /workflows`, valid or not.
+ */
+export type WorkflowDraft = {
+    [key: string]: unknown;
+};
+
+/**
+ * A workflow as `GET /workflows/{id}/export` returns it: `atelier` (1), `name`, and optionally `description`, `steps`, `config`, `aiModel`, `aiProvider`, `inputs`, `concurrency`, `maxDurationSeconds`, `triggers` and `schedule`. In a step of type workflow `{"$name": "…"}` stands for the id of the workflow with that name.
+ */
+export type WorkflowDocument = {
+    [key: string]: unknown;
+};
+
+/**
+ * Dialect A, recognized by `isActive`.
+ */
+export type CreatedWorkflow = {
+    id: string;
+    name: string;
+    description: string | null;
+    /**
+     * Runs that were started, those that were deleted since included.
+     */
+    totalRuns: number;
+    createdAt: string;
+    updatedAt: string;
+    isActive: boolean;
+    /**
+     * Present when something was saved that is probably not meant.
+     */
+    warnings?: Array<WorkflowWarning>;
+};
+
+export type WorkflowWarning = {
+    path: string;
+    code: 'unknown_field' | 'unused_field' | 'unknown_model' | 'missing_prompt' | 'unknown_step' | 'later_step' | 'missing_secret' | 'unknown_workflow' | 'unknown_version' | 'unresolved_name';
+    message: string;
+};
+
+/**
+ * Dialect A, recognized by `pagination`.
+ */
+export type WorkflowTemplateList = {
+    templates: Array<WorkflowTemplate>;
+    pagination: Pagination;
+};
+
+export type WorkflowTemplate = {
+    id: string;
+    name: string;
+    description: string;
+    inputs: Array<InputDefinition>;
+};
+
+export type Pagination = {
+    total: number;
+    limit: number;
+    offset: number;
+    hasMore: boolean;
+};
+
+/**
+ * Dialect A, recognized by `isActive`.
+ */
+export type WorkflowDetail = {
+    id: string;
+    name: string;
+    description: string | null;
+    /**
+     * Runs that were started, those that were deleted since included.
+     */
+    totalRuns: number;
+    createdAt: string;
+    updatedAt: string;
+    isActive: boolean;
+    concurrency?: Concurrency;
+    /**
+     * A run that executes for longer fails with the code `timeout`. The time in which it waits or is queued does not count.
+     */
+    maxDurationSeconds?: number;
+    /**
+     * While a workflow is paused its runs are accepted and queue.
+     */
+    isPaused: boolean;
+    /**
+     * The number of the current version; see `GET /workflows/{id}/versions`.
+     */
+    version: number;
+    aiModel: string;
+    aiProvider: 'ANTHROPIC' | 'OPENAI' | 'GOOGLE';
+    config: {
+        [key: string]: unknown;
+    };
+    steps: Array<{
+        name?: string;
+        /**
+         * A template with {{input}}, {{name}} and {{steps.<id>.output}}.
+         */
+        prompt?: string;
+        /**
+         * Required for conditions and transforms: a valid CEL expression over input, variables and steps.<id>.output, which may take 250 ms. May be given in prompt instead.
+         */
+        expression?: string;
+        /**
+         * For conditions: where to continue if true, the id of a later step or end. Default: the next step.
+         */
+        then?: string;
+        /**
+         * For conditions: where to continue if false, the id of a later step or end (the default).
+         */
+        else?: string;
+        provider?: 'ANTHROPIC' | 'OPENAI' | 'GOOGLE';
+        model?: string;
+        system?: string;
+        temperature?: number;
+        maxTokens?: number;
+        /**
+         * A valid JSON Schema that the output must match. At most 64 KiB, 500 subschemas, depth 16, references within the schema, and 2,000 characters of patterns.
+         */
+        outputSchema?: {
+            [key: string]: unknown;
+        };
+        /**
+         * How often the step is tried in all. A prompt after temporary failures, five times by default; an action where its integration is limited, once by default.
+         */
+        retry?: {
+            maxAttempts: number;
+        };
+        /**
+         * Models to try in turn when the model fails.
+         */
+        fallback?: Array<{
+            provider: 'ANTHROPIC' | 'OPENAI' | 'GOOGLE';
+            model: string;
+        }>;
+        /**
+         * Required for actions: a valid id of an integration, as `slack`.
+         */
+        integration?: string;
+        /**
+         * Required for actions: a valid id of an action of the integration, as `send_message`.
+         */
+        action?: string;
+        /**
+         * Required for actions: a valid payload of the action. Its strings are templates; what depends on them is checked when the step is executed.
+         */
+        payload?: {
+            [key: string]: unknown;
+        };
+        /**
+         * For prompts: ids of tool servers whose tools the model may call, and `integration:<id>` for the actions of a connected integration, as in chat. Test keys have all of them; a live key those that are configured.
+         */
+        tools?: Array<string>;
+        id: string;
+        type: 'prompt' | 'condition' | 'transform' | 'action';
+    } | FlowStep>;
+};
+
+/**
+ * A step of a flow, with the fields of its type.
+ */
+export type FlowStep = {
+    id: string;
+    type: 'parallel' | 'map' | 'wait' | 'event' | 'approval' | 'workflow' | 'http' | 'fail' | 'image' | 'upscale' | 'remove_bg' | 'video' | 'music' | 'speech' | 'transcription' | 'booking';
+    name?: string;
+    [key: string]: unknown;
+};
+
+/**
+ * Dialect A, recognized by `pagination`.
+ */
+export type WorkflowList = {
+    workflows: Array<Workflow>;
+    pagination: Pagination;
+};
+
+/**
+ * Dialect A, recognized by `isActive`.
+ */
+export type Workflow = {
+    id: string;
+    name: string;
+    description: string | null;
+    /**
+     * Runs that were started, those that were deleted since included.
+     */
+    totalRuns: number;
+    createdAt: string;
+    updatedAt: string;
+    isActive: boolean;
 };
 
 /**
@@ -3634,7 +3660,7 @@ export type ChatRequest = {
      */
     model?: string;
     /**
-     * Ids of tool servers whose tools the model may call. Test keys have all of them.
+     * Ids of tool servers whose tools the model may call, and `integration:<id>` for the actions of a connected integration. Test keys have all of them.
      */
     mcpServers?: Array<string>;
     /**
@@ -3673,7 +3699,7 @@ export type AgentRequest = {
      */
     model?: string;
     /**
-     * Ids of tool servers whose tools the model may call. Test keys have all of them.
+     * Ids of tool servers whose tools the model may call, and `integration:<id>` for the actions of a connected integration. Test keys have all of them.
      */
     mcpServers?: Array<string>;
     /**
@@ -5000,6 +5026,34 @@ export type ImportWorkflowResponses = {
 
 export type ImportWorkflowResponse = ImportWorkflowResponses[keyof ImportWorkflowResponses];
 
+export type ListWorkflowTemplatesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Default 50 in dialect A, 20 in dialect B.
+         */
+        limit?: number;
+        /**
+         * Default 0.
+         */
+        offset?: number;
+    };
+    url: '/api/v1/workflow-templates';
+};
+
+export type ListWorkflowTemplatesResponses = {
+    /**
+     * A page of templates.
+     */
+    200: {
+        success: true;
+        data: WorkflowTemplateList;
+    };
+};
+
+export type ListWorkflowTemplatesResponse = ListWorkflowTemplatesResponses[keyof ListWorkflowTemplatesResponses];
+
 export type PauseWorkflowData = {
     body?: never;
     path: {
@@ -5082,7 +5136,7 @@ export type ListWorkflowsResponses = {
 export type ListWorkflowsResponse = ListWorkflowsResponses[keyof ListWorkflowsResponses];
 
 export type CreateWorkflowData = {
-    body: NewWorkflow;
+    body: NewWorkflow | NewWorkflowFromTemplate;
     path?: never;
     query?: never;
     url: '/api/v1/workflows';

@@ -2,6 +2,7 @@
 
 import { Resource } from '../../core/resource.ts';
 import { Workflows } from '../../resources/workflows.ts';
+import { WorkflowTemplates } from './workflow-templates.ts';
 import { Runs } from '../../resources/runs.ts';
 import { Batches } from './batches.ts';
 import { BulkActions } from './bulk-actions.ts';
@@ -28,6 +29,7 @@ import { Scheduling } from './scheduling.ts';
 
 export class Resources extends Resource {
   readonly workflows = new Workflows(this.transport);
+  readonly workflowTemplates = new WorkflowTemplates(this.transport);
   readonly runs = new Runs(this.transport);
   readonly batches = new Batches(this.transport);
   readonly bulkActions = new BulkActions(this.transport);
