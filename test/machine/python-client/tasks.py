@@ -3,7 +3,7 @@
 import io
 import json
 import sys
-from typing import TypeVar
+from typing import Any, Protocol
 
 from atelier_client import AuthenticatedClient
 from atelier_client.api.account import get_credits
@@ -27,14 +27,19 @@ from atelier_client.models.transcription_request import TranscriptionRequest
 from atelier_client.models.workflow_execution import WorkflowExecution
 from atelier_client.types import File
 
-Answer = TypeVar("Answer")
+
+class Answer(Protocol):
+    """What every answer can do."""
+
+    def to_dict(self) -> dict[str, Any]: ...
 
 
-def data_of(answer: Answer | None) -> Answer:
-    """The answer, which is there."""
-    if answer is None:
-        raise RuntimeError("There was no answer that the document describes.")
-    return answer
+def data_of(answer: Answer | None) -> dict[str, Any]:
+    """The data of an answer that is a success."""
+    if answer is None or isinstance(answer, ErrorResponse):
+        raise RuntimeError(f"The request failed: {answer}")
+    data: dict[str, Any] = answer.to_dict()["data"]
+    return data
 
 
 base_url, key = sys.argv[1:3]
@@ -42,19 +47,18 @@ client = AuthenticatedClient(base_url=base_url, token=key)
 
 steps = [{"id": "greet", "type": "prompt", "prompt": "Greet {{input}}."}]
 created = data_of(create_workflow.sync(client=client, body=NewWorkflow.from_dict({"name": "Python", "steps": steps})))
-assert not isinstance(created, ErrorResponse)
-workflow_id = created.to_dict()["data"]["id"]
+workflow_id = created["id"]
 executed = data_of(
     execute_workflow.sync(workflow_id, client=client, body=WorkflowExecution.from_dict({"input": "Ada"}))
 )
-run_id = executed.to_dict()["data"]["runId"]
-run = data_of(get_run.sync(run_id, client=client)).to_dict()["data"]
+run_id = executed["runId"]
+run = data_of(get_run.sync(run_id, client=client))
 assert RunDetailA.from_dict(run).id is not None
-runs = data_of(list_runs.sync(client=client, workflow_id=workflow_id)).to_dict()["data"]
+runs = data_of(list_runs.sync(client=client, workflow_id=workflow_id))
 
 reply = data_of(chat.sync(client=client, body=ChatRequest.from_dict({"messages": [{"role": "user", "content": "Hi"}]})))
 image = data_of(generate_image.sync(client=client, body=ImageRequest.from_dict({"prompt": "A lighthouse"})))
-speech = data_of(create_speech.sync(client=client, body=SpeechRequest.from_dict({"text": "Hello from Python."})))
+speech = create_speech.sync(client=client, body=SpeechRequest.from_dict({"text": "Hello from Python."}))
 assert isinstance(speech, File)
 sound = io.BytesIO(speech.payload.read())
 recording = TranscriptionRequest(audio=File(payload=sound, file_name="hello.mp3", mime_type="audio/mpeg"))
@@ -64,20 +68,20 @@ event_type = data_of(
 )
 hook = {"name": "Python", "url": "https://hooks.example.com/python", "events": ["workflow.run.completed"]}
 webhook = data_of(create_webhook.sync(client=client, body=NewWebhook.from_dict(hook)))
-integrations = data_of(list_integrations.sync(client=client)).to_dict()["data"]["integrations"]
-credits = data_of(get_credits.sync(client=client)).to_dict()["data"]
-missing = data_of(get_workflow.sync("01990000-0000-7000-8000-000000000000", client=client))
+integrations = data_of(list_integrations.sync(client=client))["integrations"]
+credits = data_of(get_credits.sync(client=client))
+missing = get_workflow.sync("01990000-0000-7000-8000-000000000000", client=client)
 
 print(
     json.dumps(
         {
             "run": run["status"],
             "runs": len(runs["runs"]),
-            "reply": bool(reply.to_dict()["data"]["content"]),
-            "image": sorted(image.to_dict()["data"])[:1] != [],
-            "transcription": transcription.to_dict()["data"]["text"] != "",
-            "eventType": event_type.to_dict()["data"]["name"],
-            "webhook": webhook.to_dict()["data"]["secret"][:6],
+            "reply": bool(reply["content"]),
+            "image": len(image) > 0,
+            "transcription": transcription["text"] != "",
+            "eventType": event_type["name"],
+            "webhook": webhook["secret"][:6],
             "integrations": len(integrations) > 0,
             "credits": credits["balance"] > 0,
             "missing": isinstance(missing, ErrorResponse) and missing.error.code,
