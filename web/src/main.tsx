@@ -1,4 +1,4 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -6,12 +6,15 @@ import { Toasts } from './components/toast.tsx';
 import { applyTheme, chosenTheme } from './layout/theme.ts';
 import { reloadOnceAfterUpgrade } from './layout/upgrade.ts';
 import { router } from './router.tsx';
+import { goToSignIn, isSignedOut, leaveWhenEnded } from './session/ended.ts';
 import './styles.css';
 
 applyTheme(chosenTheme());
 reloadOnceAfterUpgrade();
+leaveWhenEnded();
 
 const queries = new QueryClient({
+  queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && goToSignIn() }),
   defaultOptions: {
     queries: {
       // The client of the API repeats what can be repeated.

@@ -2,6 +2,7 @@ import { Menu } from '@base-ui/react/menu';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { signInAddress, signOut } from '../api/account.ts';
+import { announceEnd } from '../session/ended.ts';
 import type { Account, Membership } from '../session/session.ts';
 import { applyTheme, chosenTheme, type Theme } from './theme.ts';
 
@@ -23,6 +24,7 @@ export function AccountMenu({
   const leave = async () => {
     await signOut();
     queries.clear();
+    announceEnd();
     location.assign(signInAddress('/app'));
   };
   return (

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useSearch } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
-import { readAccount, signInAddress } from '../api/account.ts';
+import { useState } from 'react';
+import { readAccount } from '../api/account.ts';
 import { Loading } from '../components/page.tsx';
 import { Problem } from '../components/problem.tsx';
 import { SessionProvider } from '../session/context.tsx';
+import { isSignedOut } from '../session/ended.ts';
 import {
   chosenOrganization,
   type Environment,
@@ -21,13 +22,7 @@ export function Shell() {
   const { env = 'test' } = useSearch({ strict: false }) as { env?: Environment };
   const account = useQuery({ queryKey: ['account'], queryFn: readAccount });
   const [chosen, setChosen] = useState<Membership>();
-  const isSignedOut = (account.error as { status?: number } | null)?.status === 401;
-
-  useEffect(() => {
-    if (isSignedOut) location.replace(signInAddress(location.pathname + location.search));
-  }, [isSignedOut]);
-
-  if (account.error && !isSignedOut) {
+  if (account.error && !isSignedOut(account.error)) {
     return (
       <main className="mx-auto max-w-xl p-6">
         <Problem error={account.error} retry={() => void account.refetch()} />

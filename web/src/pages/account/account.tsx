@@ -3,6 +3,7 @@ import { signInAddress } from '../../api/account.ts';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
 import { useSession } from '../../session/context.tsx';
+import { announceEnd } from '../../session/ended.ts';
 
 /** The person who has signed in. Passwords, passkeys and second factors have pages of their own. */
 export default function Account() {
@@ -11,6 +12,7 @@ export default function Account() {
   const endAll = async () => {
     await api.account.sessions.revoke();
     queries.clear();
+    announceEnd();
     location.assign(signInAddress('/app'));
   };
   return (
