@@ -29,13 +29,13 @@ export function WeekCalendar() {
   const { api, key } = useSession();
   const { filters, set } = useFilters(['week']);
   const monday = mondayOf(readDate(filters.week) ?? new Date());
-  const sunday = addDays(monday, 7);
   const [shown, setShown] = useState<Booking>();
   const bookings = useQuery({
     queryKey: key('bookings', dateText(monday)),
     queryFn: async ({ signal }) => {
       const found: Booking[] = [];
-      const query = { start: monday.toISOString(), end: sunday.toISOString(), limit: maxShown };
+      // Days of the API are those of UTC: a day more on either side has every zone's week.
+      const query = { start: dateText(addDays(monday, -1)), end: dateText(addDays(monday, 7)), limit: maxShown };
       for await (const booking of api.scheduling.bookings.list(query, { signal })) found.push(booking);
       return found;
     },
