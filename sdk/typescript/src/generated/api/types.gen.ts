@@ -232,7 +232,7 @@ export type ApprovalRequestedEvent = {
              */
             respondedBy: string | null;
             respondedAt: string;
-            channel: 'api' | 'console' | 'mail' | 'temporal' | 'timeout';
+            channel: 'api' | 'console' | 'mail' | 'mcp' | 'temporal' | 'timeout';
         } | null;
     };
 };
@@ -287,7 +287,7 @@ export type ApprovalAnsweredEvent = {
              */
             respondedBy: string | null;
             respondedAt: string;
-            channel: 'api' | 'console' | 'mail' | 'temporal' | 'timeout';
+            channel: 'api' | 'console' | 'mail' | 'mcp' | 'temporal' | 'timeout';
         } | null;
     };
 };
@@ -342,7 +342,7 @@ export type ApprovalExpiredEvent = {
              */
             respondedBy: string | null;
             respondedAt: string;
-            channel: 'api' | 'console' | 'mail' | 'temporal' | 'timeout';
+            channel: 'api' | 'console' | 'mail' | 'mcp' | 'temporal' | 'timeout';
         } | null;
     };
 };
@@ -845,6 +845,7 @@ export type NewWorkflow = {
     inputs?: Array<InputDefinition>;
     concurrency?: Concurrency | null;
     maxDurationSeconds?: number | null;
+    mcp?: McpSetting | null;
     aiModel?: string;
     aiProvider?: 'ANTHROPIC' | 'OPENAI' | 'GOOGLE';
     isActive?: boolean;
@@ -1355,6 +1356,21 @@ export type Concurrency = {
     strategy: 'queue' | 'skip' | 'cancel_running';
 };
 
+export type McpSetting = {
+    /**
+     * Whether the workflow is a tool of the MCP server at `/mcp`. At most 200 of an environment are.
+     */
+    enabled: boolean;
+    /**
+     * The name of the tool, unique in the environment. Default: `workflow_` and the end of the id.
+     */
+    name?: string;
+    /**
+     * What the tool does, in words for a model. Default: the description of the workflow.
+     */
+    description?: string;
+};
+
 export type NewWorkflowFromTemplate = {
     /**
      * The id of a template.
@@ -1394,7 +1410,7 @@ export type WorkflowDraft = {
 };
 
 /**
- * A workflow as `GET /workflows/{id}/export` returns it: `atelier` (1), `name`, and optionally `description`, `steps`, `config`, `aiModel`, `aiProvider`, `inputs`, `concurrency`, `maxDurationSeconds`, `triggers` and `schedule`. In a step of type workflow `{"$name": "…"}` stands for the id of the workflow with that name.
+ * A workflow as `GET /workflows/{id}/export` returns it: `atelier` (1), `name`, and optionally `description`, `steps`, `config`, `aiModel`, `aiProvider`, `inputs`, `concurrency`, `maxDurationSeconds`, `mcp`, `triggers` and `schedule`. In a step of type workflow `{"$name": "…"}` stands for the id of the workflow with that name.
  */
 export type WorkflowDocument = {
     [key: string]: unknown;
@@ -1471,6 +1487,7 @@ export type WorkflowDetail = {
      * While a workflow is paused its runs are accepted and queue.
      */
     isPaused: boolean;
+    mcp?: McpSetting;
     /**
      * The number of the current version; see `GET /workflows/{id}/versions`.
      */
@@ -1611,6 +1628,7 @@ export type WorkflowChange = {
     inputs?: Array<InputDefinition>;
     concurrency?: Concurrency | null;
     maxDurationSeconds?: number | null;
+    mcp?: McpSetting | null;
     aiModel?: string;
     aiProvider?: 'ANTHROPIC' | 'OPENAI' | 'GOOGLE';
     isActive?: boolean;
@@ -2547,7 +2565,7 @@ export type ApprovalResponse = {
      */
     respondedBy: string | null;
     respondedAt: string;
-    channel: 'api' | 'console' | 'mail' | 'temporal' | 'timeout';
+    channel: 'api' | 'console' | 'mail' | 'mcp' | 'temporal' | 'timeout';
 };
 
 export type ApprovalAnswer = {
@@ -5866,7 +5884,12 @@ export type StreamRunEventsData = {
          */
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * With `true` also `step.delta` {runId, stepId, path?, offset, text}: what the models of prompt steps write, at most 20 a second, without an id. A text whose `offset` is 0 replaces what came before.
+         */
+        deltas?: 'true' | 'false';
+    };
     url: '/api/v1/runs/{id}/events';
 };
 
@@ -5882,6 +5905,43 @@ export type StreamRunEventsResponses = {
 };
 
 export type StreamRunEventsResponse = StreamRunEventsResponses[keyof StreamRunEventsResponses];
+
+export type StreamRunsEventsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Runs of this workflow. In either form of the id.
+         */
+        workflowId?: string;
+        /**
+         * Tags, separated by commas: the runs have all of them.
+         */
+        tag?: string;
+        /**
+         * Runs of this batch. In either form of the id.
+         */
+        batchId?: string;
+        /**
+         * Runs that a step of this run started. In either form of the id.
+         */
+        parentRunId?: string;
+        /**
+         * With `true` also `step.delta` {runId, stepId, path?, offset, text}: what the models of prompt steps write, at most 20 a second, without an id. A text whose `offset` is 0 replaces what came before.
+         */
+        deltas?: 'true' | 'false';
+    };
+    url: '/api/v1/runs/events';
+};
+
+export type StreamRunsEventsResponses = {
+    /**
+     * A stream of the events that `GET /runs/{id}/events` has. Comments in between keep the connection open.
+     */
+    200: string;
+};
+
+export type StreamRunsEventsResponse = StreamRunsEventsResponses[keyof StreamRunsEventsResponses];
 
 export type ListRunStepsData = {
     body?: never;

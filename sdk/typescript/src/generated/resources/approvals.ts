@@ -10,7 +10,9 @@ export class Approvals extends Resource {
   /**
    * List approvals.
    *
-   * Newest first. With both filters, approvals that match both are returned.
+   * Newest first. With both filters, approvals that match both are returned. Forms and values of more than 16 KiB
+   * are replaced by `{$ref, bytes}`; so are the largest ones of a page that has more than 2 MiB, whose longest
+   * messages are cut.
    */
   list(query?: api.ListApprovalsData['query'], options?: RequestOptions): List<api.Approval> {
     return this.transport.list(sdk.listApprovals, { query }, 'approvals', options);

@@ -81,7 +81,19 @@ export class Runs extends Resource {
    * Server-Sent Events from the beginning of the run. After a lost connection, continue with `Last-Event-ID`.
    * After the last event of a run that has ended the answer is 204, at which an EventSource stops reconnecting.
    */
-  events(id: string, options?: StreamOptions): EventStream {
-    return this.transport.stream(sdk.streamRunEvents, { path: { id } }, options);
+  events(id: string, query?: api.StreamRunEventsData['query'], options?: StreamOptions): EventStream {
+    return this.transport.stream(sdk.streamRunEvents, { path: { id }, query }, options);
+  }
+
+  /**
+   * Stream the events of many runs.
+   *
+   * Server-Sent Events of all runs that match the filter, from now on, each with its `runId`: those that have not
+   * ended, the newest 1,000, and those that are created later. Give exactly one of `workflowId`, `tag`, `batchId`
+   * and `parentRunId`. After a lost connection, continue with `Last-Event-ID` within an hour. The stream never
+   * closes, and counts as one.
+   */
+  followMany(query?: api.StreamRunsEventsData['query'], options?: StreamOptions): EventStream {
+    return this.transport.stream(sdk.streamRunsEvents, { query }, options);
   }
 }
