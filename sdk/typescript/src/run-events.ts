@@ -45,11 +45,20 @@ interface WaitingStep extends OfStep {
   childRunId?: string;
 }
 
+/** What a model has written since the last one, or so far. */
+interface StepDelta {
+  runId: string;
+  stepId: string;
+  path?: (string | number)[];
+  text: string;
+}
+
 /** An event in the life of a run. */
 export type RunEvent =
   | ServerEvent<'run.started', OfRun>
   | ServerEvent<'step.started' | 'step.resumed', OfStep>
   | ServerEvent<'step.waiting', WaitingStep>
+  | ServerEvent<'step.delta', StepDelta>
   | ServerEvent<'step.completed' | 'step.failed', EndedStep>
   | ServerEvent<'run.completed' | 'run.failed' | 'run.cancelled', EndedRun>;
 

@@ -33,6 +33,8 @@ export interface StreamSettings {
   isAgain?: boolean;
 }
 
+/** What a model writes is not sent again: such events have no ids. */
+const eventWithoutId = 'step.delta';
 /** A pause that the service did not ask for, in milliseconds. */
 const usualPauseMs = 1_000;
 /** A connection that lasted longer was a good one, whatever ended it: proxies close them after some minutes. */
@@ -70,7 +72,8 @@ async function* eventsOf(
       onSseEvent: ({ data, event, id, retry }) => {
         listen();
         if (retry !== undefined) onRetry(retry);
-        current = { id: id ?? null, event: event ?? 'message', data };
+        // The reader repeats the last id for an event that has none.
+        current = { id: (event === eventWithoutId ? undefined : id) ?? null, event: event ?? 'message', data };
       },
     });
     for await (const data of stream) {

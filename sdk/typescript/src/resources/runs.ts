@@ -2,7 +2,7 @@ import type { RequestOptions, StreamOptions } from '../core/options.ts';
 import type { EventStream } from '../core/streams.ts';
 import { follow, poll, type WaitOptions, withinTime } from '../core/waiting.ts';
 import { streamRunEvents } from '../generated/api/sdk.gen.ts';
-import type { RunDetail } from '../generated/api/types.gen.ts';
+import type { RunDetail, StreamRunEventsData } from '../generated/api/types.gen.ts';
 import { Runs as GeneratedRuns } from '../generated/resources/runs.ts';
 import { endsRun, type RunEvent } from '../run-events.ts';
 
@@ -16,10 +16,10 @@ const endedStatuses: readonly RunDetail['status'][] = ['COMPLETED', 'FAILED', 'C
 export class Runs extends GeneratedRuns {
   /**
    * Stream the events of a run, from its beginning or after `lastEventId`, until it has ended. A lost connection is opened
-   * anew, and no event comes twice.
+   * anew, and no event comes twice. With `deltas` it has what models write, as they write it.
    */
-  override events(id: string, options?: StreamOptions): EventStream<RunEvent> {
-    return this.transport.stream<RunEvent>(streamRunEvents, { path: { id } }, options, endsRun);
+  override events(id: string, query?: StreamRunEventsData['query'], options?: StreamOptions): EventStream<RunEvent> {
+    return this.transport.stream<RunEvent>(streamRunEvents, { path: { id }, query }, options, endsRun);
   }
 
   /**
@@ -29,7 +29,7 @@ export class Runs extends GeneratedRuns {
   wait(id: string, { onEvent, ...options }: RunWaitOptions = {}): Promise<RunDetail> {
     return withinTime(options, async (signal) => {
       const request: RequestOptions = { signal };
-      await follow(this.events(id, request), onEvent);
+      await follow(this.events(id, undefined, request), onEvent);
       return poll(
         () => this.get(id, request),
         ({ status }) => endedStatuses.includes(status),

@@ -21,7 +21,7 @@ export function useRunEvents(runId: string): { events: RunEvent[]; error: unknow
     const follow = async () => {
       setEvents([]);
       setError(undefined);
-      for await (const event of api.runs.events(runId, { signal: abort.signal })) {
+      for await (const event of api.runs.events(runId, undefined, { signal: abort.signal })) {
         setEvents((before) => [...before, { ...(event.data as Omit<RunEvent, 'type'>), type: event.event }]);
         refresh ??= setTimeout(() => {
           refresh = undefined;
