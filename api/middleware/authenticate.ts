@@ -4,7 +4,7 @@ import { Scope } from '../../src/platform/database/scope.ts';
 import { AppError, invalid, rateLimited } from '../../src/platform/errors.ts';
 import type { Tenant } from '../../src/platform/tenant.ts';
 import type { Services } from '../../src/services.ts';
-import type { Caller } from '../../src/tenancy/caller.ts';
+import { type Caller, userIdOf } from '../../src/tenancy/caller.ts';
 import { keyIds } from '../../src/tenancy/core/ids.ts';
 import type { PlanLimit } from '../../src/tenancy/core/plan-limits.ts';
 import { missingScopes } from '../../src/tenancy/core/plans.ts';
@@ -164,8 +164,10 @@ export interface IdInPath {
 }
 
 /** The caller as the audit log names it. */
-const actorOf = ({ keyId, session }: Caller): string =>
-  session ? userIds.format(session.userId) : keyIds.format(keyId!);
+function actorOf(caller: Caller): string {
+  const userId = userIdOf(caller);
+  return userId === undefined ? keyIds.format(caller.keyId!) : userIds.format(userId);
+}
 
 /** What a route asks of every request, before it looks at it. */
 export interface Requirements {

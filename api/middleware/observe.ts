@@ -1,6 +1,6 @@
 import { requestMessage } from '../../src/platform/observability/log-destination.ts';
 import type { Services } from '../../src/services.ts';
-import type { Caller } from '../../src/tenancy/caller.ts';
+import { type Caller, userIdOf } from '../../src/tenancy/caller.ts';
 import type { ApiContext } from '../context.ts';
 import { isProbe } from '../probes.ts';
 import { routeTemplate } from '../requests/route-template.ts';
@@ -28,6 +28,7 @@ export function recordRequest({ log, metrics }: Pick<Services, 'log' | 'metrics'
   metrics.requestAnswered({ method, route, status, runFailed: isRunsFailure, seconds: ms / 1000 });
   const level = isProbe(route) && status < 400 ? 'debug' : 'info';
   if (!log.isLevelEnabled(level)) return;
+  const userId = caller && userIdOf(caller);
   const line = {
     requestId,
     correlationId,
@@ -38,7 +39,7 @@ export function recordRequest({ log, metrics }: Pick<Services, 'log' | 'metrics'
     ...(failedRun && { failedRun }),
     ...(caller && { organizationId: caller.organizationId, environment: caller.environment }),
     ...(caller?.keyId && { keyId: caller.keyId }),
-    ...(caller?.session && { userId: caller.session.userId }),
+    ...(userId !== undefined && { userId }),
   };
   log[level](line, requestMessage);
 }

@@ -41,13 +41,13 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
   settings: accountSettings,
   ids: [userIds, memberIds, invitationIds],
   failPoints: failPoint.names,
-  open({ env, log, database, background, openRequests }) {
+  open({ env, log, database, background, openSessions }) {
     const { PUBLIC_URL: publicUrl, URL_SIGNING_KEY: signingKey, DATABASE_URL: databaseUrl } = env;
     const times = accountTimes(env.ACCOUNTS_TIME_SCALE);
     const secret = signingKey === undefined ? undefined : accountsSecret(signingKey);
     const cookie = new SessionCookie(publicUrl, secret);
     const sessions = new Sessions(database, background, times);
-    openRequests.askSessions((inUse) => sessions.areOpen(inUse));
+    openSessions.answeredBy((inUse) => sessions.areOpen(inUse));
     const mayAnybodySignUp = env.ACCOUNTS_SIGN_UP === 'open';
     return {
       accounts: {

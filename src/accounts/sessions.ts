@@ -5,6 +5,7 @@ import { typed } from '../platform/database/sql-types.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import type { Role } from '../tenancy/core/roles.ts';
 import type { SessionInUse } from '../tenancy/index.ts';
+import { isAtLeast } from './core/roles.ts';
 import type { AccountTimes } from './core/times.ts';
 
 // Sessions are looked up for every request and cached nowhere: one that has ended is refused everywhere, at once.
@@ -67,8 +68,8 @@ const touch = systemStatement({
 const findGoingOn = systemStatement({
   name: 'session.going_on',
   parameters: { sessionIds: 'uuid[]', organizationIds: 'uuid[]', idleSeconds: 'float8' },
-  row: { position: 'int' },
-  text: `select asked.position::int as position
+  row: { position: 'int', role: typed<Role>('text') },
+  text: `select asked.position::int as position, m.role
      from unnest(:sessionIds, :organizationIds) with ordinality as asked (session_id, organization_id, position)
      join auth."session" s on s.id = asked.session_id
      join auth."member" m on m."userId" = s."userId" and m."organizationId" = asked.organization_id
@@ -164,15 +165,18 @@ export class Sessions {
     return found.role === null ? { id, userId, email, name } : (found as SignedInMember);
   }
 
-  /** Whether each of the sessions goes on, and its person is still a member. */
+  /** Whether each of the sessions goes on, and its person is still a member with the role that is required. */
   async areOpen(sessions: readonly SessionInUse[]): Promise<boolean[]> {
     const found = await sqlOn(this.#database.pool).rows(findGoingOn, {
       sessionIds: sessions.map(({ sessionId }) => sessionId),
       organizationIds: sessions.map(({ organizationId }) => organizationId),
       idleSeconds: this.#idleSeconds,
     });
-    const open = new Set(found.map(({ position }) => position));
-    return sessions.map((_, index) => open.has(index + 1));
+    const roles = new Map(found.map(({ position, role }) => [position, role]));
+    return sessions.map(({ required }, index) => {
+      const role = roles.get(index + 1);
+      return role !== undefined && isAtLeast(role, required);
+    });
   }
 
   /** The organizations of a person, oldest first. */

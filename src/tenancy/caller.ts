@@ -19,11 +19,11 @@ export interface CallerSession {
 }
 
 /**
- * The caller of a request, of an organization: its key, a token of a browser that a key made, with its permissions, or a
- * person who is signed in.
+ * The caller of a request, of an organization: its key, a token of a browser, with its permissions, or a person who is
+ * signed in.
  */
 export interface Caller {
-  /** Null for a person. */
+  /** Null for a person, and for a token that a person made. */
   keyId: string | null;
   /** Present for a person, whose role decides in place of scopes. */
   session?: CallerSession;
@@ -41,3 +41,6 @@ export interface Caller {
   /** The generation of the key cache in which this was read. */
   generation: number;
 }
+
+/** The person who calls, or made the token that calls; undefined where a key did. */
+export const userIdOf = ({ session, token }: Caller): string | undefined => session?.userId ?? token?.session?.userId;

@@ -7,7 +7,7 @@ export { findPlan } from './find-plan.ts';
 export { findRateLimits } from './find-rate-limits.ts';
 export { countMail } from './mails.ts';
 export { enterAll, MemoryOpenCounter, type OpenCounter } from './open-counter.ts';
-export type { SessionInUse } from './open-requests.ts';
+export type { SessionInUse } from './open-sessions.ts';
 export { findOrganization, restorableDays } from './organizations.ts';
 export type { TenancyServices } from './part.ts';
 export { type RateLimiter, subjectOf } from './rate-limiter.ts';

@@ -5,8 +5,10 @@ import type { Caller } from './caller.ts';
 import { tenancyLimits } from './core/limits.ts';
 import type { KeyCache } from './key-cache.ts';
 import type { OpenCounter } from './open-counter.ts';
+import type { OpenSessions, SessionInUse } from './open-sessions.ts';
 import { subjectOf } from './rate-limiter.ts';
 import { unauthorized } from './refusals.ts';
+import { sessionOfToken } from './tokens/token-session.ts';
 
 /** Requests that stay open: event streams, and those that wait for their run. Each kind has its own limit in the plans. */
 export type OpenKind = 'eventStreams' | 'waitingRequests';
@@ -25,7 +27,7 @@ const findValid = systemStatement({
 
 /** One open request. */
 export interface OpenRequest {
-  /** Aborted when the key is no longer valid, the process drains, or the request is closed. */
+  /** Aborted when the key or the session is no longer valid, the process drains, or the request is closed. */
   readonly signal: AbortSignal;
   /**
    * To be asked before anything is told: why the caller must not have it any more, or undefined. Costs a query only after a
@@ -38,6 +40,7 @@ export interface OpenRequest {
 
 class Held implements OpenRequest {
   readonly caller: Caller;
+  readonly session: SessionInUse | undefined;
   readonly #ending = new AbortController();
   readonly #requests: OpenRequests;
   /** The changes of keys that its key is known to have survived. */
@@ -49,6 +52,7 @@ class Held implements OpenRequest {
   constructor(requests: OpenRequests, caller: Caller) {
     this.#requests = requests;
     this.caller = caller;
+    this.session = sessionInUse(caller);
     this.checkedIn = caller.generation;
   }
 
@@ -71,17 +75,16 @@ class Held implements OpenRequest {
   }
 }
 
-/** Those of the sessions that go on, in the organizations that they are used in. */
-export type FindOpenSessions = (sessions: readonly SessionInUse[]) => Promise<readonly boolean[]>;
-
-export interface SessionInUse {
-  sessionId: string;
-  organizationId: string;
+/** The session on which an open request rests; undefined where that is a key. */
+function sessionInUse({ session, token, organizationId }: Caller): SessionInUse | undefined {
+  if (session) return { sessionId: session.id, organizationId, required: 'viewer' };
+  return token?.session ? sessionOfToken(token.session, organizationId) : undefined;
 }
 
 export interface OpenRequestsOptions {
   database: Database;
   cache: KeyCache;
+  sessions: OpenSessions;
   counter: OpenCounter;
   /** Aborted when the process begins to drain. */
   draining: AbortSignal;
@@ -96,7 +99,6 @@ export class OpenRequests {
   readonly #held = new Map<Held, () => void>();
   #timer: NodeJS.Timeout | undefined;
   #isChecking = false;
-  #findOpenSessions: FindOpenSessions = async (sessions) => sessions.map(() => false);
 
   constructor(options: OpenRequestsOptions) {
     this.#options = options;
@@ -104,11 +106,6 @@ export class OpenRequests {
     options.draining.addEventListener('abort', () => {
       for (const one of this.#held.keys()) one.end();
     });
-  }
-
-  /** Called once, by the part that knows the sessions of people. */
-  askSessions(find: FindOpenSessions): void {
-    this.#findOpenSessions = find;
   }
 
   /** @throws AppError rate_limit_exceeded when the caller's organization has as many open as its plan includes */
@@ -142,11 +139,11 @@ export class OpenRequests {
   }
 
   #isDue(one: Held): boolean {
-    const { expiresAt, session } = one.caller;
+    const { expiresAt } = one.caller;
+    if (expiresAt !== null && expiresAt <= Date.now()) one.end(unauthorized('expired_api_key'));
     // Sessions are cached nowhere, so their end is announced nowhere: they are looked up as often as keys are without
     // announcements.
-    if (session) return !one.refused && performance.now() - one.checkedAt >= checkEveryMs - toleranceMs;
-    if (expiresAt !== null && expiresAt <= Date.now()) one.end(unauthorized('expired_api_key'));
+    if (one.session) return !one.refused && performance.now() - one.checkedAt >= checkEveryMs - toleranceMs;
     const { cache } = this.#options;
     return !one.refused && !(cache.isCertain && one.checkedIn === cache.generation);
   }
@@ -166,7 +163,7 @@ export class OpenRequests {
   async #checkAll(due: readonly Held[]): Promise<void> {
     await Promise.all([
       this.#checkKeys(due.filter(({ caller }) => caller.keyId !== null)),
-      this.#checkSessions(due.filter(({ caller }) => caller.session)),
+      this.#checkSessions(due.filter(({ session }) => session)),
     ]);
   }
 
@@ -185,11 +182,10 @@ export class OpenRequests {
   async #checkSessions(due: readonly Held[]): Promise<void> {
     if (due.length === 0) return;
     const now = performance.now();
-    const inUse = due.map(({ caller: { session, organizationId } }) => ({ sessionId: session!.id, organizationId }));
-    const open = await this.#findOpenSessions(inUse);
+    const open = await this.#options.sessions.areOpen(due.map(({ session }) => session!));
     for (const [index, one] of due.entries()) {
       if (open[index]) one.checkedAt = now;
-      else one.end(unauthorized('missing_api_key'));
+      else one.end(unauthorized(one.caller.token ? 'invalid_api_key' : 'missing_api_key'));
     }
   }
 }

@@ -13,6 +13,7 @@ import { KeyCache } from './key-cache.ts';
 import { forgetOldMails } from './mails.ts';
 import { MemoryOpenCounter } from './open-counter.ts';
 import { OpenRequests } from './open-requests.ts';
+import { OpenSessions } from './open-sessions.ts';
 import { MemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import type { RedisRateLimiter } from './redis-rate-limiter.ts';
 import { tenancySettings } from './settings.ts';
@@ -46,6 +47,7 @@ export interface TenancyServices {
   addressLimits: AddressLimits;
   requestCounter: RequestCounter;
   openRequests: OpenRequests;
+  openSessions: OpenSessions;
   tenantEnds: TenantEnds;
 }
 
@@ -68,16 +70,24 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
     const redisLimiter = shared?.redisLimiter;
     const counter = shared?.counter ?? new MemoryOpenCounter();
     const cache = new KeyCache(notifications);
+    const openSessions = new OpenSessions();
     return {
       authenticator: new Authenticator(database, cache, background),
-      tokenAuthenticator: new TokenAuthenticator(database, cache),
+      tokenAuthenticator: new TokenAuthenticator(database, cache, openSessions),
       limiter: redisLimiter ?? new MemoryRateLimiter(),
       redisLimiter,
       addressLimits: new AddressLimits(env.ADDRESS_RATE_MAX),
       failedAuthentications: new AddressLimiter(failedAuthenticationsPerMinute, 60),
       tenantEnds: new TenantEnds(),
       requestCounter: new RequestCounter(database, log),
-      openRequests: new OpenRequests({ database, cache, counter, draining: draining.signal }),
+      openSessions,
+      openRequests: new OpenRequests({
+        database,
+        cache,
+        counter,
+        sessions: openSessions,
+        draining: draining.signal,
+      }),
     };
   },
   sweeps: ({ database }) => [

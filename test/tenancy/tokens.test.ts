@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { changeRole, findMemberByEmail, removeMember } from '../../src/accounts/members.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
+import { type Person, personWith } from '../accounts/people.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
 import { followEvents } from '../event-stream.ts';
@@ -256,6 +258,87 @@ describe('a token', () => {
     expect(answer).toMatchObject(expired);
     expect(answer.headers.get('access-control-allow-origin')).toBe(site);
     expect(rows[0].count).toBeGreaterThan(0);
+  });
+});
+
+describe('a token that a person makes', () => {
+  const person = (role: Person['role']) =>
+    personWith({ database: product.database, base, organizationId: tenant.organizationId }, role);
+  const operator = { actor: 'operator' } as const;
+
+  /** How the operator names a member. */
+  const memberOf = async ({ email }: Person) => ({
+    organizationId: organization(),
+    memberId: await findMemberByEmail(product.database, organization(), email),
+    by: 'owner' as const,
+  });
+
+  test('does what it names, as the person, in the environment of the request', async () => {
+    const member = await person('member');
+    const own = apiClient(
+      base,
+      await issue({ scopes: ['runs:read', 'runs:execute'], workflowIds: [workflowId], origins: [site] }, member.api),
+    );
+    const runId = await execute(own);
+    expect((await own.get(`/api/v1/runs/${runId}`, { origin: site })).status).toBe(200);
+    expect(await own.get(`/api/v1/runs/${runId}`, { origin: elsewhere })).toMatchObject(forbidden);
+    expect(await own.get('/api/v1/workflows')).toMatchObject(forbidden);
+    const live = await member.api.post(
+      '/api/v1/tokens',
+      { scopes: ['runs:read'] },
+      { 'x-atelier-environment': 'live' },
+    );
+    expect(live.body.data.token).toMatch(/^pub_live_/);
+    expect((await apiClient(base, live.body.data.token).get(`/api/v1/runs/${runId}`)).status).toBe(404);
+    const { rows } = await product.database.pool.query(
+      `select t.user_id = s."userId" as same, t.key_id from browser_token t join auth."session" s on s.id = t.session_id
+        where t.organization_id = $1`,
+      [organization()],
+    );
+    expect(rows).toEqual(Array(2).fill({ same: true, key_id: null }));
+  });
+
+  test('needs a member: who only looks makes none', async () => {
+    const viewer = await person('viewer');
+    expect(await viewer.api.post('/api/v1/tokens', { scopes: ['runs:read'] })).toMatchObject({
+      status: 403,
+      body: { error: { code: 'forbidden', details: { required: 'member' } } },
+    });
+  });
+
+  const ends: [string, (member: Person) => Promise<unknown>][] = [
+    ['the session', ({ api: session }) => session.post('/api/v1/account/sessions/revoke')],
+    ['the membership', async (member) => removeMember(product.database, await memberOf(member), operator)],
+    ['the role', async (member) => changeRole(product.database, await memberOf(member), 'viewer', operator)],
+  ];
+  test.each(ends)('ends with %s at once, and what it has open does within a second', async (_, end) => {
+    const member = await person('admin');
+    const waiting = await makeWorkflow(api, { steps: [{ id: 'later', type: 'wait', for: '10m' }] });
+    const runId = await execute(api, waiting.id);
+    const token = await issue({ scopes: ['runs:read'], runIds: [runId] }, member.api);
+    const [stream, many] = await Promise.all([
+      followEvents(`${base}/api/v1/runs/${runId}/events`, token),
+      followEvents(`${base}/api/v1/runs/events?workflowId=${waiting.id}&deltas=true`, token),
+    ]);
+    expect([stream.status, many.status]).toEqual([200, 200]);
+    const read = async ({ events }: typeof stream) => {
+      for await (const _event of events);
+    };
+    const closed = Promise.all([read(stream), read(many)]);
+    await end(member);
+    const endedAt = performance.now();
+    expect(await apiClient(base, token).get(`/api/v1/runs/${runId}`)).toMatchObject(unknown);
+    await closed;
+    expect(performance.now() - endedAt).toBeLessThan(2_000);
+    await api.post(`/api/v1/runs/${runId}/cancel`);
+  });
+
+  test('stays while its person stays a member', async () => {
+    const admin = await person('admin');
+    const own = apiClient(base, await issue({ scopes: ['runs:read'] }, admin.api));
+    expect((await own.get('/api/v1/runs')).status).toBe(200);
+    await changeRole(product.database, await memberOf(admin), 'member', operator);
+    expect((await own.get('/api/v1/runs')).status).toBe(200);
   });
 });
 

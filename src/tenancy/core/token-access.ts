@@ -11,9 +11,17 @@ export interface RunRestriction {
   tags: readonly string[] | null;
 }
 
-/** What a token of a browser narrows of what its key may do. */
+/** The session in which a person made a token. */
+export interface TokenSession {
+  id: string;
+  userId: string;
+}
+
+/** What a token of a browser narrows of what its key, or the person who made it, may do. */
 export interface TokenAccess {
   id: string;
+  /** Null for a token that a key made. */
+  session: TokenSession | null;
   /** Null: the token is accepted from every origin. */
   origins: readonly string[] | null;
   /** Whether its requests are counted, because it has a number of uses. */

@@ -1,6 +1,5 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
-import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Caller } from '../caller.ts';
 import type { RunRestriction, TokenScope } from '../core/token-access.ts';
@@ -25,7 +24,9 @@ const insert = statement({
   name: 'browser_token.create',
   parameters: {
     id: 'uuid',
-    keyId: 'uuid',
+    keyId: 'uuid?',
+    sessionId: 'uuid?',
+    userId: 'uuid?',
     hash: 'bytea',
     scopes: 'text[]',
     runIds: 'uuid[]?',
@@ -37,16 +38,15 @@ const insert = statement({
     createdAt: 'timestamptz',
     expiresAt: 'timestamptz',
   },
-  text: `insert into browser_token (id, organization_id, environment, key_id, hash, scopes, run_ids, workflow_ids, batch_id,
+  text: `insert into browser_token (id, organization_id, environment, key_id, session_id, user_id, hash, scopes, run_ids, workflow_ids, batch_id,
      tags, origins, max_uses, created_at, expires_at)
-   values (:id, :organizationId, :environment, :keyId, :hash, :scopes, :runIds, :workflowIds, :batchId, :tags, :origins,
+   values (:id, :organizationId, :environment, :keyId, :sessionId, :userId, :hash, :scopes, :runIds, :workflowIds, :batchId, :tags, :origins,
      :maxUses, :createdAt, :expiresAt)`,
 });
 
-/** Issues a token that may do no more than the key of `caller`, and no longer. @throws AppError forbidden for a person */
+/** Issues a token that may do no more than the key or the session of `caller`, and no longer. */
 export async function createToken(scope: Scope, caller: Caller, asked: NewToken): Promise<IssuedToken> {
-  const { keyId } = caller;
-  if (keyId === null) throw new AppError('forbidden', 'A key makes tokens: it ends them with it.', { required: 'key' });
+  const { keyId, session } = caller;
   const token = generateToken(scope.tenant.environment);
   const createdAt = new Date();
   const { scopes, runs, maxUses, origins, expiresInSeconds } = asked;
@@ -55,6 +55,8 @@ export async function createToken(scope: Scope, caller: Caller, asked: NewToken)
   await scope.rows(insert, {
     id: newId(),
     keyId,
+    sessionId: session?.id ?? null,
+    userId: session?.userId ?? null,
     hash: hashKey(token),
     scopes,
     ...runs,

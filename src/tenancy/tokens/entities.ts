@@ -10,8 +10,11 @@ export const BrowserToken = defineEntity({
     id: p.uuid().primary(),
     organizationId: p.uuid(),
     environment: p.string().length(4),
-    /** The key that made it, with which it ends. */
-    keyId: p.uuid(),
+    /** The key that made it, with which it ends; null for a token that a person made. */
+    keyId: p.uuid().nullable(),
+    /** The session in which a person made it, with which it ends. */
+    sessionId: p.uuid().nullable(),
+    userId: p.uuid().nullable(),
     hash: p.blob().unique(),
     scopes: p.array(),
     runIds: p.array().columnType('uuid[]').nullable(),

@@ -29,8 +29,8 @@ export function tokenRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description: [
       'A short-lived token, with which a page calls the API itself. It may do no more than the key: a scope that the key lacks',
       'is answered with 403. A token that names runs, workflows, a batch or tags sees and starts those alone;',
-      'with several of these it sees what all of them name. `runs:execute` needs one. It ends when its key does, and makes no',
-      'tokens. Tokens reach the execution of workflows, the reading and cancelling of runs, chat without `mcpServers`, and voice.',
+      'with several of these it sees what all of them name. `runs:execute` needs one. It ends when its key does; one that a person',
+      'makes ends with the session, the membership, or the role `member`. It makes no tokens. Tokens reach the execution of workflows, the reading and cancelling of runs, chat without `mcpServers`, and voice.',
     ].join(' '),
     body: jsonContent(newTokenSchema, newTokenExamples),
     answers: { 201: answer('Returns the token.', issuedTokenSchema, { examples: issuedTokenExamples }) },

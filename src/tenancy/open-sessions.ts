@@ -1,0 +1,26 @@
+import type { Role } from './core/roles.ts';
+
+/** A session on which a request or a token rests. */
+export interface SessionInUse {
+  sessionId: string;
+  organizationId: string;
+  /** The role that its person needs in the organization. */
+  required: Role;
+}
+
+/** Whether each of the sessions goes on, and its person still has the role that is required. */
+export type FindOpenSessions = (sessions: readonly SessionInUse[]) => Promise<readonly boolean[]>;
+
+/** Tells which sessions of people go on. The part that knows them is opened after this one. */
+export class OpenSessions {
+  #find: FindOpenSessions = async (sessions) => sessions.map(() => false);
+
+  /** Called once, by the part that knows the sessions. */
+  answeredBy(find: FindOpenSessions): void {
+    this.#find = find;
+  }
+
+  areOpen(sessions: readonly SessionInUse[]): Promise<readonly boolean[]> {
+    return this.#find(sessions);
+  }
+}
