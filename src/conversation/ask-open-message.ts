@@ -1,7 +1,7 @@
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { ProviderFailure } from '../platform/provider-failure.ts';
-import type { ChatAnswer, ChatMessage, ChatModel, ProviderRegistry } from '../providers/index.ts';
+import type { ChatAnswer, ChatMessage, ChatModel, ChatRequest, ProviderRegistry } from '../providers/index.ts';
 import type { MessagePolicy, MessageProgress } from '../temporal/contracts/conversation.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { countTokens } from '../tenancy/index.ts';
@@ -13,7 +13,7 @@ import { failPoint } from './fail-points.ts';
 import { type MessageJobServices, messageJob } from './job.ts';
 import { offerTools, ToolsUnavailable } from './offer-tools.ts';
 import { executedIn, type OpenMessage, readAnswer } from './open-message.ts';
-import { type MessageReply, sealedMessage } from './sealed-message.ts';
+import { type AnsweredCalls, type Message, type MessageReply, sealedMessage } from './sealed-message.ts';
 
 /** The provider of the published models. The registry refuses unknown names before a provider is chosen. */
 export const chatProvider = 'GOOGLE';
@@ -56,6 +56,16 @@ const saveStreamedText = statement({
 const timedOut: MessageError = { code: 'timeout', message: 'The model did not answer in time.' };
 const emptyReply: MessageError = { code: 'provider_error', message: 'The model answered nothing.' };
 
+/** A part of a conversation, as models are given it. */
+function chatMessages(said: Message | AnsweredCalls): ChatMessage[] {
+  if (said.role !== 'calls') return [{ role: said.role, text: said.content }];
+  const { content, results } = said;
+  return [
+    { role: 'model', content },
+    { role: 'tools', results },
+  ];
+}
+
 const tokensOf = ({ inputTokens, outputTokens }: ChatAnswer) => inputTokens + outputTokens;
 
 /** One call of the model of a message, with what is needed to record its answer. */
@@ -81,41 +91,45 @@ class ModelCall {
     const open = this.#open;
     const tools = await this.#offered(signal);
     const { request } = open;
-    const said = request.messages.map(({ role, content: text }): ChatMessage => ({ role, text }));
+    const { system, temperature, maxTokens, outputSchema, tools: ofCaller } = request;
+    const said = request.messages.flatMap(chatMessages);
+    const ask = async ({ messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>) => {
+      const answer = await this.#model().reply(
+        {
+          provider: chatProvider,
+          model: open.model,
+          messages: [...said, ...messages],
+          ...(system !== undefined && { system }),
+          ...(temperature !== undefined && { temperature }),
+          ...(maxTokens !== undefined && { maxTokens }),
+          ...(outputSchema && { outputSchema }),
+          ...(tools && { tools }),
+        },
+        {
+          tenantKey: this.#scope.tenantKey,
+          attempt,
+          signal,
+          ...(streams && { onDelta: (text: string) => this.#stream(attempt, text) }),
+        },
+      );
+      failPoint('message.asked');
+      return answer;
+    };
+    if (ofCaller) return this.#answer(await ask({ messages: [], tools: ofCaller }));
     const taken = await askRound(
       { rounds: this.#rounds, tools, mayCall: this.#rounds.length < maxRounds },
-      async ({ messages, tools }) => {
-        const answer = await this.#model().reply(
-          {
-            provider: chatProvider,
-            model: open.model,
-            messages: [...said, ...messages],
-            ...(request.system !== undefined && { system: request.system }),
-            ...(request.temperature !== undefined && { temperature: request.temperature }),
-            ...(tools && { tools }),
-          },
-          {
-            tenantKey: this.#scope.tenantKey,
-            attempt,
-            signal,
-            ...(streams && { onDelta: (text: string) => this.#stream(attempt, text) }),
-          },
-        );
-        failPoint('message.asked');
-        return answer;
-      },
+      ask,
       (round, answer, whole) => this.#record(round, answer, tokensOf(whole)),
     );
     if (!taken) return { kind: 'ended' };
     if ('calls' in taken) return { kind: 'calls', calls: taken.calls };
-    const { answer } = taken;
-    return this.#reply(answer.text, tokensOf(answer), answer.truncated === true, emptyReply);
+    return this.#answer(taken.answer);
   }
 
   /** Ends a message whose time is over: with what was written so far, or as timed out. */
   async runOutOfTime(): Promise<MessageProgress> {
     const text = this.#written || (this.#rounds.at(-1)?.text ?? '');
-    return text.trim() === '' ? this.fail(timedOut) : this.#reply(text, 0, true, timedOut);
+    return text.trim() === '' ? this.fail(timedOut) : this.#reply({ content: text, truncated: true }, 0, timedOut);
   }
 
   /** Stores the part of an interrupted reply that a reader may have received, for the next attempt to continue from. */
@@ -166,18 +180,31 @@ class ModelCall {
     return answer;
   }
 
+  /** Ends the message with the last answer of its model. */
+  #answer({ text: content, calls, content: ofProvider, truncated, ...tokens }: ChatAnswer): Promise<MessageProgress> {
+    const { inputTokens: input, outputTokens: output } = tokens;
+    const ended = {
+      content,
+      ...(truncated && { truncated }),
+      // Several calls of the model are only counted together, for the organization.
+      ...(this.#rounds.length === 0 && { usage: { input, output } }),
+      ...(this.#open.request.tools && calls.length > 0 && { asked: { calls, content: ofProvider } }),
+    };
+    return this.#reply(ended, input + output, emptyReply);
+  }
+
   /** Only a message in which tools were called may end without a text. */
   async #reply(
-    content: string,
+    ended: Omit<MessageReply, 'toolCalls'>,
     tokens: number,
-    isTruncated: boolean,
     otherwise: MessageError,
   ): Promise<MessageProgress> {
+    const { content, asked } = ended;
     // What was sent to the reader cannot be taken back.
     if (!content.startsWith(this.#open.streamedText)) return this.fail(contradicted);
     const toolCalls = executedIn(this.#rounds);
-    if (content.trim() === '' && toolCalls.length === 0) return this.fail(otherwise);
-    const reply: MessageReply = { content, toolCalls, ...(isTruncated && { truncated: true }) };
+    if (content.trim() === '' && toolCalls.length === 0 && !asked) return this.fail(otherwise);
+    const reply: MessageReply = { ...ended, toolCalls };
     await completeMessage(this.#services, this.#scope, this.#ref, { reply, tokens });
     return { kind: 'ended' };
   }

@@ -15,7 +15,7 @@ import { callDirectly, type DirectCallServices } from './direct-calls.ts';
 import type { MessageKind } from './entities.ts';
 import { notConfigured } from './errors.ts';
 import { messageJob } from './job.ts';
-import { type MessageRequest, type StoredRequest, sealedMessage } from './sealed-message.ts';
+import { type Message, type MessageRequest, type StoredRequest, sealedMessage } from './sealed-message.ts';
 
 export interface CreateServices extends DirectCallServices {
   providers: Pick<ProviderRegistry, 'chatModel' | 'isChatModel' | 'mayBeInstant'>;
@@ -77,7 +77,8 @@ async function check(
 /** Whether the model answers without taking time: then no activity of its own is needed. */
 function isInstant({ providers }: CreateServices, scope: Scope, model: string, { messages, servers }: MessageRequest) {
   if (servers.length > 0 || !providers.mayBeInstant(scope.tenant.environment)) return false;
-  const { slowSeconds, overloaded, namesModel } = readSandboxWords(messages.at(-1)?.content ?? '', model);
+  const asked = messages.findLast((said): said is Message => said.role === 'user');
+  const { slowSeconds, overloaded, namesModel } = readSandboxWords(asked?.content ?? '', model);
   return slowSeconds === 0 && !overloaded && !namesModel;
 }
 

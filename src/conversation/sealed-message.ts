@@ -2,6 +2,8 @@ import type { ClaimedKey } from '../platform/database/idempotency.ts';
 import type { TenantSql } from '../platform/database/sql.ts';
 import type { Sealer } from '../platform/security/crypto.ts';
 import { sealedColumns } from '../platform/security/sealed-columns.ts';
+import type { JsonSchema, ToolDeclaration } from '../providers/index.ts';
+import type { AskedCall } from '../tools/core/rounds.ts';
 import type { ToolServerName } from '../tools/core/server-ids.ts';
 import type { ToolResult } from '../tools/core/tool-result.ts';
 import type { DeclaredTool, RoundAnswer } from '../tools/index.ts';
@@ -11,15 +13,30 @@ export interface Message {
   content: string;
 }
 
+/** An earlier answer that called tools of the caller, with what these returned. */
+export interface AnsweredCalls {
+  role: 'calls';
+  /** The answer in the form of its provider. */
+  content: unknown;
+  /** One for each call, in their order. */
+  results: (ToolResult & { callId: string; name: string })[];
+}
+
 /** What a caller asks. */
 export interface MessageRequest {
-  /** The last one is the user's. */
-  messages: Message[];
+  /** The last one is the user's, or has what the caller's tools returned. */
+  messages: (Message | AnsweredCalls)[];
   system?: string;
   /** 0 to 1. */
   temperature?: number;
   /** Ids of tool servers, each once, in the order in which their tools are offered. */
   servers: string[];
+  /** Limit of the output, including thinking. */
+  maxTokens?: number;
+  /** Tools of the caller: a reply may call them, and the caller executes them. Never beside those of servers. */
+  tools?: ToolDeclaration[];
+  /** The reply is asked for as JSON that matches this schema. */
+  outputSchema?: JsonSchema;
 }
 
 /** A request as it is stored, with its Idempotency-Key: a message that was refused gives the key free. */
@@ -39,6 +56,10 @@ export interface ExecutedCall {
 export interface MessageReply {
   content: string;
   toolCalls: ExecutedCall[];
+  /** The reply asks its caller to execute tools of its own. `content` is the answer in the form of its provider. */
+  asked?: { calls: AskedCall[]; content: unknown };
+  /** In tokens. Absent where the reply took several calls of the model. */
+  usage?: { input: number; output: number };
   /** The text was cut off: by the token limit of the model, or by the time limit of the message. */
   truncated?: true;
 }

@@ -16,4 +16,4 @@ export type { ProviderRegistry } from './registry.ts';
 export { examineAudio } from './speech/audio/audio-examination.ts';
 export type { SpeechRequest, Transcript } from './speech/voice-ports.ts';
 export type { VoiceRegistry } from './speech/voice-registry.ts';
-export type { ChatAnswer, ChatMessage, ChatModel } from './text/chat-ports.ts';
+export type { ChatAnswer, ChatMessage, ChatModel, ChatRequest, ToolDeclaration } from './text/chat-ports.ts';

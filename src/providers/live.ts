@@ -36,5 +36,5 @@ export function openProviders(env: ProviderEnv, log: Log, work: BoundedWork): Pr
     live.set(provider, adapters[provider]({ apiKey, baseUrl, timeoutMs: env.MODEL_TIMEOUT_SECONDS * 1000, models }));
   }
   warnOfSunsets(models, live, log, 'MODEL_ALIASES');
-  return providerRegistry({ ...sandboxTextModel(work), ...sandboxChatModel }, live, models);
+  return providerRegistry({ ...sandboxTextModel(work), ...sandboxChatModel(work) }, live, models);
 }

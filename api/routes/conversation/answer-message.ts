@@ -9,9 +9,8 @@ import { newId } from '../../../src/platform/ids.ts';
 import type { Services } from '../../../src/services.ts';
 import { lingerMs, notReady, refusalOf } from '../../await-job.ts';
 import type { ApiContext } from '../../context.ts';
-import { success } from '../../envelopes.ts';
 import { markReplayed, readIdempotency } from '../../idempotency.ts';
-import { replyRecord } from '../../schemas/conversation/replies.ts';
+import type { ReplyForm } from './reply-form.ts';
 import { streamReply } from './reply-stream.ts';
 
 export interface MessageToAnswer {
@@ -19,13 +18,14 @@ export interface MessageToAnswer {
   model: string;
   request: MessageRequest;
   streams: boolean;
+  form: ReplyForm;
 }
 
-function answerWhole(c: ApiContext, message: StoredMessage): Response {
+function answerWhole(c: ApiContext, message: StoredMessage, form: ReplyForm): Response {
   const answered = answerOf(message);
   if (!answered) throw requestInProgress();
   c.header('X-Credits-Used', String(answered.credits));
-  return c.json(success(replyRecord(answered)), 200);
+  return c.json(form.whole(answered), 200);
 }
 
 const noToolsForTokens = () => new AppError('forbidden', 'Tokens cannot use mcpServers. Use a key on your server.');
@@ -40,7 +40,7 @@ const isRefused = ({ status, error }: StoredMessage) => status === 'failed' && e
  */
 export async function answerMessage(c: ApiContext, services: Services, asked: MessageToAnswer): Promise<Response> {
   const scope = c.get('scope');
-  const { streams } = asked;
+  const { streams, form } = asked;
   if (c.get('caller').token && asked.request.servers.length > 0) throw noToolsForTokens();
   const open = await services.openRequests.open(c.get('caller'), streams ? 'eventStreams' : 'waitingRequests');
   const id = newId();
@@ -60,7 +60,7 @@ export async function answerMessage(c: ApiContext, services: Services, asked: Me
       if (!earlier) throw resourceDeleted();
       if (earlier.status === 'processing') throw requestInProgress();
       markReplayed(c, true);
-      if (!streams) return answerWhole(c, earlier);
+      if (!streams) return answerWhole(c, earlier, form);
       reader.close();
       reader = new ReplyReader(services, scope, messageId);
     } else {
@@ -73,11 +73,11 @@ export async function answerMessage(c: ApiContext, services: Services, asked: Me
       if (refusal) throw refusal;
       if (!streams || (message && isRefused(message))) {
         if (!message) throw notReady('reply');
-        return answerWhole(c, message);
+        return answerWhole(c, message, form);
       }
     }
     isStreaming = true;
-    return streamReply(c, services, { messageId, reader, open });
+    return streamReply(c, services, { messageId, reader, open, write: form.stream(messageId) });
   } finally {
     if (!isStreaming) {
       reader.close();

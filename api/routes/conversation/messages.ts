@@ -18,6 +18,7 @@ import {
   readChat,
 } from '../../schemas/conversation/requests.ts';
 import { answerMessage } from './answer-message.ts';
+import { replyForm as form } from './reply-form.ts';
 import { requireFields } from './require-fields.ts';
 
 const description = [
@@ -60,7 +61,7 @@ export function chatRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const body = c.req.valid('json');
     checkToolScopes(c, services, body.mcpServers);
     const { model = defaultModel, stream: streams = false } = body;
-    return answerMessage(c, services, { kind: 'chat', model, streams, request: readChat(body) }) as never;
+    return answerMessage(c, services, { kind: 'chat', model, streams, request: readChat(body), form }) as never;
   });
   return routes;
 }
@@ -88,7 +89,13 @@ export function agentRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const body = c.req.valid('json');
     checkToolScopes(c, services, body.mcpServers);
     const { model = defaultModel, stream: streams = false } = body;
-    return answerMessage(c, services, { kind: 'agent', model, streams, request: readAgentMessage(body) }) as never;
+    return answerMessage(c, services, {
+      kind: 'agent',
+      model,
+      streams,
+      request: readAgentMessage(body),
+      form,
+    }) as never;
   });
   return routes;
 }

@@ -1,7 +1,7 @@
 import { streamSSE } from 'hono/streaming';
 import { interruptMessage } from '../../../src/conversation/complete-message.ts';
 import { messageFailed } from '../../../src/conversation/errors.ts';
-import { answerOf, type StoredMessage } from '../../../src/conversation/messages.ts';
+import { type AnsweredMessage, answerOf, type StoredMessage } from '../../../src/conversation/messages.ts';
 import type { ReplyEvent, ReplyReader } from '../../../src/conversation/read-reply.ts';
 import { resourceDeleted } from '../../../src/platform/database/idempotency.ts';
 import type { Scope } from '../../../src/platform/database/scope.ts';
@@ -9,54 +9,49 @@ import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
 import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
 import type { ApiContext } from '../../context.ts';
-import { e2 } from '../../envelopes.ts';
-import { replyRecord } from '../../schemas/conversation/replies.ts';
 
 /** Proxies close connections that are silent for longer than this. */
 const pingEveryMs = 10_000;
 /** For readers to take the end of a reply. */
 const lingerMs = 60_000;
 
-interface StreamEvent {
-  event: string;
-  data: object;
+/** An event as it is written: of Server-Sent Events. */
+export interface WrittenEvent {
+  event?: string;
+  data: string;
 }
 
-const errorEvent = (failure: AppError): StreamEvent => ({
-  event: 'error',
-  data: e2(failure, { requestId: '', code: failure.code, facts: failure.facts }),
-});
+/** What readers of a message are told: what happens meanwhile, and at last the reply or the failure. */
+export type StreamedEvent =
+  | Exclude<ReplyEvent, { name: 'contradicted' | 'ended' }>
+  | { name: 'answered'; message: AnsweredMessage }
+  | { name: 'failed'; failure: AppError };
 
 /** The last event of a stream. */
-function lastEvent(message: StoredMessage | undefined): StreamEvent {
+function lastEvent(message: StoredMessage | undefined): StreamedEvent {
   try {
     if (!message) throw resourceDeleted();
-    const answered = answerOf(message)!;
-    return { event: 'reply', data: { ...replyRecord(answered), creditsUsed: answered.credits } };
+    return { name: 'answered', message: answerOf(message)! };
   } catch (failure) {
-    if (failure instanceof AppError) return errorEvent(failure);
+    if (failure instanceof AppError) return { name: 'failed', failure };
     throw failure;
   }
 }
 
-/** An event as it is written. @throws SealError; errors of the database */
-async function streamEventOf(
+/** @throws SealError; errors of the database */
+async function streamedEvent(
   services: Services,
   scope: Scope,
   messageId: string,
   event: ReplyEvent,
-): Promise<StreamEvent> {
+): Promise<StreamedEvent> {
   switch (event.name) {
-    case 'delta':
-    case 'thought':
-      return { event: event.name, data: { text: event.text } };
-    case 'tool_call':
-    case 'tool_result':
-      return { event: event.name, data: { index: event.index, ...event.call } };
     case 'contradicted':
-      return errorEvent(messageFailed(await interruptMessage(services, scope, messageId)));
+      return { name: 'failed', failure: messageFailed(await interruptMessage(services, scope, messageId)) };
     case 'ended':
       return lastEvent(event.message);
+    default:
+      return event;
   }
 }
 
@@ -65,13 +60,19 @@ export interface ReplyStream {
   messageId: string;
   reader: ReplyReader;
   open: OpenRequest;
+  /** What is written of an event, in its order. */
+  write(event: StreamedEvent): WrittenEvent[];
 }
 
 /**
  * Answers with the events of a message. When the client disconnects only its stream ends. A client that does not read is
  * disconnected at the deadline of the message.
  */
-export function streamReply(c: ApiContext, services: Services, { messageId, reader, open }: ReplyStream): Response {
+export function streamReply(
+  c: ApiContext,
+  services: Services,
+  { messageId, reader, open, write }: ReplyStream,
+): Response {
   const scope = c.get('scope');
   const close = () => {
     reader.close();
@@ -89,9 +90,9 @@ export function streamReply(c: ApiContext, services: Services, { messageId, read
     try {
       for await (const event of reader.events(open.signal)) {
         if (await open.refusal()) break;
-        const { event: name, data } = await streamEventOf(services, scope, messageId, event);
+        const written = write(await streamedEvent(services, scope, messageId, event));
         isWriting = true;
-        await stream.writeSSE({ event: name, data: JSON.stringify(data) });
+        for (const one of written) await stream.writeSSE(one);
         isWriting = false;
       }
     } finally {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { readSandboxTools } from '../core/sandbox-tools.ts';
 import { readSandboxWords } from '../core/sandbox-words.ts';
 import type { ChatAnswer, ChatMessage, ChatModel, ChatRequest, ToolCall } from '../text/chat-ports.ts';
 import { pause, requestedFailure } from './requested.ts';
 import { streamText } from './stream-text.ts';
-import { countTokens } from './text-model.ts';
+import { countTokens, instance } from './text-model.ts';
 
 const isOfRole =
   <R extends ChatMessage['role']>(role: R) =>
@@ -30,7 +31,7 @@ const inputTokens = ({ system = '', messages }: ChatRequest) =>
  * A chat model without a provider. The words of the last user message decide what it does: each `sandbox:tool=` is a call
  * of that tool, one in each round, if the tool is declared. The reply has the message and the last result.
  */
-export const sandboxChatModel: ChatModel = {
+export const sandboxChatModel = (work: BoundedWork): ChatModel => ({
   async reply(request, call): Promise<ChatAnswer> {
     call.signal.throwIfAborted();
     const { model, messages, tools = [] } = request;
@@ -52,8 +53,10 @@ export const sandboxChatModel: ChatModel = {
       return { ...tokens, text: '', calls, content: { calls }, outputTokens: countTokens(JSON.stringify(calls)) };
     }
     const result = since.findLast(isOfRole('tools'))?.results.at(-1)?.text;
-    const answer = answerInWords(request, text, result);
+    const said = answerInWords(request, text, result);
+    const { outputSchema } = request;
+    const answer = outputSchema ? await instance(work, call.tenantKey, outputSchema, said) : said;
     if (call.onDelta) await streamText(answer, seconds, call);
     return { ...tokens, text: answer, calls: [], content: { text: answer }, outputTokens: countTokens(answer) };
   },
-};
+});

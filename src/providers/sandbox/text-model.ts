@@ -26,7 +26,13 @@ const lengthOf = ({ system = '', prompt }: TextRequest) => system.length + promp
 /** Characters of the prompt that are repeated in the strings of an instance. */
 const repeatedInInstance = 16 * 1024;
 
-async function instance(work: BoundedWork, tenantKey: TenantKey, schema: JsonSchema, text: string): Promise<string> {
+/** JSON that a schema accepts, with the beginning of a text in its strings. @throws ProviderFailure */
+export async function instance(
+  work: BoundedWork,
+  tenantKey: TenantKey,
+  schema: JsonSchema,
+  text: string,
+): Promise<string> {
   try {
     return await work.run(makeInstance, tenantKey, { schema, text: text.slice(0, repeatedInInstance) });
   } catch (error) {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { anthropicError } from '../../../test/fakes/anthropic.ts';
 import { connect, liveAdapters } from '../../../test/fakes/live-adapters.ts';
 import type { FakeProvider, Said } from '../../../test/fakes/wire-server.ts';
+import { openBoundedWork } from '../../../test/platform/open-bounded-work.ts';
 import { tenantKeyOf } from '../../../test/platform/tenant-key.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { sandboxChatModel } from '../sandbox/chat-model.ts';
@@ -14,11 +15,15 @@ interface Subject {
   open(): Promise<{ model: ChatModel; fake?: FakeProvider }>;
 }
 
+const boundedWork = openBoundedWork();
+const sandboxChat = sandboxChatModel(boundedWork);
+afterAll(() => boundedWork.close());
+
 const subjects: Subject[] = [
   {
     name: 'sandbox',
     asked: { provider: 'GOOGLE', model: 'gemini-2.0-flash' },
-    open: async () => ({ model: sandboxChatModel }),
+    open: async () => ({ model: sandboxChat }),
   },
   ...liveAdapters.map((adapter) => ({
     name: adapter.provider.toLowerCase(),
@@ -163,7 +168,7 @@ describe.each(subjects)('$name', ({ asked, open }) => {
 describe('the sandbox', () => {
   const call = (attempt = 1) => ({ tenantKey: tenantKeyOf('org'), attempt, signal: new AbortController().signal });
   const ask = (messages: ChatMessage[], more: Partial<ChatRequest> = {}, attempt = 1) =>
-    sandboxChatModel.reply({ provider: 'GOOGLE', model: 'gemini-2.0-flash', messages, ...more }, call(attempt));
+    sandboxChat.reply({ provider: 'GOOGLE', model: 'gemini-2.0-flash', messages, ...more }, call(attempt));
 
   test('gives equal conversations equal replies, and others others', async () => {
     const [one, same, other] = await Promise.all([

@@ -54,7 +54,9 @@ export interface ChatRequest {
   /** At least one; the last is of the role `user` or `tools`. */
   messages: ChatMessage[];
   /** Without any the model answers in words, even if it called tools earlier in the conversation. */
-  tools?: ToolDeclaration[];
+  tools?: readonly ToolDeclaration[];
+  /** As that of `TextRequest`. */
+  outputSchema?: JsonSchema;
 }
 
 /**

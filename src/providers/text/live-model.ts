@@ -169,7 +169,9 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
         const { reply, ...answer } = await askOnce({ ...request, ...offered }, call, onText);
         const calls = offered.mayCall && !answer.truncated ? reply.calls : [];
         end(calls.length > 0);
-        return { ...answer, calls, content: reply.content };
+        // What was streamed cannot be taken back.
+        const text = request.outputSchema && !onText ? withoutFence(answer.text) : answer.text;
+        return { ...answer, text, calls, content: reply.content };
       } finally {
         close();
       }
