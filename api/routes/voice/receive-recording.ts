@@ -14,16 +14,19 @@ import { continueBody, isAwaitingContinue } from '../../requests/expect-continue
 /** A recording on the local disk, and what was sent with it. Whoever received it has to discard it. */
 export interface Received {
   recording: Spooled;
-  language: string | undefined;
+  /** The other fields of the form, by their names. */
+  fields: FormFields;
 }
+
+export type FormFields = Readonly<Record<string, string>>;
 
 /** Maximum bytes of the recording, and of all other fields of its form together. */
 export const formLimits = { recording: 25 * 1024 * 1024, others: 1024 * 1024 } as const;
 
 const limits = { fieldNameSize: 100, fieldSize: 1_000, fields: 100, parts: 200, headerPairs: 50, headerSize: 8_192 };
 
-/** In place of a language that is a file, is given twice or is longer than a field may be: it is refused as none. */
-const noLanguage = '-';
+/** In place of a field that is a file, is given twice or is longer than a field may be: no field may be this. */
+const unreadable = '-'.repeat(limits.fieldSize + 1);
 
 /** How much of a refused form is read, and for how long: a client may see a reset in place of an answer otherwise. */
 const linger = { bytes: 16 * 1024 * 1024, ms: 250 };
@@ -55,9 +58,9 @@ function parse(
   parser: BusboyInstance,
   form: IncomingMessage,
   take: (recording: Readable) => Promise<unknown>,
-): Promise<{ language: string | undefined }> {
+): Promise<FormFields> {
   return new Promise((resolve, reject) => {
-    let language: string | undefined;
+    const fields = new Map<string, string>();
     let isTaken = false;
     let bytes = 0;
     const pieces = new PieceCount();
@@ -78,7 +81,7 @@ function parse(
       // Whoever reads it is told, or the parser is.
       part.on('error', () => {});
       if (!recordingNames.includes(name)) {
-        if (name === 'language') language = noLanguage;
+        fields.set(name, unreadable);
         part.resume();
         return;
       }
@@ -92,13 +95,13 @@ function parse(
     });
     parser.on('field', (name, value, _, isCut) => {
       if (recordingNames.includes(name)) reject(noRecording());
-      if (name === 'language') language = isCut || language !== undefined ? noLanguage : value;
+      fields.set(name, isCut || fields.has(name) ? unreadable : value);
     });
     parser.on('error', () => reject(broken()));
     // What comes after as many parts is not looked at: the language, or the recording itself.
     parser.on('partsLimit', () => reject(broken()));
     parser.on('fieldsLimit', () => reject(broken()));
-    parser.on('finish', () => (isTaken ? resolve({ language }) : reject(noRecording())));
+    parser.on('finish', () => (isTaken ? resolve(Object.fromEntries(fields)) : reject(noRecording())));
     form.pipe(parser);
   });
 }
@@ -147,10 +150,10 @@ export async function receiveRecording(
       writing = files.receive(part, { maxBytes: formLimits.recording, signal: either });
       return writing;
     };
-    const { language } = await Promise.race([parse(parser, form, take), aborted]);
+    const fields = await Promise.race([parse(parser, form, take), aborted]);
     const recording = await writing!;
     if (recording.bytes === 0) throw noRecording();
-    return { recording, language };
+    return { recording, fields };
   } catch (error) {
     form.unpipe(parser);
     parser.on('error', () => {});

@@ -37,7 +37,7 @@ const checked = createMiddleware<ApiEnv>(async (c, next) => {
 });
 
 /** Answers with the whole file. A reader that reads hardly anything is disconnected, as with every file. */
-async function sendSpeech(c: ApiContext, { files, downloads }: Services, name: string): Promise<Response> {
+export async function sendSpeech(c: ApiContext, { files, downloads }: Services, name: string): Promise<Response> {
   const file = await files.find(name);
   if (!file) throw callGone();
   const { outgoing } = c.env;

@@ -2,6 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { CreatedJob } from '../../../src/jobs/index.ts';
 import type { Scope } from '../../../src/platform/database/scope.ts';
 import type { Services } from '../../../src/services.ts';
+import type { Spooled } from '../../../src/storage/index.ts';
 import { enforceStorageLimit } from '../../../src/storage/storage-limit.ts';
 import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
 import { voiceLimits } from '../../../src/voice/core/limits.ts';
@@ -20,7 +21,7 @@ import { keySecurity, paidAnswer } from '../../schemas/answers.ts';
 import { recordingForm, transcriptionExamples, transcriptionSchema } from '../../schemas/voice/transcription.ts';
 import { awaitCall, describeCall } from './await-call.ts';
 import { voiceFailures, voiceRefusals } from './failures.ts';
-import { type Received, receiveRecording } from './receive-recording.ts';
+import { type FormFields, receiveRecording } from './receive-recording.ts';
 
 const description = [
   'Accepts MP3, MP4, M4A, WAV, WebM and MPEG audio, whatever the name of the file: at most 25 MB and 30 minutes.',
@@ -31,15 +32,26 @@ const description = [
   'is one. The file is deleted when it is transcribed.',
 ].join(' ');
 
+/** What a form asks for beside the recording, as it was sent. */
+export interface AskedTranscription {
+  language: string | undefined;
+  prompt?: string | undefined;
+}
+
 /** Starts the transcription of what was received, or finds the one that the same request started before. */
 async function start(
   c: ApiContext,
   services: Services,
   scope: Scope,
-  { recording, language: asked }: Received,
+  recording: Spooled,
+  { language: asked, prompt }: AskedTranscription,
 ): Promise<CreatedJob> {
   // What an Idempotency-Key is held to: the file itself, and neither its name nor the form around it.
-  c.set('body', { sha256: recording.sha256.toString('hex'), ...(asked !== undefined && { language: asked }) });
+  c.set('body', {
+    sha256: recording.sha256.toString('hex'),
+    ...(asked !== undefined && { language: asked }),
+    ...(prompt && { prompt }),
+  });
   const idempotency = readIdempotency(c);
   const earlier = await voiceJob.findEarlier(scope, idempotency);
   if (earlier) return earlier;
@@ -48,7 +60,7 @@ async function start(
   const language = languageOf(asked);
   requireVoice(services, scope);
   return createTranscription(services, scope, recording, {
-    request: { format, seconds, ...(language !== undefined && { language }) },
+    request: { format, seconds, ...(language !== undefined && { language }), ...(prompt && { prompt }) },
     price: transcriptionPrice(seconds),
     plan: c.get('caller').plan,
     idempotency,
@@ -56,15 +68,24 @@ async function start(
   });
 }
 
-/** Receives the recording and starts its transcription. */
-async function receiveAndStart(c: ApiContext, services: Services, open: OpenRequest): Promise<CreatedJob> {
+/**
+ * Receives a form with a recording and starts its transcription.
+ * @param read what the other fields ask for
+ * @throws AppError as `receiveRecording`, `createTranscription` and `read`
+ */
+export async function receiveAndStart(
+  c: ApiContext,
+  services: Services,
+  open: OpenRequest,
+  read: (fields: FormFields) => AskedTranscription,
+): Promise<CreatedJob> {
   const { files, uploadSlots } = services;
   const scope = c.get('scope');
   const leave = await uploadSlots.enter(scope.tenant.organizationId);
   try {
     const received = await receiveRecording(c, files, open.signal);
     try {
-      return await start(c, services, scope, received);
+      return await start(c, services, scope, received.recording, read(received.fields));
     } finally {
       await files.discard(received.recording);
     }
@@ -104,7 +125,7 @@ export function transcriptionRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(transcribe, async (c) => {
     const open = await services.openRequests.open(c.get('caller'), 'waitingRequests');
     try {
-      const created = await receiveAndStart(c, services, open);
+      const created = await receiveAndStart(c, services, open, ({ language }) => ({ language }));
       const call = await awaitCall(services, c.get('scope'), open, created);
       describeCall(c, call);
       return c.json(success(transcriptionRecord(call.transcript!)), 200) as never;
