@@ -8,6 +8,7 @@ import { agents, chat } from './routes/conversation/feature.ts';
 import { docs } from './routes/docs/feature.ts';
 import { files } from './routes/files/feature.ts';
 import { mcp } from './routes/mcp/feature.ts';
+import { openai } from './routes/openai/feature.ts';
 import { operations } from './routes/operations/feature.ts';
 import { bookingPages, calendarPush } from './routes/scheduling/feature.ts';
 import { providerReports, studio } from './routes/studio/feature.ts';
@@ -45,6 +46,7 @@ export const mounts: readonly Mount[] = [
   { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...agents },
   { paths: ['/api/voice'], hasDialects: false, ...voice },
   { paths: ['/mcp'], hasDialects: false, ...mcp },
+  { paths: ['/openai/v1'], hasDialects: false, ...openai },
   { paths: ['/api/v1/integrations', '/v1/integrations'], envelope: e1, hasDialects: true, ...integrations },
   { paths: ['/api/v1/scheduling', '/v1/scheduling'], envelope: e1, hasDialects: true, ...scheduling },
 ];

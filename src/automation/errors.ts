@@ -19,3 +19,5 @@ export const isRunNotFound = (error: unknown): boolean => error instanceof AppEr
 
 export const workflowInactive = (workflowId: string) =>
   new AppError('validation_error', 'The workflow is not active.', { workflowId }, { code: 'workflow_inactive' });
+
+export const isInactive = (error: unknown): boolean => error instanceof AppError && error.code === 'workflow_inactive';

@@ -146,7 +146,7 @@ test('requests are answered as the pages say', async () => {
       continue;
     }
     const here = command
-      .replace(/https?:\/\/[\w.:]+(?=\/(?:api|v1)\/)/, ready.api)
+      .replace(/https?:\/\/[\w.:]+(?=\/(?:api|v1|mcp|openai)\b)/, ready.api)
       .replace('WORKFLOW_ID', workflowId)
       .replace('EVENT_TYPE_ID', eventTypeId)
       .replace('AUTH_URL', authUrl)

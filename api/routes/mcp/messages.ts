@@ -4,11 +4,10 @@ import { createMiddleware } from 'hono/factory';
 import type { Build } from '../../../src/operations/inspect.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
-import { isToken } from '../../../src/tenancy/key-format.ts';
-import { unauthorized } from '../../../src/tenancy/refusals.ts';
 import type { ApiEnv } from '../../context.ts';
-import { readKey, requireKey } from '../../middleware/authenticate.ts';
+import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
+import { keysAlone } from '../../middleware/keys-alone.ts';
 import { newRoutes } from '../../new-routes.ts';
 import { rpcCodes } from './envelope.ts';
 import { serverFor } from './server.ts';
@@ -25,14 +24,6 @@ const ownOrigin = (publicUrl: string) => {
     return next();
   });
 };
-
-/** What browsers have proves nothing here: a token is for the routes that name it, and a cookie for pages. */
-const keysAlone = createMiddleware<ApiEnv>((c, next) => {
-  const key = readKey((name) => c.req.header(name));
-  if (key === undefined) throw unauthorized('missing_api_key');
-  if (isToken(key)) throw unauthorized('invalid_api_key');
-  return next();
-});
 
 /** Where MCP clients send their messages. There are no sessions: each message has its key, and is answered by itself. */
 export function messageRoutes(services: Services, build: Build): OpenAPIHono<ApiEnv> {
