@@ -128,6 +128,8 @@ export const Run = defineEntity({
     firstPosition: p.integer().default(0),
     /** The run that this one retries. */
     retryOf: p.uuid().nullable(),
+    /** By the dotted paths of its steps: runs before it whose ids stay in the keys of the steps' calls. */
+    stepKeys: p.json<Record<string, string>>().columnType('json').nullable(),
     finishedSteps: p.integer(),
     totalSteps: p.integer(),
     correlationId: p.string().length(128),

@@ -278,6 +278,32 @@ export const retrySchema = z
       description:
         'The id of a step of the run, or of the current definition, to start from. Default: the first step that did not complete. Required for a run that completed.',
     }),
+    path: z
+      .union([
+        z
+          .string()
+          .min(1)
+          .max(400)
+          .regex(/^[A-Za-z0-9_.-]+$/, 'Expected a dotted path.'),
+        z
+          .array(
+            z.union([
+              z
+                .string()
+                .max(64)
+                .regex(/^[A-Za-z0-9_-]+$/, 'Expected an id.'),
+              z.int().min(0).max(999),
+            ]),
+          )
+          .min(1)
+          .max(7),
+      ])
+      .optional()
+      .openapi({
+        description:
+          'Where the step stands, if it is within others: the ids and indexes from the top, as a list or dotted, such as `["each", 3, "ask"]` or `each.3.ask`. The last id is `fromStep`. Items and branches that completed, and the finished steps before it, are reused; the rest of its container is executed anew.',
+        example: 'summarize',
+      }),
     definition: z.enum(retryDefinitions).optional().openapi({
       description:
         'The definition to run: `pinned`, the one that the run had (the default), or `current`, the one that the workflow has now.',

@@ -16,11 +16,10 @@ import {
 } from '../core/bulk-actions.ts';
 import type { RunStatus } from '../core/run-status.ts';
 import { failPoint } from '../fail-points.ts';
-import type { CreateRunServices } from '../runs/create-run.ts';
-import { type RetryDefinition, retryRun } from '../runs/retry-run.ts';
+import { type RetryDefinition, type RetryServices, retryRun } from '../runs/retry-run.ts';
 import { endRuns } from '../starts/end-runs.ts';
 
-export interface BulkActionServices extends CreateRunServices {
+export interface BulkActionServices extends RetryServices {
   database: Database;
   limiter: RateLimiter;
 }

@@ -99,8 +99,6 @@ interface Task {
   inside?: Inside;
 }
 
-const nothingBegun: ReadonlyMap<string | number, number> = new Map();
-
 /**
  * Walks a definition. Each finished step costs the same however large the flow is. A walk that is made anew of what is recorded
  * goes on as the one before; steps that it had handed out and that have no record are handed out again.
@@ -197,7 +195,8 @@ export class FlowWalk {
   opened(path: StepPath, total: number): boolean {
     const task = this.#tasks.get(dottedPath(path));
     if (task?.state !== 'opening') return false;
-    this.#enter(task, total, nothingBegun);
+    // A retry takes over what ended within a container, and opens it anew.
+    this.#enter(task, total, this.#records.begunIn(task.key));
     return true;
   }
 

@@ -85,8 +85,11 @@ export interface RunError {
   code: RunErrorCode;
   /** Facts of the failure, as the status that a server answered with. */
   details?: Record<string, unknown>;
-  /** Present where our own file storage failed, and neither the caller nor a provider. Not published. */
-  fault?: 'storage';
+  /**
+   * `storage` where our own file storage failed, and neither the caller nor a provider; `unknown` where what the step asked for
+   * may have been done all the same. Not published.
+   */
+  fault?: 'storage' | 'unknown';
 }
 
 const modelCodes = [

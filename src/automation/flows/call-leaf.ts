@@ -61,6 +61,9 @@ async function keepPaid({ keep, signal }: LeafCall, end: StepEnd): Promise<Store
   return keep(end, true);
 }
 
+/** The end of a step whose call was cut off. */
+const interrupted = { status: 'failed', code: 'timeout', fault: 'unknown' } as const;
+
 /** How long a step waits before its next attempt. @param tried attempts so far */
 function pauseOf({ modelCall: { retry, maximumRetryAfterMs } }: RunPolicy, tried: number, failure: unknown): number {
   const asked = failure instanceof ProviderFailure ? failure.retryAfterMs : undefined;
@@ -116,7 +119,7 @@ export async function callLeaf(
   });
   if (tried > maxAttempts) {
     // Attempts without a result: a killed worker, a timeout, a failed write.
-    return ended({ status: 'failed', code: 'timeout', message: 'The step was interrupted too often.' });
+    return ended({ ...interrupted, message: 'The step was interrupted too often.' });
   }
   const timeout = AbortSignal.timeout(modelCall.timeoutMs);
   const mayTryAgain = tried < maxAttempts;
@@ -139,6 +142,6 @@ export async function callLeaf(
     const isPassing = error instanceof ProviderFailure || error instanceof StorageFailure || timeout.aborted;
     if (!isPassing) throw error;
     if (mayTryAgain) return { kind: 'retry', afterMs: pauseOf(policy, tried, error) };
-    return ended({ status: 'failed', code: 'timeout', message: 'The step did not end within its time limit.' });
+    return ended({ ...interrupted, message: 'The step did not end within its time limit.' });
   }
 }

@@ -3,7 +3,7 @@ import { itemVariables, stepVariables } from '../core/expression.ts';
 import { type Finished, type FlowError, FlowWalk, type ItemScope, type ReadyLeaf } from '../core/flow-walk.ts';
 import type { RunError, StepCounts } from '../core/run-status.ts';
 import { dottedPath, readPath, type StepPath } from '../core/step-path.ts';
-import { stepsIn } from '../core/step-types.ts';
+import { isContainer, stepsIn } from '../core/step-types.ts';
 import type { Step } from '../core/steps.ts';
 import { limitWarnings, type TemplateValues } from '../core/template.ts';
 import { OutputSpace, type StoredEnd } from '../runs/output-space.ts';
@@ -76,8 +76,9 @@ export class FlowExecution {
     for (const step of stepsIn(work.steps)) this.#steps.set(step.id, step);
     const sizes = new Map<string, number>();
     let bytes = 0;
-    for (const { path, position, startedAt, finishedAt, outputBytes, keyRunId } of work.recorded) {
-      this.#rows.set(path, { position, startedAt, finishedAt, keyRunId, isBegun: true });
+    for (const { path, position, status, total, startedAt, finishedAt, outputBytes, keyRunId } of work.recorded) {
+      const isBegun = status !== 'running' || total !== null || !isContainer(this.stepAt(path));
+      this.#rows.set(path, { position, startedAt, finishedAt, keyRunId, isBegun });
       this.#earliest = Math.max(this.#earliest, startedAt + 1, (finishedAt ?? 0) + 1);
       this.#nextPosition = Math.max(this.#nextPosition, position + 1);
       if (outputBytes > 0) sizes.set(path, outputBytes);
@@ -276,7 +277,7 @@ export class FlowExecution {
       position: this.#nextPosition++,
       startedAt: this.#now(),
       finishedAt: null,
-      keyRunId: null,
+      keyRunId: this.work.stepKeys?.[path] ?? null,
       isBegun: false,
     };
     this.#rows.set(path, row);

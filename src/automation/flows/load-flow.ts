@@ -19,7 +19,7 @@ export interface RecordedLeaf {
   took: boolean | null;
   outputBytes: number;
   error: FlowError | null;
-  /** Items or branches of a container that was opened. */
+  /** Items or branches of a container that was opened. One that goes on in a retry is running before it is. */
   total: number | null;
   /** Milliseconds since 1970. */
   startedAt: number;
@@ -46,6 +46,8 @@ export interface FlowWork extends Stored {
   /** Null where the workflow does not limit how many of its runs run at once. */
   slot: 'held' | 'lent' | 'returning' | null;
   concurrencyGroup: string | null;
+  /** By dotted path: the earlier runs whose ids stay in the keys of steps. */
+  stepKeys: Record<string, string> | null;
   /** What steps of a test run end with instead of being executed; null in other runs. */
   mocks: Mocks | null;
   /** Those that ended in the order of their ends, then the others. */
@@ -75,6 +77,7 @@ const findWork = statement({
     tags: typed<string[] | null>('jsonb?'),
     metadata: typed<Record<string, unknown> | null>('json?'),
     mocks: typed<Mocks | null>('json?'),
+    stepKeys: typed<Record<string, string> | null>('json?'),
     slot: typed<FlowWork['slot']>('text?'),
     concurrencyGroup: 'uuid?',
     plan: typed<PlanName>('text'),
@@ -89,7 +92,7 @@ const findWork = statement({
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault",
           r.waiting_since is not null as "isWaiting", r.retry_of as "retryOf", r.root_run_id as "rootRunId", r.depth, r.tags, r.metadata,
           case when r.is_test then coalesce(r.mocks, '{}') end as mocks,
-          r.slot, r.concurrency_group as "concurrencyGroup",
+          r.step_keys as "stepKeys", r.slot, r.concurrency_group as "concurrencyGroup",
           o.plan, ${storedBytesSql} as "storedBytes",
           coalesce((select json_agg(json_build_object('position', s.position, 'path', s.path, 'status', s.status,
                       'took', case when s.output_bytes <= ${withWorkBytes} and s.output::text in ('true', 'false') then s.output end,

@@ -27,6 +27,7 @@ const givenColumns = written
   .join(', ');
 
 // One statement, because each run of a flow executes it for each of its batches: it begins and ends steps, and moves the run.
+// A container that a retry goes on with has no attempts before it begins in the new run.
 export const recordFlow = statement({
   name: 'flow.record',
   parameters: {
@@ -71,12 +72,14 @@ export const recordFlow = statement({
             provider = coalesce(excluded.provider, run_step.provider),
             model = coalesce(excluded.model, run_step.model), models = excluded.models,
             counts = coalesce(excluded.counts, run_step.counts),
-            attempts = run_step.attempts + case when excluded.status = 'running' then 1 else 0 end,
+            started_at = case when run_step.attempts = 0 then excluded.started_at else run_step.started_at end,
+            attempts = run_step.attempts + case when excluded.status = 'running' or run_step.attempts = 0 then 1 else 0 end,
             rounds = run_step.rounds + case when excluded.status = 'waiting' and run_step.status = 'running' then 1 else 0 end,
             tokens_used = case when run_step.tokens_used is null then excluded.tokens_used
                                else run_step.tokens_used + coalesce(excluded.tokens_used, 0) end,
             finished_at = excluded.finished_at,
-            duration_ms = round(extract(epoch from excluded.finished_at - run_step.started_at) * 1000)
+            duration_ms = round(extract(epoch from excluded.finished_at
+              - case when run_step.attempts = 0 then excluded.started_at else run_step.started_at end) * 1000)
       where run_step.status in (${openStep})
      returning position, path, status, attempts, rounds, started_at, output_file),
    totals as (

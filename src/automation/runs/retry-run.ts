@@ -3,18 +3,25 @@ import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { type RowOf, statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { AppError, invalid } from '../../platform/errors.ts';
+import type { StepKinds } from '../../platform/parts/step-kind.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import type { AutomationState } from '../core/automation-state.ts';
 import { runIds } from '../core/ids.ts';
 import { type InputDefinition, resolveInputs } from '../core/inputs.ts';
-import { doneStep, isStepDone, isTerminal, type RunStatus, type StepStatus } from '../core/run-status.ts';
+import { type PastStep, planRetry, type RetryPlan, RetryRefused } from '../core/retry-plan.ts';
+import { isTerminal, type RunStatus, stepStates } from '../core/run-status.ts';
 import type { Concurrency } from '../core/starts.ts';
+import { dottedPath, readPath, type StepPath } from '../core/step-path.ts';
+import { isOfFeature, stepsIn } from '../core/step-types.ts';
 import type { ModelChoice, Step } from '../core/steps.ts';
 import { runNotFound, workflowInactive } from '../errors.ts';
 import { findGroup } from '../starts/concurrency-group.ts';
 import { type CreateRunServices, checkProviders, finishInsert } from './create-run.ts';
 import { insertNewRun, type NewRun } from './insert-run.ts';
 import type { CreatedRun } from './start-run-workflow.ts';
+
+/** Bytes of the largest output of a condition: `false`. */
+const conditionBytes = 5;
 
 const findRetryable = statement({
   name: 'run.retryable',
@@ -37,12 +44,20 @@ const findRetryable = statement({
     tags: typed<string[] | null>('jsonb?'),
     metadata: typed<Record<string, unknown> | null>('json?'),
     priority: 'smallint',
-    recorded: typed<{ stepId: string; status: StepStatus }[]>('json'),
+    // Absent where the new run has the same definition.
+    pastSteps: typed<Step[] | null>('json?'),
+    keys: typed<Record<string, string> | null>('json?'),
+    recorded: typed<PastStep[]>('json'),
   },
   text: `select r.automation_id as "automationId", a.state, r.status, r.is_test as "isTest", d.id as "definitionId", r.input, r.variables,
           json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault", d.steps, d.inputs, o.plan,
           d.concurrency, d.max_duration_seconds as "maxDurationSeconds", a.is_paused as "isPaused", r.tags, r.metadata, r.priority,
-          coalesce((select json_agg(json_build_object('stepId', s.step_id, 'status', s.status))
+          case when d.id <> r.definition_id then (select steps from definition where id = r.definition_id) end as "pastSteps",
+          r.step_keys as keys,
+          coalesce((select json_agg(json_build_object('position', s.position, 'stepId', s.step_id, 'path', s.path, 'status', s.status,
+                      'took', case when s.output_bytes <= ${conditionBytes} and s.output::text in ('true', 'false') then s.output end,
+                      'total', s.counts -> 'total', 'attempts', s.attempts, 'keyRunId', s.key_run_id,
+                      'error', case when s.error is not null then json_build_object('code', s.error -> 'code', 'fault', s.error -> 'fault') end))
                      from run_step s where s.run_id = r.id), '[]') as recorded
      from run r
      join automation a on a.id = r.automation_id and a.deleted_at is null
@@ -51,30 +66,33 @@ const findRetryable = statement({
     where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId`,
 });
 
-type Retryable = RowOf<typeof findRetryable>;
+type Retryable = Omit<RowOf<typeof findRetryable>, 'variables'> &
+  Record<'variables' | 'pastVariables', Record<string, unknown>>;
 
-// Copied steps have no attempts, tokens or duration of their own. The first id is of the step at position 0. Steps of flows
-// have a path; those inside a container are copied with it, and keep their times, because their order is that of their ends.
+// Copied steps have no attempts, tokens or duration of their own. Steps within others keep their times, because their order is
+// that of their ends. A container that goes on begins when the new run opens it.
 const takeOver = statement({
   name: 'run.take_over_steps',
-  parameters: { runId: 'uuid', newRunId: 'uuid', stepIds: 'text[]' },
-  text: `with taken as (
+  parameters: { runId: 'uuid', newRunId: 'uuid', taken: 'json', finished: 'int', keys: 'json?' },
+  text: `with given as (
+     select * from json_to_recordset(:taken) as t (position int, "as" int, path text, "isOpen" boolean, "isNew" boolean)),
+   taken as (
      insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output,
                            output_bytes, output_file, warnings, warnings_total, provider, model, models, started_at, finished_at,
                            duration_ms, path, counts, error)
-     select :newRunId,
-            case when s.path is null then kept.at - 1 else row_number() over (order by s.position) - 1 end,
-            :organizationId, :environment, s.step_id, s.name, s.status, 0, s.output, s.output_bytes, s.output_file, s.warnings,
-            s.warnings_total, s.provider, s.model, s.models,
-            case when s.path is null then clock_timestamp() else s.started_at end,
-            case when s.path is null then clock_timestamp() else s.finished_at end, 0, s.path, s.counts, s.error
-       from run_step s
-       join unnest(:stepIds) with ordinality as kept (step_id, at)
-         on kept.step_id = coalesce(split_part(s.path, '.', 1), s.step_id)
-      where s.organization_id = :organizationId and s.environment = :environment and s.run_id = :runId
-        and (s.status in (${doneStep}) or s.path like '%.%')
-     returning path)
-   update run set finished_steps = (select count(*) from taken where path is null or path not like '%.%')
+     select :newRunId, g."as", :organizationId, :environment, s.step_id, s.name,
+            case when g."isOpen" then ${stepStates.sql('running')} else s.status end, 0,
+            case when not g."isOpen" then s.output end, case when not g."isOpen" then s.output_bytes end,
+            case when not g."isOpen" then s.output_file end, case when g."isOpen" then '[]' else s.warnings end,
+            case when not g."isOpen" then s.warnings_total end, s.provider, s.model, s.models,
+            case when g."isNew" then clock_timestamp() else s.started_at end,
+            case when g."isOpen" then null when g."isNew" then clock_timestamp() else s.finished_at end,
+            case when not g."isOpen" then 0 end, g.path, case when not g."isOpen" then s.counts end,
+            case when not g."isOpen" then s.error end
+       from given g
+       join run_step s on s.organization_id = :organizationId and s.environment = :environment and s.run_id = :runId
+                      and s.position = g.position)
+   update run set finished_steps = :finished, step_keys = :keys
     where organization_id = :organizationId and environment = :environment and id = :newRunId`,
 });
 
@@ -86,22 +104,49 @@ const holdRun = statement({
   text: 'select id from run where organization_id = :organizationId and environment = :environment and id = :runId for key share',
 });
 
-const invalidFromStep = (message: string) => invalid([{ path: 'fromStep', message }]);
-
-/** The first position. Every step before it must have a result to copy. @throws AppError validation_error */
-function beginning({ status, steps, recorded }: Retryable, fromStep: string | undefined): number {
-  const done = new Set(recorded.filter((step) => isStepDone(step.status)).map(({ stepId }) => stepId));
-  const firstOpen = steps.findIndex(({ id }) => !done.has(id));
-  if (fromStep === undefined) {
-    if (status === 'completed') throw invalidFromStep('The run has completed: name the step to start from.');
-    // Every step of the current definition can have a result already: the last one is executed again.
-    return firstOpen >= 0 ? firstOpen : Math.max(steps.length - 1, 0);
+/** The ids and indexes from the top to the step to begin with. @throws AppError validation_error */
+function readFrom({ fromStep, path }: RetryRequest): StepPath | undefined {
+  if (path === undefined) return fromStep === undefined ? undefined : [fromStep];
+  const parts = readPath(typeof path === 'string' ? path : dottedPath(path));
+  if (parts.at(-1) !== fromStep) {
+    const message = fromStep === undefined ? 'Name the step.' : `The last id of \`path\` is "${parts.at(-1)}".`;
+    throw invalid([{ path: 'fromStep', message }]);
   }
-  const position = steps.findIndex(({ id }) => id === fromStep);
-  if (position < 0) throw invalidFromStep('The definition has no step of this id.');
-  if (firstOpen >= 0 && position > firstOpen)
-    throw invalidFromStep(`The step "${steps[firstOpen]!.id}", which comes before it, has not completed.`);
-  return position;
+  if (parts.length % 2 === 0) throw invalid([{ path: 'path', message: 'The path leads to no step.' }]);
+  return parts;
+}
+
+/** @throws AppError validation_error */
+function planOf(
+  { stepKinds }: RetryServices,
+  runId: string,
+  retried: Retryable,
+  from: StepPath | undefined,
+): RetryPlan {
+  const { status, steps, pastSteps, recorded, keys, variables, pastVariables } = retried;
+  const byId = new Map([...stepsIn(steps)].map((step) => [step.id, step]));
+  const before = new Map((pastSteps ?? steps).map((step) => [step.id, step]));
+  // Variables that the run was not given can change the items of a map.
+  const areSame = JSON.stringify(variables) === JSON.stringify(pastVariables);
+  try {
+    return planRetry(
+      steps,
+      byId,
+      {
+        id: runId,
+        hasCompleted: status === 'completed',
+        recorded,
+        keys: keys ?? {},
+        isUnchanged: (step) =>
+          pastSteps === null || (areSame && JSON.stringify(step) === JSON.stringify(before.get(step.id))),
+        cancelsJob: (step) => isOfFeature(step) && stepKinds.get(step.type).cancelsJob,
+      },
+      from,
+    );
+  } catch (error) {
+    if (!(error instanceof RetryRefused)) throw error;
+    throw invalid([{ path: error.field, message: error.message }]);
+  }
 }
 
 /** `pinned`: the one that the run had. `current`: the one that the workflow has now. */
@@ -111,6 +156,8 @@ export type RetryDefinition = (typeof retryDefinitions)[number];
 export interface RetryRequest {
   /** The id of the first step; by default the first one that did not complete. */
   fromStep?: string | undefined;
+  /** Where it stands, if it is within others: as a list or dotted. Its last id is `fromStep`. */
+  path?: string | StepPath | undefined;
   /** The definition that the run had, unless given. */
   definition?: RetryDefinition | undefined;
   idempotency?: IdempotencyClaim | undefined;
@@ -118,23 +165,29 @@ export interface RetryRequest {
   also?: ((tx: Transaction) => Promise<void>) | undefined;
 }
 
+export interface RetryServices extends CreateRunServices {
+  stepKinds: Pick<StepKinds, 'get'>;
+}
+
 /**
- * Creates a new run with the input and variables of an ended run. Results of the steps before its first position are
+ * Creates a new run with the input and variables of an ended run. Results of the steps before the one that it begins with are
  * copied, by the ids of the steps.
  * @throws AppError run_not_found, conflict while the run is open, workflow_inactive, validation_error,
  *   provider_not_configured, idempotency_key_reused
  */
 export async function retryRun(
-  services: CreateRunServices,
+  services: RetryServices,
   scope: Scope,
   id: string,
-  { fromStep, definition = 'pinned', idempotency, also }: RetryRequest,
+  request: RetryRequest,
 ): Promise<CreatedRun> {
+  const { definition = 'pinned', idempotency, also } = request;
+  const from = readFrom(request);
   const retriedId = runIds.parse(id);
   const retried =
     retriedId && (await scope.one(findRetryable, { runId: retriedId, current: definition === 'current' }));
   if (!retried) throw runNotFound(id);
-  const { automationId, definitionId, steps, plan, input } = retried;
+  const { automationId, definitionId, steps, input } = retried;
   const earlier = idempotency && (await findClaim(scope, idempotency));
   if (earlier) return { runId: earlier.resourceId, automationId, replayed: true };
 
@@ -142,10 +195,11 @@ export async function retryRun(
   if (retried.isTest)
     throw new AppError('conflict', 'A test run is not retried: test its workflow again.', { runId: id });
   if (retried.state !== 'active') throw workflowInactive(automationId);
-  const position = beginning(retried, fromStep);
   // The current definition may require inputs that the run was not given.
   const { variables, problems } = resolveInputs(retried.inputs, retried.variables);
+  const plan = planOf(services, retriedId, { ...retried, variables, pastVariables: retried.variables }, from);
   if (problems.length > 0) throw invalid(problems);
+  const { position, taken, keys } = plan;
   checkProviders(services.providers, scope.tenant.environment, steps.slice(position), retried.byDefault);
 
   const { concurrency, maxDurationSeconds, isPaused, tags, metadata, priority } = retried;
@@ -166,11 +220,15 @@ export async function retryRun(
     maxDurationSeconds,
     isPaused,
   };
-  const start = { plan, steps, position, waiter: null };
+  const start = { plan: retried.plan, steps, position, waiter: null };
   const inserted = await insertNewRun(scope, idempotency, run, start, async (tx, newRunId) => {
     if (!(await tx.one(holdRun, { runId: retriedId }))) throw runNotFound(id);
-    const kept = steps.slice(0, position).map((step) => step.id);
-    if (kept.length > 0) await tx.rows(takeOver, { runId: retriedId, newRunId, stepIds: kept });
+    const stepKeys = Object.keys(keys).length > 0 ? JSON.stringify(keys) : null;
+    if (taken.length > 0 || stepKeys) {
+      const finished = taken.filter(({ path, isOpen }) => !isOpen && !path?.includes('.')).length;
+      const rows = { taken: JSON.stringify(taken), finished, keys: stepKeys };
+      await tx.rows(takeOver, { runId: retriedId, newRunId, ...rows });
+    }
     await also?.(tx);
   });
   const created = finishInsert(services, automationId, inserted);

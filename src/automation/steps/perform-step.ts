@@ -40,8 +40,9 @@ function renderFields(
 /** The end of a step, from what its feature says. */
 export function endOfOutcome(outcome: Performed, warnings: Warning[] = []): StepEnd {
   if ('error' in outcome) {
-    const { code, message, details } = outcome.error;
-    return { status: 'failed', code: code as RunErrorCode, message, ...(details && { details }), warnings };
+    const { code, message, details, isUnknown } = outcome.error;
+    const more = { ...(details && { details }), ...(isUnknown && { fault: 'unknown' as const }) };
+    return { status: 'failed', code: code as RunErrorCode, message, ...more, warnings };
   }
   const output = storable(outcome.output);
   if (output) return { status: 'completed', output, warnings };

@@ -33,7 +33,9 @@ function errorOf(error: unknown): StepError {
     const retryAfterMs = retryAfter === undefined ? undefined : retryAfter * 1_000;
     return { code: 'rate_limited', message: error.message, retryAfterMs };
   }
-  return { code: codes.find((one) => one === code) ?? 'action_failed', message: messageOf(error) };
+  const { outcome } = (error.facts ?? {}) as { outcome?: string };
+  const isUnknown = outcome === 'unknown';
+  return { code: codes.find((one) => one === code) ?? 'action_failed', message: messageOf(error), isUnknown };
 }
 
 /** How long a step waits itself while its organization is at the limit of actions under way. */

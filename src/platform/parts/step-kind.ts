@@ -11,6 +11,8 @@ export interface StepError {
   details?: Record<string, unknown>;
   /** After `rate_limited`, when nothing was done: the time until it may be tried again. */
   retryAfterMs?: number | undefined;
+  /** Whether it may have been done all the same. */
+  isUnknown?: boolean | undefined;
 }
 
 /** What came of performing a step. */
@@ -80,6 +82,8 @@ export type AnyStepKind = StepKind<any>;
 
 /** A kind with the services of its process. */
 export interface OpenedStepKind extends Pick<AnyStepKind, 'type' | 'scope' | 'rendersText'> {
+  /** Whether cancelling a step cancels its job. */
+  cancelsJob: boolean;
   check(fields: StepFields): FieldError[];
   perform(scope: Scope, call: StepCall): Promise<StepProgress>;
   simulate(scope: Scope, fields: StepFields): Promise<StepOutcome>;
@@ -98,6 +102,7 @@ function opened(kind: AnyStepKind, services: object): OpenedStepKind {
     type,
     scope,
     ...(rendersText && { rendersText }),
+    cancelsJob: job?.cancel !== undefined,
     check: (fields) => kind.check(services, fields),
     perform: (of, call) => kind.perform(services, of, call),
     simulate: (of, fields) => kind.simulate(services, of, fields),

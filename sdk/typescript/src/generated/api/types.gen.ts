@@ -2448,6 +2448,10 @@ export type RunRetry = {
      */
     fromStep?: string;
     /**
+     * Where the step stands, if it is within others: the ids and indexes from the top, as a list or dotted, such as `["each", 3, "ask"]` or `each.3.ask`. The last id is `fromStep`. Items and branches that completed, and the finished steps before it, are reused; the rest of its container is executed anew.
+     */
+    path?: string | Array<string | number>;
+    /**
      * The definition to run: `pinned`, the one that the run had (the default), or `current`, the one that the workflow has now.
      */
     definition?: 'pinned' | 'current';

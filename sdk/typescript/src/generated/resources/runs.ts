@@ -67,9 +67,11 @@ export class Runs extends Resource {
   /**
    * Retry a run.
    *
-   * Starts a new run from the failed step, reusing the outputs of the steps before it. `definition: "current"`
-   * uses the definition that the workflow has now, and reuses outputs by the ids of the steps. A run that has
-   * completed needs `fromStep`; one that has not ended is answered with 409 `conflict`.
+   * Starts a new run from the failed step, reusing the outputs of the steps before it; of a map or a parallel
+   * step that failed, it reuses what completed within. `path` names a step within others. A step whose outcome is
+   * unknown keeps the idempotency keys of its earlier run. `definition: "current"` uses the definition that the
+   * workflow has now, and reuses outputs by the ids of the steps. A run that has completed needs `fromStep`; one
+   * that has not ended is answered with 409 `conflict`.
    */
   retry(id: string, body?: NonNullable<api.RetryRunData['body']>, options?: RequestOptions): Promise<api.AcceptedRun> {
     return this.transport.call(sdk.retryRun, { path: { id }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);

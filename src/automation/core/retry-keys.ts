@@ -1,0 +1,33 @@
+import type { RunError, StepStatus } from './run-status.ts';
+import { isOfFeature } from './step-types.ts';
+import type { Step } from './steps.ts';
+
+/** How an attempted step ended. */
+export interface PastEnd {
+  status: StepStatus;
+  error: Pick<RunError, 'code' | 'fault'> | null;
+}
+
+/** Whether what a step asks for has a key, by which others know it again. */
+export const hasKey = (step: Step): boolean => step.type === 'http' || isOfFeature(step);
+
+/** Failures of a feature's step that do not say what came of it. */
+const openFailures: ReadonlySet<string> = new Set([
+  'outcome_unknown',
+  'internal_error',
+  'too_many_waiting',
+  'storage_full',
+]);
+
+/**
+ * Whether it is known what came of the call of a step. One that is not known is repeated with its key, so that whoever received
+ * the first call does not do it twice.
+ * @param cancelsJob whether cancelling the step cancels what it asked for
+ */
+export function isAnswered(step: Step, { status, error }: PastEnd, cancelsJob: boolean): boolean {
+  if (status === 'completed') return true;
+  if (status === 'cancelled') return cancelsJob;
+  if (status !== 'failed' || !error || error.fault) return false;
+  if (step.type === 'http') return error.code === 'http_error' || error.code === 'output_too_large';
+  return !isOfFeature(step) || !openFailures.has(error.code);
+}
