@@ -1,4 +1,5 @@
 import type { Database } from '../src/platform/database/database.ts';
+import { accountThings } from './accounts/things.ts';
 import type { ApiClient } from './api-client.ts';
 import { automationThings } from './automation/things.ts';
 import { integrationThings } from './integrations/things.ts';
@@ -11,6 +12,7 @@ import { webhookThings } from './webhooks/things.ts';
 /** A new feature takes one line here. Where two patterns match a path, the first one counts. */
 const features: ThingsOf[] = [
   automationThings,
+  accountThings,
   schedulingThings,
   webhookThings,
   studioThings,

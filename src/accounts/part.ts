@@ -9,6 +9,7 @@ import { invitationIds, memberIds, userIds } from './core/ids.ts';
 import { type AccountTimes, accountTimes } from './core/times.ts';
 import { accountDeclarations } from './declarations.ts';
 import { failPoint } from './fail-points.ts';
+import { mailInvitations } from './invitation-mails.ts';
 import { LateAuth } from './late-auth.ts';
 import { accountsSecret, SessionCookie } from './session-cookie.ts';
 import { Sessions } from './sessions.ts';
@@ -68,7 +69,12 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
     mailer.close();
     await auth.close();
   },
-  sweeps: ({ accounts: { sessions } }) => [
+  sweeps: ({ database, accounts: { sessions, mailer, secret, baseUrl } }) => [
+    {
+      name: 'mail invitations',
+      everyMs: 60_000,
+      run: () => mailInvitations({ database, mailer, secret, baseUrl }),
+    },
     {
       name: 'remove old sessions and links',
       everyMs: 60_000,

@@ -89,7 +89,13 @@ export async function listRedirects(database: Database, id: string): Promise<Red
  * Adds an address; one that is there already stays once.
  * @throws AppError not_found; validation_error with path url, also where the list is full
  */
-export function addRedirect(database: Database, id: string, text: string, allowsLoopback: boolean): Promise<Redirects> {
+export function addRedirect(
+  database: Database,
+  id: string,
+  text: string,
+  allowsLoopback: boolean,
+  actor: string = operator,
+): Promise<Redirects> {
   const url = readRedirect(text, allowsLoopback);
   if (typeof url === 'string') throw refused(url);
   if (url.search !== '') throw refused('Leave out the query: an address is allowed with every query.');
@@ -98,23 +104,28 @@ export function addRedirect(database: Database, id: string, text: string, allows
     const [adds] = await tx.rows(add, { organizationId, url: comparable(url) });
     if (!adds) return;
     if (known.length >= maxRedirects) throw refused(`An organization has at most ${maxRedirects} addresses.`);
-    await audit(tx, organizationId, 'redirect.add', comparable(url));
+    await audit(tx, organizationId, 'redirect.add', comparable(url), actor);
   });
 }
 
 /** Removes an address; one that is not there is none. @throws AppError not_found */
-export function removeRedirect(database: Database, id: string, text: string): Promise<Redirects> {
+export function removeRedirect(
+  database: Database,
+  id: string,
+  text: string,
+  actor: string = operator,
+): Promise<Redirects> {
   const url = URL.parse(text);
   return changeList(database, id, async (tx, organizationId) => {
     const [removed] = url ? await tx.rows(remove, { organizationId, url: comparable(url) }) : [];
-    if (removed) await audit(tx, organizationId, 'redirect.remove', comparable(url!));
+    if (removed) await audit(tx, organizationId, 'redirect.remove', comparable(url!), actor);
   });
 }
 
 const refused = (message: string) => invalid([{ path: 'url', message }], `url: ${message}`);
 
-const audit = (tx: UnitOfWork, organizationId: string, action: string, url: string) =>
-  tx.audit({ organizationId, subjectId: organizationId, actor: operator, action, facts: { url } });
+const audit = (tx: UnitOfWork, organizationId: string, action: string, url: string, actor: string) =>
+  tx.audit({ organizationId, subjectId: organizationId, actor, action, facts: { url } });
 
 async function changeList(
   database: Database,

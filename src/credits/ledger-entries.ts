@@ -52,6 +52,38 @@ const latest = statement({
     order by created_at desc, key, phase desc limit :limit`,
 });
 
+const page = statement({
+  name: 'credit.entries_page',
+  parameters: { beforeAt: 'timestamptz', beforeKey: 'text', beforePhase: 'smallint', limit: 'int' },
+  row: { ...ledgerEntryColumns, phase: 'smallint', at: 'text' },
+  text: `select ${columns}, phase, created_at::text as at from credit_entry
+    where organization_id = :organizationId and environment = :environment
+      and (created_at, key, phase) < (:beforeAt, :beforeKey, :beforePhase)
+    order by created_at desc, key desc, phase desc limit :limit`,
+});
+
+/** Where a page of entries ends. */
+export interface EntryPosition {
+  /** As PostgreSQL writes it, to the microsecond. */
+  at: string;
+  key: string;
+  phase: number;
+}
+
+const end: EntryPosition = { at: 'infinity', key: '', phase: 0 };
+
+/** A tenant's entries, newest first, with the position of the last one where there are more. */
+export async function pageOfLedger(
+  scope: Scope,
+  { limit, after = end }: { limit: number; after?: EntryPosition | undefined },
+): Promise<{ entries: LedgerEntry[]; next: EntryPosition | null }> {
+  const asked = { beforeAt: after.at, beforeKey: after.key, beforePhase: after.phase, limit: limit + 1 };
+  const rows = await scope.rows(page, asked);
+  const entries = rows.slice(0, limit);
+  const last = entries.at(-1);
+  return { entries, next: rows.length > limit && last ? { at: last.at, key: last.key, phase: last.phase } : null };
+}
+
 /** The entries of one piece of work, in their order. */
 export const ledgerEntriesOf = (scope: Scope, key: string): Promise<LedgerEntry[]> => scope.rows(ofKey, { key });
 

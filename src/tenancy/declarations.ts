@@ -12,6 +12,8 @@ export const tenancyDeclarations: OperatorDeclarations = {
     'organization.delete': organizationIds,
     'organization.restore': organizationIds,
     'api_key.create': keyIds,
+    'api_key.update': keyIds,
+    'api_key.rotate': keyIds,
     'api_key.revoke': keyIds,
   },
 };

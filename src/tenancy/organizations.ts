@@ -241,11 +241,13 @@ export const restorableDays = 30;
 /**
  * Deletes an organization: when it returns, every process refuses its keys; its schedules and deliveries stop. It can be
  * restored for 30 days and is then removed with everything that it has. Deleting it again changes nothing.
+ * @param actor as the audit log names it
  * @throws AppError not_found
  */
 export async function deleteOrganization(
   database: Database,
   id: string,
+  actor: string = operator,
 ): Promise<{ id: string; deletedAt: Date; removedAfter: Date }> {
   const { id: uuid } = await findOrganization(database, id);
   const deletedAt = await systemTransaction(database, async (tx) => {
@@ -253,7 +255,7 @@ export async function deleteOrganization(
     if (organization.deletedAt) return organization.deletedAt;
     const now = new Date();
     await tx.rows(setDeleted, { id: uuid, deletedAt: now, now });
-    await tx.audit({ organizationId: uuid, subjectId: uuid, actor: operator, action: 'organization.delete' });
+    await tx.audit({ organizationId: uuid, subjectId: uuid, actor, action: 'organization.delete' });
     return now;
   });
   await announceKeyChange(database);

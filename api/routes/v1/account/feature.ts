@@ -1,12 +1,23 @@
+import { keyIds } from '../../../../src/tenancy/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
+import { auditLogRoutes } from './audit-log.ts';
 import { creditRoutes } from './credits.ts';
 import { healthRoutes } from './health.ts';
+import { keyRoutes } from './keys.ts';
+import { memberRoutes } from './members.ts';
 import { modelRoutes } from './models.ts';
+import { organizationRoutes } from './organization.ts';
 import { personRoutes } from './person.ts';
+import { statementRoutes } from './statements.ts';
 import { usageRoutes } from './usage.ts';
 
 export const account: ApiFeature = {
   tags: [
+    { name: 'Keys', description: 'API keys of the organization: create, rename, rotate and revoke them.' },
+    {
+      name: 'Organization',
+      description: 'The organization, its members, invitations, redirect addresses and audit log.',
+    },
     {
       name: 'Account',
       description: "Verify a key, and read its organization's credits and usage, and the text models.",
@@ -17,7 +28,7 @@ export const account: ApiFeature = {
     text: 'Read the credits that remain, and what was used.',
     commands: ({ get }) => [get('/api/v1/credits'), get('/api/v1/usage')],
   },
-  ids: [],
+  ids: [keyIds],
   securitySchemes: {
     session: {
       type: 'apiKey',
@@ -33,5 +44,10 @@ export const account: ApiFeature = {
     usageRoutes(services),
     modelRoutes(services),
     personRoutes(services),
+    keyRoutes(services),
+    memberRoutes(services),
+    organizationRoutes(services),
+    auditLogRoutes(services),
+    statementRoutes(services),
   ],
 };

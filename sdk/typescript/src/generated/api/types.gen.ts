@@ -4,6 +4,79 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
+<<<<<<< HEAD
+=======
+export type TestWebhookEvent = TestWebhookEvent;
+
+export type WorkflowRunStartedEvent = WorkflowRunStartedEvent;
+
+export type WorkflowRunCompletedEvent = WorkflowRunCompletedEvent;
+
+export type WorkflowRunFailedEvent = WorkflowRunFailedEvent;
+
+export type WorkflowRunCancelledEvent = WorkflowRunCancelledEvent;
+
+export type BatchCompletedEvent = BatchCompletedEvent;
+
+export type ApprovalRequestedEvent = ApprovalRequestedEvent;
+
+export type ApprovalAnsweredEvent = ApprovalAnsweredEvent;
+
+export type ApprovalExpiredEvent = ApprovalExpiredEvent;
+
+export type StudioVideoCompletedEvent = StudioVideoCompletedEvent;
+
+export type StudioVideoFailedEvent = StudioVideoFailedEvent;
+
+export type BookingCreatedEvent = BookingCreatedEvent;
+
+export type BookingRescheduledEvent = BookingRescheduledEvent;
+
+export type BookingCancelledEvent = BookingCancelledEvent;
+
+export type IntegrationAuthExpiredEvent = IntegrationAuthExpiredEvent;
+
+export type SlackMessageReceivedEvent = SlackMessageReceivedEvent;
+
+export type SlackMentionEvent = SlackMentionEvent;
+
+export type SlackReactionAddedEvent = SlackReactionAddedEvent;
+
+export type MicrosoftTeamsMessageReceivedEvent = MicrosoftTeamsMessageReceivedEvent;
+
+export type HubspotContactCreatedEvent = HubspotContactCreatedEvent;
+
+export type HubspotDealUpdatedEvent = HubspotDealUpdatedEvent;
+
+export type SalesforceContactCreatedEvent = SalesforceContactCreatedEvent;
+
+export type SalesforceDealUpdatedEvent = SalesforceDealUpdatedEvent;
+
+export type LinkedinMessageReceivedEvent = LinkedinMessageReceivedEvent;
+
+export type ApiKeyExpiringEvent = ApiKeyExpiringEvent;
+
+export type WebVital = {
+    name: string;
+    value: number;
+    id?: string;
+    path?: string;
+};
+
+export type WorkflowValidation = {
+    valid: boolean;
+    errors: Array<{
+        path: string;
+        message: string;
+    }>;
+    warnings: Array<{
+        path: string;
+        code: 'unknown_field' | 'unused_field' | 'unknown_model' | 'missing_prompt' | 'unknown_step' | 'later_step' | 'missing_secret' | 'unknown_workflow' | 'unknown_version' | 'unresolved_name';
+        message: string;
+    }>;
+};
+
+>>>>>>> dfd430b2 (Keys, members, invitations, the organization, its audit log and the ledger's statement have operations)
 /**
  * A test of a webhook was requested. It is sent to that webhook alone.
  */
@@ -3178,6 +3251,238 @@ export type SignedInPerson = {
          * A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.
          */
         role: 'owner' | 'admin' | 'member' | 'viewer';
+    }>;
+};
+
+export type ApiKeyList = {
+    keys: Array<ApiKey>;
+    pagination: Pagination;
+};
+
+export type ApiKey = {
+    id: string;
+    name: string;
+    prefix: string;
+    last4: string;
+    environment: 'live' | 'test';
+    scopes: Array<string>;
+    /**
+     * `expiring`: it ends within seven days.
+     */
+    status: 'active' | 'expiring' | 'expired' | 'revoked';
+    createdAt: string;
+    /**
+     * The person (`usr_…`) or key (`key_…`) that made it; null for keys that operators made.
+     */
+    createdBy: string | null;
+    /**
+     * May lag by a minute.
+     */
+    lastUsedAt: string | null;
+    expiresAt: string | null;
+};
+
+export type IssuedApiKey = ApiKey & {
+    /**
+     * The key itself. It is shown only once.
+     */
+    key: string;
+};
+
+export type NewApiKey = {
+    name: string;
+    environment: 'live' | 'test';
+    expiresAt?: string;
+    /**
+     * All that the caller has unless given.
+     */
+    scopes?: Array<string>;
+    /**
+     * The dialect of answers; A unless given.
+     */
+    variant?: 'A' | 'B';
+};
+
+export type ApiKeyName = {
+    name: string;
+};
+
+export type ApiKeyRotation = {
+    /**
+     * How long the old key goes on. With 0 it ends at once.
+     */
+    overlapSeconds: number;
+};
+
+export type MemberList = {
+    members: Array<Member>;
+    pagination: Pagination;
+};
+
+export type Member = {
+    id: string;
+    email: string;
+    name: string;
+    /**
+     * A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.
+     */
+    role: 'owner' | 'admin' | 'member' | 'viewer';
+    createdAt: string;
+    /**
+     * May lag by a minute; null before the first time.
+     */
+    lastSeenAt: string | null;
+};
+
+export type MemberRole = {
+    /**
+     * A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.
+     */
+    role: 'owner' | 'admin' | 'member' | 'viewer';
+};
+
+export type InvitationList = {
+    invitations: Array<Invitation>;
+    pagination: Pagination;
+};
+
+export type Invitation = {
+    id: string;
+    email: string;
+    /**
+     * A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.
+     */
+    role: 'owner' | 'admin' | 'member' | 'viewer';
+    status: 'pending' | 'accepted' | 'expired' | 'revoked';
+    expiresAt: string;
+    createdAt: string;
+};
+
+export type NewInvitation = {
+    email: string;
+    /**
+     * A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.
+     */
+    role: 'owner' | 'admin' | 'member' | 'viewer';
+};
+
+export type Organization = {
+    id: string;
+    name: string;
+    /**
+     * Its name in addresses of pages, unique in the installation.
+     */
+    slug: string;
+    /**
+     * Where notices go.
+     */
+    contactEmail: string | null;
+    plan: 'free' | 'pro' | 'team' | 'enterprise';
+    createdAt: string;
+};
+
+export type OrganizationChange = {
+    /**
+     * Without control characters, those of writing direction (U+202A to U+202E, U+2066 to U+2069) included, and line separators.
+     */
+    name?: string;
+    contactEmail?: string;
+    slug?: string;
+};
+
+export type DeletedOrganization = {
+    id: string;
+    deletedAt: string;
+    removedAfter: string;
+};
+
+export type OrganizationDeletion = {
+    /**
+     * The organization's name.
+     */
+    confirm: string;
+};
+
+export type RedirectUrls = {
+    redirects: Array<string>;
+};
+
+export type NewRedirectUrl = {
+    url: string;
+};
+
+export type AuditLog = {
+    entries: Array<{
+        at: string;
+        actor: {
+            type: 'key' | 'user' | 'operator' | 'system';
+            id: string | null;
+            name: string | null;
+        };
+        /**
+         * `<resource>.<verb>`
+         */
+        action: string;
+        target: {
+            type: string;
+            id: string;
+        };
+        requestId: string | null;
+        ip: string | null;
+        changes: Array<{
+            path: string;
+            from?: unknown;
+            to?: unknown;
+        }>;
+    }>;
+    /**
+     * Asks for the entries after these; null where there are none.
+     */
+    nextCursor: string | null;
+};
+
+export type CreditEntries = {
+    entries: Array<{
+        at: string;
+        /**
+         * granted, lapsed, held, settled, voided or expired
+         */
+        step: string;
+        /**
+         * What the credits pay for; null for grants.
+         */
+        operation: string | null;
+        /**
+         * Names the work: its entries have the same key.
+         */
+        key: string;
+        /**
+         * By how much the credits for new work changed.
+         */
+        available: number;
+        /**
+         * By how much the credits of work in progress changed.
+         */
+        reserved: number;
+        spent: number;
+        reason: string | null;
+    }>;
+    /**
+     * Asks for the entries after these; null where there are none.
+     */
+    nextCursor: string | null;
+};
+
+export type PlanLimits = {
+    plan: string;
+    limits: Array<{
+        name: string;
+        allowed: number;
+        /**
+         * Null where it is not counted.
+         */
+        used: number | null;
+        resetsAt?: string;
     }>;
 };
 
@@ -7008,6 +7313,490 @@ export type RevokeSessionsResponses = {
 };
 
 export type RevokeSessionsResponse = RevokeSessionsResponses[keyof RevokeSessionsResponses];
+
+export type ListKeysData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Default 50 in dialect A, 20 in dialect B.
+         */
+        limit?: number;
+        /**
+         * Default 0.
+         */
+        offset?: number;
+    };
+    url: '/api/v1/keys';
+};
+
+export type ListKeysResponses = {
+    /**
+     * A page of keys.
+     */
+    200: {
+        success: true;
+        data: ApiKeyList;
+    };
+};
+
+export type ListKeysResponse = ListKeysResponses[keyof ListKeysResponses];
+
+export type CreateKeyData = {
+    body: NewApiKey;
+    path?: never;
+    query?: never;
+    url: '/api/v1/keys';
+};
+
+export type CreateKeyResponses = {
+    /**
+     * Returns the key.
+     */
+    201: {
+        success: true;
+        data: IssuedApiKey;
+    };
+};
+
+export type CreateKeyResponse = CreateKeyResponses[keyof CreateKeyResponses];
+
+export type DeleteKeyData = {
+    body?: never;
+    path: {
+        /**
+         * The prefixed id. Its UUID is accepted too.
+         */
+        keyId: string;
+    };
+    query?: never;
+    url: '/api/v1/keys/{keyId}';
+};
+
+export type DeleteKeyResponses = {
+    /**
+     * The key is revoked.
+     */
+    200: {
+        success: true;
+        data: {
+            deleted: true;
+        };
+    };
+};
+
+export type DeleteKeyResponse = DeleteKeyResponses[keyof DeleteKeyResponses];
+
+export type UpdateKeyData = {
+    body: ApiKeyName;
+    path: {
+        /**
+         * The prefixed id. Its UUID is accepted too.
+         */
+        keyId: string;
+    };
+    query?: never;
+    url: '/api/v1/keys/{keyId}';
+};
+
+export type UpdateKeyResponses = {
+    /**
+     * Returns the key without its secret.
+     */
+    200: {
+        success: true;
+        data: ApiKey;
+    };
+};
+
+export type UpdateKeyResponse = UpdateKeyResponses[keyof UpdateKeyResponses];
+
+export type RotateKeyData = {
+    body: ApiKeyRotation;
+    path: {
+        /**
+         * The prefixed id. Its UUID is accepted too.
+         */
+        keyId: string;
+    };
+    query?: never;
+    url: '/api/v1/keys/{keyId}/rotate';
+};
+
+export type RotateKeyResponses = {
+    /**
+     * Returns the new key.
+     */
+    201: {
+        success: true;
+        data: IssuedApiKey;
+    };
+};
+
+export type RotateKeyResponse = RotateKeyResponses[keyof RotateKeyResponses];
+
+export type ListMembersData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Default 50 in dialect A, 20 in dialect B.
+         */
+        limit?: number;
+        /**
+         * Default 0.
+         */
+        offset?: number;
+    };
+    url: '/api/v1/members';
+};
+
+export type ListMembersResponses = {
+    /**
+     * A page of members.
+     */
+    200: {
+        success: true;
+        data: MemberList;
+    };
+};
+
+export type ListMembersResponse = ListMembersResponses[keyof ListMembersResponses];
+
+export type DeleteMemberData = {
+    body?: never;
+    path: {
+        /**
+         * The prefixed id. Its UUID is accepted too.
+         */
+        memberId: string;
+    };
+    query?: never;
+    url: '/api/v1/members/{memberId}';
+};
+
+export type DeleteMemberResponses = {
+    /**
+     * The person is no member any more.
+     */
+    200: {
+        success: true;
+        data: {
+            deleted: true;
+        };
+    };
+};
+
+export type DeleteMemberResponse = DeleteMemberResponses[keyof DeleteMemberResponses];
+
+export type UpdateMemberData = {
+    body: MemberRole;
+    path: {
+        /**
+         * The prefixed id. Its UUID is accepted too.
+         */
+        memberId: string;
+    };
+    query?: never;
+    url: '/api/v1/members/{memberId}';
+};
+
+export type UpdateMemberResponses = {
+    /**
+     * Returns the member.
+     */
+    200: {
+        success: true;
+        data: Member;
+    };
+};
+
+export type UpdateMemberResponse = UpdateMemberResponses[keyof UpdateMemberResponses];
+
+export type ListInvitationsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Default 50 in dialect A, 20 in dialect B.
+         */
+        limit?: number;
+        /**
+         * Default 0.
+         */
+        offset?: number;
+    };
+    url: '/api/v1/invitations';
+};
+
+export type ListInvitationsResponses = {
+    /**
+     * A page of invitations.
+     */
+    200: {
+        success: true;
+        data: InvitationList;
+    };
+};
+
+export type ListInvitationsResponse = ListInvitationsResponses[keyof ListInvitationsResponses];
+
+export type CreateInvitationData = {
+    body: NewInvitation;
+    path?: never;
+    query?: never;
+    url: '/api/v1/invitations';
+};
+
+export type CreateInvitationResponses = {
+    /**
+     * Returns the invitation.
+     */
+    201: {
+        success: true;
+        data: Invitation;
+    };
+};
+
+export type CreateInvitationResponse = CreateInvitationResponses[keyof CreateInvitationResponses];
+
+export type DeleteInvitationData = {
+    body?: never;
+    path: {
+        /**
+         * The prefixed id. Its UUID is accepted too.
+         */
+        invitationId: string;
+    };
+    query?: never;
+    url: '/api/v1/invitations/{invitationId}';
+};
+
+export type DeleteInvitationResponses = {
+    /**
+     * The invitation is revoked.
+     */
+    200: {
+        success: true;
+        data: {
+            deleted: true;
+        };
+    };
+};
+
+export type DeleteInvitationResponse = DeleteInvitationResponses[keyof DeleteInvitationResponses];
+
+export type DeleteOrganizationData = {
+    body: OrganizationDeletion;
+    path?: never;
+    query?: never;
+    url: '/api/v1/organization';
+};
+
+export type DeleteOrganizationResponses = {
+    /**
+     * The organization is deleted.
+     */
+    202: {
+        success: true;
+        data: DeletedOrganization;
+    };
+};
+
+export type DeleteOrganizationResponse = DeleteOrganizationResponses[keyof DeleteOrganizationResponses];
+
+export type GetOrganizationData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/organization';
+};
+
+export type GetOrganizationResponses = {
+    /**
+     * Returns the organization.
+     */
+    200: {
+        success: true;
+        data: Organization;
+    };
+};
+
+export type GetOrganizationResponse = GetOrganizationResponses[keyof GetOrganizationResponses];
+
+export type UpdateOrganizationData = {
+    body: OrganizationChange;
+    path?: never;
+    query?: never;
+    url: '/api/v1/organization';
+};
+
+export type UpdateOrganizationResponses = {
+    /**
+     * Returns the organization.
+     */
+    200: {
+        success: true;
+        data: Organization;
+    };
+};
+
+export type UpdateOrganizationResponse = UpdateOrganizationResponses[keyof UpdateOrganizationResponses];
+
+export type DeleteRedirectUrlData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * The address.
+         */
+        url: string;
+    };
+    url: '/api/v1/redirect-urls';
+};
+
+export type DeleteRedirectUrlResponses = {
+    /**
+     * The address is removed.
+     */
+    200: {
+        success: true;
+        data: {
+            deleted: true;
+        };
+    };
+};
+
+export type DeleteRedirectUrlResponse = DeleteRedirectUrlResponses[keyof DeleteRedirectUrlResponses];
+
+export type ListRedirectUrlsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/redirect-urls';
+};
+
+export type ListRedirectUrlsResponses = {
+    /**
+     * Returns the addresses.
+     */
+    200: {
+        success: true;
+        data: RedirectUrls;
+    };
+};
+
+export type ListRedirectUrlsResponse = ListRedirectUrlsResponses[keyof ListRedirectUrlsResponses];
+
+export type CreateRedirectUrlData = {
+    body: NewRedirectUrl;
+    path?: never;
+    query?: never;
+    url: '/api/v1/redirect-urls';
+};
+
+export type CreateRedirectUrlResponses = {
+    /**
+     * Returns all addresses.
+     */
+    201: {
+        success: true;
+        data: RedirectUrls;
+    };
+};
+
+export type CreateRedirectUrlResponse = CreateRedirectUrlResponses[keyof CreateRedirectUrlResponses];
+
+export type ListAuditLogData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * `key_…`, `usr_…`, `operator` or `system`.
+         */
+        actor?: string;
+        /**
+         * `<resource>.<verb>`
+         */
+        action?: string;
+        /**
+         * The earliest time.
+         */
+        from?: string;
+        /**
+         * The time before which entries are shown.
+         */
+        to?: string;
+        /**
+         * Default 50.
+         */
+        limit?: number;
+        /**
+         * The `nextCursor` of the page before.
+         */
+        after?: string;
+    };
+    url: '/api/v1/audit-log';
+};
+
+export type ListAuditLogResponses = {
+    /**
+     * A page of entries.
+     */
+    200: {
+        success: true;
+        data: AuditLog;
+    };
+};
+
+export type ListAuditLogResponse = ListAuditLogResponses[keyof ListAuditLogResponses];
+
+export type ListCreditEntriesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Default 50.
+         */
+        limit?: number;
+        /**
+         * The `nextCursor` of the page before.
+         */
+        after?: string;
+    };
+    url: '/api/v1/credits/entries';
+};
+
+export type ListCreditEntriesResponses = {
+    /**
+     * A page of entries.
+     */
+    200: {
+        success: true;
+        data: CreditEntries;
+    };
+};
+
+export type ListCreditEntriesResponse = ListCreditEntriesResponses[keyof ListCreditEntriesResponses];
+
+export type GetLimitsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/limits';
+};
+
+export type GetLimitsResponses = {
+    /**
+     * Returns the limits.
+     */
+    200: {
+        success: true;
+        data: PlanLimits;
+    };
+};
+
+export type GetLimitsResponse = GetLimitsResponses[keyof GetLimitsResponses];
 
 export type ListToolServersData = {
     body?: never;

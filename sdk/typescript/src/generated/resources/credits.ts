@@ -4,8 +4,11 @@ import type { RequestOptions } from '../../core/options.ts';
 import { Resource } from '../../core/resource.ts';
 import * as sdk from '../api/sdk.gen.ts';
 import type * as api from '../api/types.gen.ts';
+import { CreditsEntries } from './credits-entries.ts';
 
 export class Credits extends Resource {
+  readonly entries = new CreditsEntries(this.transport);
+
   /**
    * Retrieve the credit balance.
    *

@@ -1,0 +1,56 @@
+// This file is generated from the OpenAPI document.
+
+import type { Data, RequestOptions } from '../../core/options.ts';
+import type { List } from '../../core/pagination.ts';
+import { Resource } from '../../core/resource.ts';
+import * as sdk from '../api/sdk.gen.ts';
+import type * as api from '../api/types.gen.ts';
+
+export class Keys extends Resource {
+  /**
+   * List API keys.
+   *
+   * The keys of the environment, newest first, without their secrets. A session sees those of both.
+   */
+  list(query?: api.ListKeysData['query'], options?: RequestOptions): List<api.ApiKey> {
+    return this.transport.list(sdk.listKeys, { query }, 'keys', options);
+  }
+
+  /**
+   * Create an API key.
+   *
+   * Returns the key, once. Nobody gives away a scope or an environment that they lack, and a key makes none that
+   * outlives it.
+   */
+  create(body: NonNullable<api.CreateKeyData['body']>, options?: RequestOptions): Promise<api.IssuedApiKey> {
+    return this.transport.call(sdk.createKey, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
+  }
+
+  /**
+   * Rename an API key.
+   *
+   * Changes the name alone: a key keeps its scopes for ever.
+   */
+  update(keyId: string, body: NonNullable<api.UpdateKeyData['body']>, options?: RequestOptions): Promise<api.ApiKey> {
+    return this.transport.call(sdk.updateKey, { path: { keyId }, body }, { answer: 'json', isEnveloped: true }, options);
+  }
+
+  /**
+   * Revoke an API key.
+   *
+   * The key is refused everywhere once this is answered. It stays in the list as `revoked`.
+   */
+  delete(keyId: string, options?: RequestOptions): Promise<Data<api.DeleteKeyResponse>> {
+    return this.transport.call(sdk.deleteKey, { path: { keyId } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
+  }
+
+  /**
+   * Rotate an API key.
+   *
+   * Returns a new key with the name, scopes, environment and expiration of the old one, which goes on for the
+   * overlap.
+   */
+  rotate(keyId: string, body: NonNullable<api.RotateKeyData['body']>, options?: RequestOptions): Promise<api.IssuedApiKey> {
+    return this.transport.call(sdk.rotateKey, { path: { keyId }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
+  }
+}

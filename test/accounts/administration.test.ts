@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { apiClient } from '../api-client.ts';
+import {
+  atEveryPrefix,
+  type DocumentedOperation,
+  hasErrorMessage,
+  pathOf,
+  readDocument,
+  type Things,
+} from '../openapi/document.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
+import { createThings } from '../things.ts';
+import { until } from '../until.ts';
+import { newEmail, type Person, personWith, sendForm } from './people.ts';
+
+let product: StartedProduct;
+let base: string;
+let owner: Person;
+let admin: Person;
+let member: Person;
+let viewer: Person;
+const within = (organizationId = product.tenant.organizationId) => ({ ...product, base, organizationId });
+
+beforeAll(async () => {
+  product = await sharedProduct();
+  base = product.process.api;
+  owner = await personWith(within(), 'owner');
+  admin = await personWith(within(), 'admin');
+  member = await personWith(within(), 'member');
+  viewer = await personWith(within(), 'viewer');
+});
+afterAll(() => product.close());
+
+const idOf = async (person: Person): Promise<string> => {
+  const { body } = await owner.api.get('/api/v1/members?limit=100');
+  return body.data.members.find(({ email }: { email: string }) => email === person.email).id;
+};
+
+test('every operation asks for the role that its scope stands for', async () => {
+  const { operations } = readDocument((await apiClient(base).get('/openapi.json')).body);
+  const things: Things = await createThings(product.api, product.database);
+  const walked = atEveryPrefix(operations).filter(
+    ({ needsKey, operation }) => needsKey || operation.security?.[0]?.session,
+  );
+  expect(walked.length).toBeGreaterThan(100);
+  const isPersonal = ({ path }: DocumentedOperation) => /\/account(\/|$)/.test(path);
+  const ofAdmins = /^(?!GET).*\/v1\/(keys|members|invitations|organization|redirect-urls)(\/|$)/;
+  for (const of of walked.filter((one) => !isPersonal(one))) {
+    // What is refused is refused before the body is looked at, and what is not is refused for it.
+    const ask = (person: Person) =>
+      person.api.request(of.method, pathOf(of, things), of.method === 'GET' ? undefined : '{not json');
+    const required = async (person: Person): Promise<string | undefined> => {
+      const { status, body } = await ask(person);
+      if (status !== 403) return undefined;
+      return hasErrorMessage(of) ? (/role (\w+)/.exec(body.error)?.[1] ?? 'member') : body.error.details.required;
+    };
+    const reads = of.method === 'GET';
+    const expected = {
+      of: of.endpoint,
+      viewer: reads && !/\/secrets$/.test(of.path) ? undefined : 'member',
+      member: ofAdmins.test(of.endpoint) ? 'admin' : undefined,
+    };
+    if (of.method === 'DELETE' && !ofAdmins.test(of.endpoint)) expected.member = undefined;
+    const seen = {
+      of: of.endpoint,
+      viewer: await required(viewer),
+      // Deleting has no body that could be refused in its place.
+      member: of.method === 'DELETE' && !ofAdmins.test(of.endpoint) ? undefined : await required(member),
+    };
+    expect(seen).toEqual(expected);
+  }
+}, 120_000);
+
+describe('keys', () => {
+  test('are made, listed, renamed, rotated and revoked by people', async () => {
+    const created = await admin.api.post('/api/v1/keys', { name: 'Backend', environment: 'live' });
+    expect(created.status).toBe(201);
+    const { id, key, ...record } = created.body.data;
+    expect(record).toMatchObject({ name: 'Backend', environment: 'live', status: 'active', expiresAt: null });
+    expect(record.createdBy).toMatch(/^usr_/);
+    expect((await apiClient(base, key).get('/api/v1/health')).status).toBe(200);
+    const { body } = await admin.api.get('/api/v1/keys');
+    expect(body.data.keys[0]).toEqual({ id, ...record });
+    expect(JSON.stringify(body)).not.toContain(key);
+    const renamed = await admin.api.patch(`/api/v1/keys/${id}`, { name: 'Frontend' });
+    expect(renamed.body.data.name).toBe('Frontend');
+    const rotated = await admin.api.post(`/api/v1/keys/${id}/rotate`, { overlapSeconds: 3600 });
+    expect(rotated).toMatchObject({ status: 201, body: { data: { name: 'Frontend', status: 'active' } } });
+    expect((await apiClient(base, key).get('/api/v1/health')).status).toBe(200);
+    const old = (await admin.api.get('/api/v1/keys')).body.data.keys.find((one: { id: string }) => one.id === id);
+    expect(old.status).toBe('expiring');
+    const next = rotated.body.data;
+    expect((await admin.api.post(`/api/v1/keys/${next.id}/rotate`, { overlapSeconds: 0 })).status).toBe(201);
+    expect((await apiClient(base, next.key).get('/api/v1/health')).status).toBe(401);
+    expect((await admin.api.delete(`/api/v1/keys/${id}`)).status).toBe(200);
+    expect((await apiClient(base, key).get('/api/v1/health')).status).toBe(401);
+    expect((await admin.api.post(`/api/v1/keys/${id}/rotate`, { overlapSeconds: 0 })).status).toBe(409);
+  });
+
+  test('give nothing away that their maker lacks', async () => {
+    const scopes = ['keys', 'runs:read'];
+    const { body } = await admin.api.post('/api/v1/keys', {
+      name: 'Narrow',
+      environment: 'test',
+      scopes,
+      expiresAt: new Date(Date.now() + 30 * 86_400_000).toISOString(),
+    });
+    const narrow = apiClient(base, body.data.key);
+    const made = await narrow.post('/api/v1/keys', { name: 'Child', environment: 'test' });
+    expect(made.body.data).toMatchObject({ scopes, expiresAt: body.data.expiresAt, createdBy: body.data.id });
+    const wider = await narrow.post('/api/v1/keys', { name: 'W', environment: 'test', scopes: ['studio'] });
+    expect(wider).toMatchObject({ status: 403, body: { error: { details: { required: 'studio' } } } });
+    expect((await narrow.post('/api/v1/keys', { name: 'L', environment: 'live' })).status).toBe(403);
+    const later = { name: 'Later', environment: 'test', expiresAt: new Date(Date.now() + 1e11).toISOString() };
+    expect((await narrow.post('/api/v1/keys', later)).status).toBe(400);
+    const others = (await narrow.get('/api/v1/keys?limit=100')).body.data.keys;
+    expect(others.every(({ environment }: { environment: string }) => environment === 'test')).toBe(true);
+    const whole = others.find((one: { scopes: string[] }) => one.scopes.length > 2);
+    expect((await narrow.post(`/api/v1/keys/${whole.id}/rotate`, { overlapSeconds: 0 })).status).toBe(403);
+  });
+
+  test('with an Idempotency-Key one is made', async () => {
+    const headers = { 'idempotency-key': 'one-key' };
+    const ask = () => admin.api.post('/api/v1/keys', { name: 'Once', environment: 'test' }, headers);
+    const [first, second] = [await ask(), await ask()];
+    expect(second.body.data).toEqual(first.body.data);
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+  });
+
+  test('of another organization are like none', async () => {
+    const stranger = await product.createTenant();
+    const { body } = await apiClient(base, stranger.testKey).get('/api/v1/keys');
+    const foreign = body.data.keys[0].id;
+    expect((await owner.api.delete(`/api/v1/keys/${foreign}`)).status).toBe(404);
+    expect((await owner.api.post(`/api/v1/keys/${foreign}/rotate`, { overlapSeconds: 0 })).status).toBe(404);
+    expect((await apiClient(base, stranger.testKey).get('/api/v1/health')).status).toBe(200);
+  });
+});
+
+describe('members and invitations', () => {
+  test('are written by people alone', async () => {
+    const refused = await product.api.post('/api/v1/invitations', { email: newEmail(), role: 'viewer' });
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { error: { code: 'forbidden', details: { required: 'admin' } } },
+    });
+    expect((await product.api.get('/api/v1/members')).body.data.members.length).toBeGreaterThanOrEqual(4);
+    expect((await product.api.delete(`/api/v1/members/${await idOf(viewer)}`)).status).toBe(403);
+  });
+
+  test('an invitation is mailed, listed and revoked', async () => {
+    const email = newEmail();
+    const created = await admin.api.post('/api/v1/invitations', { email, role: 'member' });
+    expect(created).toMatchObject({ status: 201, body: { data: { email, role: 'member', status: 'pending' } } });
+    const { id } = created.body.data;
+    const mailed = await until('the invitation is mailed', async () => {
+      const { rows } = await product.database.pool.query(`select "mailedAt" from auth."invitation" where email = $1`, [
+        email,
+      ]);
+      return rows[0]?.mailedAt;
+    });
+    expect(mailed).not.toBeNull();
+    expect((await admin.api.delete(`/api/v1/invitations/${id}`)).status).toBe(200);
+    const { body } = await admin.api.get('/api/v1/invitations');
+    expect(body.data.invitations.find((one: { id: string }) => one.id === id).status).toBe('revoked');
+  });
+
+  test('nobody climbs: an admin makes, changes and removes no owners', async () => {
+    const asOwner = await admin.api.post('/api/v1/invitations', { email: newEmail(), role: 'owner' });
+    expect(asOwner).toMatchObject({ status: 403, body: { error: { details: { required: 'owner' } } } });
+    for (const person of [admin, owner]) {
+      const role = person === admin ? 'owner' : 'viewer';
+      const changed = await admin.api.patch(`/api/v1/members/${await idOf(person)}`, { role });
+      expect(changed).toMatchObject({ status: 403, body: { error: { details: { required: 'owner' } } } });
+    }
+    expect((await admin.api.delete(`/api/v1/members/${await idOf(owner)}`)).status).toBe(403);
+    expect((await member.api.patch(`/api/v1/members/${await idOf(member)}`, { role: 'admin' })).status).toBe(403);
+  });
+
+  test('the last owner stays', async () => {
+    const id = await idOf(owner);
+    expect((await owner.api.patch(`/api/v1/members/${id}`, { role: 'admin' })).status).toBe(409);
+    expect((await owner.api.delete(`/api/v1/members/${id}`)).status).toBe(409);
+    const second = await personWith(within(), 'owner');
+    const both = await Promise.all([
+      owner.api.delete(`/api/v1/members/${await idOf(second)}`),
+      second.api.delete(`/api/v1/members/${id}`),
+    ]);
+    expect(both.filter(({ status }) => status === 200)).toHaveLength(1);
+    if (both[1].status === 200) owner = second;
+  });
+
+  test('who is removed is signed out everywhere', async () => {
+    const person = await personWith(within(), 'member');
+    expect((await person.api.get('/api/v1/workflows')).status).toBe(200);
+    expect((await owner.api.delete(`/api/v1/members/${await idOf(person)}`)).status).toBe(200);
+    expect((await person.api.get('/api/v1/workflows')).status).toBe(401);
+    expect((await person.api.get('/api/v1/account')).status).toBe(401);
+  });
+});
+
+describe('the organization', () => {
+  test('is changed, and its slug is unique', async () => {
+    const slug = `acme-${Date.now().toString(36)}`;
+    const changed = await admin.api.patch('/api/v1/organization', {
+      name: 'Acme',
+      slug,
+      contactEmail: 'a@example.com',
+    });
+    expect(changed).toMatchObject({
+      status: 200,
+      body: { data: { name: 'Acme', slug, contactEmail: 'a@example.com' } },
+    });
+    const other = await product.createTenant();
+    const taken = await apiClient(base, other.testKey).patch('/api/v1/organization', { slug });
+    expect(taken.status).toBe(409);
+    for (const bad of ['test', '-a', 'A', '']) {
+      expect((await admin.api.patch('/api/v1/organization', { slug: bad })).status).toBe(400);
+    }
+  });
+
+  test('has redirect addresses', async () => {
+    const url = 'https://app.example.com/back';
+    expect((await admin.api.post('/api/v1/redirect-urls', { url })).body.data.redirects).toEqual([url]);
+    expect((await admin.api.post('/api/v1/redirect-urls', { url: 'ftp://x' })).status).toBe(400);
+    expect((await admin.api.delete(`/api/v1/redirect-urls?url=${encodeURIComponent(url)}`)).status).toBe(200);
+    expect((await admin.api.get('/api/v1/redirect-urls')).body.data.redirects).toEqual([]);
+  });
+
+  test('has a log of what was done, page by page, and a statement', async () => {
+    const first = (await viewer.api.get('/api/v1/audit-log?limit=3')).body.data;
+    expect(first.entries).toHaveLength(3);
+    expect(first.entries[0].action).toMatch(/^[a-z_]+\.[a-z_]+$/);
+    const second = (await viewer.api.get(`/api/v1/audit-log?limit=3&after=${first.nextCursor}`)).body.data;
+    expect(Date.parse(second.entries[0].at)).toBeLessThanOrEqual(Date.parse(first.entries[2].at));
+    const roles = (await viewer.api.get('/api/v1/audit-log?action=organization.update')).body.data.entries;
+    expect(roles[0]).toMatchObject({ actor: { type: 'user', name: admin.email }, target: { type: 'organization' } });
+    expect((await viewer.api.get('/api/v1/audit-log?after=x')).status).toBe(400);
+    const granted = (await viewer.api.get('/api/v1/credits/entries?limit=1')).body.data;
+    expect(granted.entries.every((one: { step: string }) => one.step === 'granted')).toBe(true);
+    expect((await viewer.api.get('/api/v1/credits/entries?after=e30')).status).toBe(400);
+    const { plan, limits } = (await viewer.api.get('/api/v1/limits')).body.data;
+    expect(plan).toBe('enterprise');
+    expect(limits.length).toBeGreaterThan(10);
+  });
+
+  test('is deleted by an owner who names it: its keys and sessions end, and it can be restored', async () => {
+    const { organizationId, testKey } = await product.createTenant();
+    const boss = await personWith(within(organizationId), 'owner');
+    const second = await personWith(within(organizationId), 'admin');
+    const wrong = await boss.api.request('DELETE', '/api/v1/organization', { confirm: 'Another' });
+    expect(wrong.status).toBe(400);
+    const refused = await second.api.request('DELETE', '/api/v1/organization', { confirm: 'Test' });
+    expect(refused).toMatchObject({ status: 403, body: { error: { details: { required: 'owner' } } } });
+    const done = await boss.api.request('DELETE', '/api/v1/organization', { confirm: 'Test' });
+    expect(done).toMatchObject({ status: 202, body: { data: { id: organizationId } } });
+    expect((await apiClient(base, testKey).get('/api/v1/health')).status).toBe(401);
+    expect((await boss.api.get('/api/v1/workflows')).status).toBe(404);
+    expect((await boss.api.get('/api/v1/account')).body.data.organizations).toEqual([]);
+    const { restoreOrganization } = await import('../../src/tenancy/organizations.ts');
+    await restoreOrganization(product.database, organizationId);
+    expect((await boss.api.get('/api/v1/workflows')).status).toBe(200);
+    expect((await apiClient(base, testKey).get('/api/v1/health')).status).toBe(200);
+  });
+});
+
+test('ten failed passwords are the last ones, whether the account exists or not; links go on', async () => {
+  const attempt = (email: string, address: string) =>
+    sendForm(`${base}/api/auth/sign-in`, { email, password: 'not the password' }, { 'x-forwarded-for': address });
+  const known = member.email;
+  const unknown = newEmail();
+  for (const [index, email] of [known, unknown].entries()) {
+    const statuses = [];
+    for (let time = 0; time < 11; time++)
+      statuses.push((await attempt(email, `198.51.100.${10 * index + time}`)).status);
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
+    expect((await attempt(email, '198.51.100.200')).headers.get('retry-after')).toMatch(/^\d+$/);
+  }
+  expect((await member.api.get('/api/v1/account')).status).toBe(200);
+}, 60_000);
