@@ -68,6 +68,10 @@ export const CreditEntry = defineEntity({
       include: ['spent'],
       where: 'spent > 0',
     },
+    {
+      name: 'credit_entry_statement_index',
+      properties: ['organizationId', 'environment', 'createdAt', 'key', 'phase'],
+    },
   ],
 });
 export type CreditEntry = InferEntity<typeof CreditEntry>;

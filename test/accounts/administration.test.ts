@@ -157,9 +157,9 @@ describe('members and invitations', () => {
       const { rows } = await product.database.pool.query(`select "mailedAt" from auth."invitation" where email = $1`, [
         email,
       ]);
-      return rows[0]?.mailedAt;
+      return rows[0]?.mailedAt ?? undefined;
     });
-    expect(mailed).not.toBeNull();
+    expect(mailed).toBeInstanceOf(Date);
     expect((await admin.api.delete(`/api/v1/invitations/${id}`)).status).toBe(200);
     const { body } = await admin.api.get('/api/v1/invitations');
     expect(body.data.invitations.find((one: { id: string }) => one.id === id).status).toBe('revoked');

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { environments } from '../../../src/platform/tenant.ts';
+import type { OwnKey } from '../../../src/tenancy/administration/own-keys.ts';
 import { keyIds } from '../../../src/tenancy/core/ids.ts';
-import type { OwnKey } from '../../../src/tenancy/own-keys.ts';
 import { listSchema } from '../pagination.ts';
 import { text } from '../text.ts';
 
@@ -11,26 +11,29 @@ type KeyStatus = (typeof statuses)[number];
 /** As the event `api_key.expiring` says it. */
 const expiringMs = 7 * 86_400_000;
 
-export const keySchema = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    prefix: z.string(),
-    last4: z.string(),
-    environment: z.enum(environments),
-    scopes: z.array(z.string()),
-    status: z.enum(statuses).openapi({ description: '`expiring`: it ends within seven days.' }),
-    createdAt: z.iso.datetime(),
-    createdBy: z.string().nullable().openapi({
-      description: 'The person (`usr_…`) or key (`key_…`) that made it; null for keys that operators made.',
-    }),
-    lastUsedAt: z.iso.datetime().nullable().openapi({ description: 'May lag by a minute.' }),
-    expiresAt: z.iso.datetime().nullable(),
-  })
-  .openapi('ApiKey');
+const record = {
+  id: z.string(),
+  name: z.string(),
+  prefix: z.string(),
+  last4: z.string(),
+  environment: z.enum(environments),
+  scopes: z.array(z.string()),
+  status: z.enum(statuses).openapi({ description: '`expiring`: it ends within seven days.' }),
+  createdAt: z.iso.datetime(),
+  createdBy: z.string().nullable().openapi({
+    description: 'The person (`usr_…`) or key (`key_…`) that made it; null for keys that operators made.',
+  }),
+  lastUsedAt: z.iso.datetime().nullable().openapi({ description: 'May lag by a minute.' }),
+  expiresAt: z.iso.datetime().nullable(),
+};
 
-export const issuedKeySchema = keySchema
-  .extend({ key: z.string().openapi({ description: 'The key itself. It is shown only once.' }) })
+export const keySchema = z.object(record).openapi('ApiKey');
+
+export const issuedKeySchema = z
+  .object({
+    ...record,
+    key: z.string().openapi({ description: 'The key itself. It is shown only once.' }),
+  })
   .openapi('IssuedApiKey');
 
 export const keyListSchema = listSchema('keys', keySchema).openapi('ApiKeyList');

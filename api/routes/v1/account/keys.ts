@@ -11,7 +11,7 @@ import {
   renameOwnKey,
   revokeOwnKey,
   rotateOwnKey,
-} from '../../../../src/tenancy/own-keys.ts';
+} from '../../../../src/tenancy/administration/own-keys.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';

@@ -9,7 +9,7 @@ import {
   changeOwnOrganization,
   findOwnOrganization,
   type OwnOrganization,
-} from '../../../../src/tenancy/own-organization.ts';
+} from '../../../../src/tenancy/administration/own-organization.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';

@@ -1,12 +1,12 @@
-import type { Database } from '../platform/database/database.ts';
-import { sqlOn, systemStatement } from '../platform/database/sql.ts';
-import { typed } from '../platform/database/sql-types.ts';
-import { systemTransaction } from '../platform/database/unit-of-work.ts';
-import { AppError } from '../platform/errors.ts';
-import type { Environment } from '../platform/tenant.ts';
-import { organizationIds } from './core/ids.ts';
-import type { PlanName } from './core/plans.ts';
-import { announceKeyChange } from './key-cache.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
+import { systemTransaction } from '../../platform/database/unit-of-work.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Environment } from '../../platform/tenant.ts';
+import { organizationIds } from '../core/ids.ts';
+import type { PlanName } from '../core/plans.ts';
+import { announceKeyChange } from '../key-cache.ts';
 
 const columns = {
   id: 'uuid',

@@ -1,15 +1,15 @@
-import type { IdempotencyClaim } from '../platform/database/idempotency.ts';
-import type { Page } from '../platform/database/page.ts';
-import type { Scope, Transaction } from '../platform/database/scope.ts';
-import { statement } from '../platform/database/sql.ts';
-import { typed } from '../platform/database/sql-types.ts';
-import { AppError, invalid } from '../platform/errors.ts';
-import { newId } from '../platform/ids.ts';
-import type { Sealer } from '../platform/security/crypto.ts';
-import type { Environment } from '../platform/tenant.ts';
-import type { Variant } from './caller.ts';
-import { keyIds } from './core/ids.ts';
-import { generateKey, hashKey } from './key-format.ts';
+import type { IdempotencyClaim } from '../../platform/database/idempotency.ts';
+import type { Page } from '../../platform/database/page.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
+import { AppError, invalid } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Sealer } from '../../platform/security/crypto.ts';
+import type { Environment } from '../../platform/tenant.ts';
+import type { Variant } from '../caller.ts';
+import { keyIds } from '../core/ids.ts';
+import { generateKey, hashKey } from '../key-format.ts';
 
 // What an organization's people and keys do with its keys. The caller announces a change after the commit, which makes it
 // effective in every process.
