@@ -4,79 +4,6 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-<<<<<<< HEAD
-=======
-export type TestWebhookEvent = TestWebhookEvent;
-
-export type WorkflowRunStartedEvent = WorkflowRunStartedEvent;
-
-export type WorkflowRunCompletedEvent = WorkflowRunCompletedEvent;
-
-export type WorkflowRunFailedEvent = WorkflowRunFailedEvent;
-
-export type WorkflowRunCancelledEvent = WorkflowRunCancelledEvent;
-
-export type BatchCompletedEvent = BatchCompletedEvent;
-
-export type ApprovalRequestedEvent = ApprovalRequestedEvent;
-
-export type ApprovalAnsweredEvent = ApprovalAnsweredEvent;
-
-export type ApprovalExpiredEvent = ApprovalExpiredEvent;
-
-export type StudioVideoCompletedEvent = StudioVideoCompletedEvent;
-
-export type StudioVideoFailedEvent = StudioVideoFailedEvent;
-
-export type BookingCreatedEvent = BookingCreatedEvent;
-
-export type BookingRescheduledEvent = BookingRescheduledEvent;
-
-export type BookingCancelledEvent = BookingCancelledEvent;
-
-export type IntegrationAuthExpiredEvent = IntegrationAuthExpiredEvent;
-
-export type SlackMessageReceivedEvent = SlackMessageReceivedEvent;
-
-export type SlackMentionEvent = SlackMentionEvent;
-
-export type SlackReactionAddedEvent = SlackReactionAddedEvent;
-
-export type MicrosoftTeamsMessageReceivedEvent = MicrosoftTeamsMessageReceivedEvent;
-
-export type HubspotContactCreatedEvent = HubspotContactCreatedEvent;
-
-export type HubspotDealUpdatedEvent = HubspotDealUpdatedEvent;
-
-export type SalesforceContactCreatedEvent = SalesforceContactCreatedEvent;
-
-export type SalesforceDealUpdatedEvent = SalesforceDealUpdatedEvent;
-
-export type LinkedinMessageReceivedEvent = LinkedinMessageReceivedEvent;
-
-export type ApiKeyExpiringEvent = ApiKeyExpiringEvent;
-
-export type WebVital = {
-    name: string;
-    value: number;
-    id?: string;
-    path?: string;
-};
-
-export type WorkflowValidation = {
-    valid: boolean;
-    errors: Array<{
-        path: string;
-        message: string;
-    }>;
-    warnings: Array<{
-        path: string;
-        code: 'unknown_field' | 'unused_field' | 'unknown_model' | 'missing_prompt' | 'unknown_step' | 'later_step' | 'missing_secret' | 'unknown_workflow' | 'unknown_version' | 'unresolved_name';
-        message: string;
-    }>;
-};
-
->>>>>>> dfd430b2 (Keys, members, invitations, the organization, its audit log and the ledger's statement have operations)
 /**
  * A test of a webhook was requested. It is sent to that webhook alone.
  */
@@ -3282,7 +3209,27 @@ export type ApiKey = {
     expiresAt: string | null;
 };
 
-export type IssuedApiKey = ApiKey & {
+export type IssuedApiKey = {
+    id: string;
+    name: string;
+    prefix: string;
+    last4: string;
+    environment: 'live' | 'test';
+    scopes: Array<string>;
+    /**
+     * `expiring`: it ends within seven days.
+     */
+    status: 'active' | 'expiring' | 'expired' | 'revoked';
+    createdAt: string;
+    /**
+     * The person (`usr_…`) or key (`key_…`) that made it; null for keys that operators made.
+     */
+    createdBy: string | null;
+    /**
+     * May lag by a minute.
+     */
+    lastUsedAt: string | null;
+    expiresAt: string | null;
     /**
      * The key itself. It is shown only once.
      */
