@@ -1,9 +1,6 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { AppError, invalid } from '../../../../src/platform/errors.ts';
 import { catalog, type Services } from '../../../../src/services.ts';
-import type { Caller } from '../../../../src/tenancy/caller.ts';
-import { keyIds } from '../../../../src/tenancy/core/ids.ts';
-import { announceKeyChange } from '../../../../src/tenancy/key-cache.ts';
 import {
   createOwnKey,
   type KeyAuthority,
@@ -12,6 +9,9 @@ import {
   revokeOwnKey,
   rotateOwnKey,
 } from '../../../../src/tenancy/administration/own-keys.ts';
+import type { Caller } from '../../../../src/tenancy/caller.ts';
+import { keyIds } from '../../../../src/tenancy/core/ids.ts';
+import { announceKeyChange } from '../../../../src/tenancy/key-cache.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';

@@ -3,13 +3,13 @@ import { userIds } from '../../../../src/accounts/core/ids.ts';
 import { addRedirect, listRedirects, removeRedirect } from '../../../../src/connections/redirects.ts';
 import { invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
-import { organizationIds } from '../../../../src/tenancy/core/ids.ts';
-import { deleteOrganization } from '../../../../src/tenancy/organizations.ts';
 import {
   changeOwnOrganization,
   findOwnOrganization,
   type OwnOrganization,
 } from '../../../../src/tenancy/administration/own-organization.ts';
+import { organizationIds } from '../../../../src/tenancy/core/ids.ts';
+import { deleteOrganization } from '../../../../src/tenancy/organizations.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
