@@ -10,7 +10,7 @@ import { files } from './routes/files/feature.ts';
 import { mcp } from './routes/mcp/feature.ts';
 import { openai } from './routes/openai/feature.ts';
 import { operations } from './routes/operations/feature.ts';
-import { bookingPages, calendarPush } from './routes/scheduling/feature.ts';
+import { bookingPages, calendarPush, publicPages } from './routes/scheduling/feature.ts';
 import { providerReports, studio } from './routes/studio/feature.ts';
 import { account } from './routes/v1/account/feature.ts';
 import { automation } from './routes/v1/automation/feature.ts';
@@ -36,6 +36,7 @@ export const mounts: readonly Mount[] = [
   { paths: ['/files'], envelope: e1, hasDialects: false, ...files },
   { paths: ['/a'], envelope: e1, hasDialects: false, ...approvalPages },
   { paths: ['/b'], envelope: e1, hasDialects: false, ...bookingPages },
+  { paths: ['/book'], envelope: e1, hasDialects: false, ...publicPages },
   { paths: ['/'], envelope: e1, hasDialects: false, ...docs },
   { paths: ['/app'], envelope: e1, hasDialects: false, ...consolePages },
   { paths: ['/api/studio'], envelope: e1, hasDialects: false, ...studio },

@@ -1,6 +1,6 @@
 import { createMiddleware } from 'hono/factory';
 import { AddressLimiter } from '../../src/tenancy/address-limiter.ts';
-import { type AddressLimits, familyOf } from '../../src/tenancy/address-limits.ts';
+import { type AddressLimits, familiesOfPages, familyOf } from '../../src/tenancy/address-limits.ts';
 import { setAnswerHeaders } from '../answer-headers.ts';
 import type { ApiEnv } from '../context.ts';
 import { limitedRange } from '../requests/client-address.ts';
@@ -27,7 +27,7 @@ export function limitBroadly({ max, windowSeconds, bypass }: BroadLimit) {
 export const limitAddresses = (limits: AddressLimits) =>
   createMiddleware<ApiEnv>((c, next) => {
     const family = familyOf(c.req.path);
-    if (family === 'pages') setAnswerHeaders(c, onTokenPages);
+    if (family && familiesOfPages.has(family)) setAnswerHeaders(c, onTokenPages);
     if (family) limits.take(family, limitedRange(c.get('clientAddress')()));
     return next();
   });

@@ -1,11 +1,12 @@
 import { bodyLimit } from 'hono/body-limit';
 import { createMiddleware } from 'hono/factory';
 import { AppError, invalid } from '../../src/platform/errors.ts';
+import { dropAnswerHeaders } from '../answer-headers.ts';
 import type { ApiContext, ApiEnv } from '../context.ts';
 import { statusOf } from '../envelopes.ts';
-import { type Html, pageOf, pagePolicy, problem } from './html-page.ts';
+import { framedPolicy, type Html, pageOf, pagePolicy, problem } from './html-page.ts';
 
-// Pages with a form whose address is a secret: of bookings, and of approvals. The limits of addresses, and the headers because of
+// Pages with a form for people without a key: of bookings, of approvals, and those on which somebody books. The limits of addresses, and the headers because of
 // which nobody keeps such a page, come with their prefix.
 
 /** Allows what a page applies and where its form goes, and nothing else. */
@@ -13,6 +14,14 @@ export const asPage = createMiddleware<ApiEnv>((c, next) => {
   c.header('Content-Security-Policy', pagePolicy);
   return next();
 });
+
+/** Lets pages of these origins show this one in a frame. @param origins as they stand in a header */
+export function allowFrames(c: ApiContext, origins: readonly string[]): void {
+  if (origins.length === 0) return;
+  // It has no list of origins; the policy is what browsers follow that know both.
+  dropAnswerHeaders(c, ['X-Frame-Options']);
+  c.header('Content-Security-Policy', framedPolicy(origins));
+}
 
 export const answerPage = (
   c: ApiContext,

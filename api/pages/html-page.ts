@@ -12,6 +12,11 @@ a { color: #0645ad; }
 fieldset { border: 1px solid #767676; margin: 1rem 0; }
 label { display: block; padding: .35rem 0; }
 textarea { width: 100%; box-sizing: border-box; font: inherit; }
+.field { width: 100%; box-sizing: border-box; font: inherit; padding: .35rem; }
+.times { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .5rem; }
+.times a { display: block; padding: .5rem .75rem; border: 1px solid #767676; }
+.said { white-space: pre-line; }
+.wrong { margin: 0; color: #b00020; }
 button { font: inherit; padding: .5rem 1rem; }
 .guide { max-width: 60rem; }
 .guide main { overflow-wrap: break-word; }
@@ -23,14 +28,20 @@ img { max-width: 100%; height: auto; }
 .problem { border-left: .3rem solid #b00020; padding: .5rem 1rem; }
 `;
 
-/** Nothing but this style is applied, nothing is loaded, and forms go to this origin alone. */
-export const pagePolicy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** Nothing but this style is applied, nothing is loaded, and forms go to this origin alone. @param ancestors who may show it */
+const policyOf = (ancestors: string) =>
+  [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    `frame-ancestors ${ancestors}`,
+  ].join('; ');
+
+export const pagePolicy = policyOf("'none'");
+
+/** The same of a page that pages of these origins may show in a frame. */
+export const framedPolicy = (origins: readonly string[]) => policyOf(origins.join(' '));
 
 const guideLinks = html`
     <nav><a href="/">Atelier</a> · <a href="/docs/guides">Guides</a> · <a href="/docs">API reference</a></nav>`;

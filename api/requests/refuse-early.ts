@@ -3,7 +3,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { AddressRanges } from '../../src/platform/egress/address-ranges.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import type { Services } from '../../src/services.ts';
-import { type AddressFamily, familyOf } from '../../src/tenancy/address-limits.ts';
+import { type AddressFamily, familiesOfPages, familyOf } from '../../src/tenancy/address-limits.ts';
 import type { Caller } from '../../src/tenancy/caller.ts';
 import { isToken } from '../../src/tenancy/key-format.ts';
 import { subjectOf } from '../../src/tenancy/rate-limiter.ts';
@@ -152,7 +152,7 @@ export function refuseEarly(
     peer: string | undefined,
   ): Refusal | undefined => {
     const failure = addressLimits.refusal(family, limitedRange(clientAddress(peer, header, trustedProxies)));
-    return failure && { failure, ...(family === 'pages' && { headers: onTokenPages }) };
+    return failure && { failure, ...(familiesOfPages.has(family) && { headers: onTokenPages }) };
   };
 
   const countFailure = (refused: AppError, header: ReadHeader, peer: string | undefined): AppError => {

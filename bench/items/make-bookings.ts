@@ -66,6 +66,7 @@ export const makeBookings: Item = {
         description: null,
         locations: [],
         questions: [],
+        embedOrigins: [],
         bufferBefore: 0,
         bufferAfter: 0,
         minNotice: 0,

@@ -98,6 +98,8 @@ export const SchedulingEventType = defineEntity({
     questions: p.json<Question[]>().columnType('json'),
     /** Minutes before the start; null for the default. */
     reminders: p.json<number[]>().nullable(),
+    /** Whose pages may show the booking page in a frame; null for none. */
+    embedOrigins: p.array().nullable(),
     isActive: p.boolean(),
     ...times,
     /** The row stays for its bookings. */

@@ -28,6 +28,8 @@ export interface EventTypeFields {
   questions: Question[];
   /** Minutes before the start. */
   reminders: number[];
+  /** Origins whose pages may show the booking page in a frame. */
+  embedOrigins: string[];
   isActive: boolean;
   /** Null: the default host. */
   hostId: string | null;
@@ -63,6 +65,7 @@ const viewOf = (row: SchedulingEventType): EventTypeView => ({
   maxAdvance: row.maxAdvance ?? null,
   questions: row.questions,
   reminders: row.reminders ?? [...defaultReminders],
+  embedOrigins: row.embedOrigins ?? [],
   hostId: row.hostId ?? null,
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,

@@ -4,6 +4,7 @@ import type { Part } from '../platform/parts/part.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
 import { BookingPages } from './bookings/booking-pages.ts';
 import { BookingQueues, type BookingServices } from './bookings/booking-queues.ts';
+import { PublicPages } from './bookings/public-pages.ts';
 import {
   Calendar,
   CalendarBusy,
@@ -46,7 +47,7 @@ const hourMs = 3_600_000;
 /** Event types, availability and bookings. */
 export const scheduling: Part<
   Foundation & TenancyServices & ConnectionServices,
-  BookingServices & CalendarServices & EffectServices & { bookingPages: BookingPages },
+  BookingServices & CalendarServices & EffectServices & { bookingPages: BookingPages; publicPages: PublicPages },
   typeof calendarSettings.shape
 > = {
   ...schedulingDeclarations,
@@ -79,6 +80,7 @@ export const scheduling: Part<
     return {
       bookingQueues: new BookingQueues(),
       bookingPages,
+      publicPages: new PublicPages(base.env.URL_SIGNING_KEY, base.env.PUBLIC_URL),
       ...calendars,
       ...openEffects(base.env, { ...calendars, bookingPages }),
     };

@@ -15,6 +15,9 @@ export const addressFamilies = {
 
 export type AddressFamily = keyof typeof addressFamilies;
 
+/** Those whose answers are pages that nothing keeps or finds. */
+export const familiesOfPages: ReadonlySet<AddressFamily> = new Set<AddressFamily>(['pages', 'booking']);
+
 const names = Object.keys(addressFamilies) as AddressFamily[];
 const byPrefix = names.flatMap((name) => addressFamilies[name].prefixes.map((prefix) => ({ name, prefix })));
 
@@ -27,16 +30,33 @@ export const limitedPrefixes: readonly string[] = byPrefix.map(({ prefix }) => p
 
 const windowSeconds = 60;
 
+/** Bookings that one address may make on public pages in an hour. */
+export const bookingsPerHour = 20;
+const hourSeconds = 3_600;
+
 /** Counts requests by address and family, in this process. */
 export class AddressLimits {
   readonly #limiters: ReadonlyMap<AddressFamily, AddressLimiter>;
+  readonly #bookings: AddressLimiter | undefined;
 
-  /** @param max in place of every family's own; 0 turns the limits off */
+  /** @param max requests a minute, in place of every family's own; 0 turns all limits off, that on bookings too */
   constructor(max: number | undefined) {
     const limited = max === 0 ? [] : names;
     this.#limiters = new Map(
       limited.map((name) => [name, new AddressLimiter(max ?? addressFamilies[name].perMinute, windowSeconds)]),
     );
+    this.#bookings = max === 0 ? undefined : new AddressLimiter(bookingsPerHour, hourSeconds);
+  }
+
+  /** Counts a booking on a public page while it is made. One that is refused does not count. @throws AppError rate_limit_exceeded */
+  async countBooking<Result>(address: string, book: () => Promise<Result>): Promise<Result> {
+    this.#bookings?.take(address);
+    try {
+      return await book();
+    } catch (error) {
+      this.#bookings?.giveBack(address);
+      throw error;
+    }
   }
 
   /** Counts a request. @throws AppError rate_limit_exceeded */

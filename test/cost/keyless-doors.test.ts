@@ -26,6 +26,7 @@ beforeAll(async () => {
   product = await startMeasured(Object.assign({ FAL_KEY: 'a-key-of-fal' }, clients, inboundSecrets));
   const { operations } = readDocument((await product.api.get('/openapi.json')).body);
   const keyed = new Set(atEveryPrefix(operations.filter(({ needsKey }) => needsKey)).map(({ endpoint }) => endpoint));
+  await openBookingPage();
   // The second prefix of a route is the same door.
   doors = (await servedRoutes()).filter(({ endpoint, path }) => !keyed.has(endpoint) && !path.startsWith('/v1/'));
 });
@@ -33,6 +34,15 @@ afterAll(() => product.close());
 
 /** A client address of its own for each request: what one address may ask is limited. */
 const fromElsewhere = () => ({ 'x-forwarded-for': `198.51.${[...randomBytes(2)].join('.')}` });
+
+/** The fields of the public booking page are read and checked only for an event type that there is. */
+async function openBookingPage(): Promise<void> {
+  const questions = Array.from({ length: 50 }, (_, index) => ({ label: `Question ${index}`, type: 'textarea' }));
+  const eventType = { name: 'Walked', duration: 1, questions };
+  const { body } = await product.api.post('/api/v1/scheduling/event-types', eventType);
+  const [, , , organization, slug] = new URL(body.data.bookingUrl).pathname.split('/');
+  Object.assign(idOf, { organization, eventType: slug });
+}
 
 const idOf: Record<string, string> = {
   integrationId: 'slack',
@@ -56,6 +66,7 @@ const forms: Record<string, string> = {
   'a form of many fields': 'a=1&'.repeat(nearlyAll / 4),
   'a form of many names': Array.from({ length: nearlyAll / 10 }, (_, index) => `a${index}=1`).join('&'),
   'a form that is all escapes': `a=${'%20'.repeat(nearlyAll / 3)}`,
+  'the longest form that is read': `email=${'a@'.repeat(15_000)}&name=${'%0A'.repeat(11_000)}`,
 };
 
 test('there are doors that need no key', () => {

@@ -35,7 +35,8 @@ export function timeOf(start: Date, end: Date, timeZone: string): string {
 /** Only addresses of the web and of telephones become links. */
 const isLink = (url: string) => /^(https?:|tel:)/i.test(url);
 
-function placeOf({ location, place }: ShownBooking) {
+/** A line of the list of facts. */
+export function placeOf({ location, place }: Pick<ShownBooking, 'location' | 'place'>) {
   if (!location) return '';
   const { type, url } = location;
   if (url !== null && isLink(url)) {
@@ -111,7 +112,7 @@ interface Chosen {
 }
 
 /** Choices by the day on which they begin, in their order. */
-function byDay(
+export function byDay(
   choices: readonly Choice[],
   timeZone: string,
 ): [day: string, times: { start: string; label: string }[]][] {
@@ -124,30 +125,38 @@ function byDay(
   ]);
 }
 
-export const rescheduleForm = ({ page, timezone, isChosen, date }: Chosen, { before, after, choices }: Week) => {
-  const path = `${page}/reschedule`;
-  const week = (day: string) => `${path}?${new URLSearchParams({ date: day, ...(isChosen && { timezone }) })}`;
-  const days = byDay(choices, timezone).map(
-    ([day, times]) => html`
+/** Times as a question of a form. */
+export const timeChoices = (choices: readonly Choice[], timezone: string) => html`
+        <fieldset><legend>Choose a new time (${timezone})</legend>${byDay(choices, timezone).map(
+          ([day, times]) => html`
           <fieldset><legend>${day}</legend>${times.map(
             ({ start, label }) => html`
             <label><input type="radio" name="start" value="${start}" required> ${label}</label>`,
           )}
           </fieldset>`,
-  );
+        )}
+        </fieldset>`;
+
+/** Links to the weeks beside. @param urlOf the page of a day */
+export const weekLinks = ({ before, after }: Week, urlOf: (day: string) => string) => html`
+      <nav aria-label="Weeks"><p>
+        ${before ? html`<a href="${urlOf(before)}">Earlier</a>` : ''}
+        ${after ? html`<a href="${urlOf(after)}">Later</a>` : ''}
+      </p></nav>`;
+
+export const rescheduleForm = ({ page, timezone, isChosen, date }: Chosen, shown: Week) => {
+  const { choices } = shown;
+  const path = `${page}/reschedule`;
+  const week = (day: string) => `${path}?${new URLSearchParams({ date: day, ...(isChosen && { timezone }) })}`;
   return html`
       ${zoneForm(path, timezone, date === undefined ? {} : { date })}
-      <nav aria-label="Weeks"><p>
-        ${before ? html`<a href="${week(before)}">Earlier</a>` : ''}
-        ${after ? html`<a href="${week(after)}">Later</a>` : ''}
-      </p></nav>
+      ${weekLinks(shown, week)}
       ${
         choices.length === 0
           ? html`<p>No time is free in this week.</p>`
           : html`<form method="post" action="${path}">
         ${isChosen ? html`<input type="hidden" name="timezone" value="${timezone}">` : ''}
-        <fieldset><legend>Choose a new time (${timezone})</legend>${days}
-        </fieldset>
+        ${timeChoices(choices, timezone)}
         ${reason}
         <p><button type="submit">Move the booking</button></p>
       </form>`

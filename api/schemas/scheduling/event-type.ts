@@ -11,6 +11,7 @@ export const eventTypeInPath = prefixedIdInPath('id', eventTypeId);
 const maxLocations = 20;
 const maxQuestions = 50;
 const maxOptions = 100;
+const maxEmbedOrigins = 20;
 /** Thirty days. */
 const maxMinutesBefore = 43_200;
 
@@ -51,6 +52,16 @@ const questions = z
   })
   .openapi({ description: 'Each has a label of its own.' });
 
+/** In the characters of host names alone: the text becomes part of a header. */
+const originPattern = /^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/;
+const isOrigin = (text: string) => originPattern.test(text) && URL.canParse(text) && new URL(text).origin === text;
+
+const embedOrigin = z
+  .string()
+  .max(300)
+  .refine(isOrigin, 'Expected an origin such as https://www.example.com, without a path.')
+  .openapi({ type: 'string', maxLength: 300, example: 'https://www.example.com' });
+
 const minutes = (max: number, min = 0) => z.int().min(min).max(max);
 
 const fields = {
@@ -77,7 +88,10 @@ const fields = {
     .openapi({
       description: 'Minutes before the start at which the attendee is reminded by mail. Default a day and an hour.',
     }),
-  isActive: z.boolean().openapi({ description: 'Default true. False: it has no free times.' }),
+  embedOrigins: z.array(embedOrigin).max(maxEmbedOrigins, `Expected at most ${maxEmbedOrigins} origins.`).openapi({
+    description: 'Origins whose pages may show the booking page in a frame. Default none: no page may.',
+  }),
+  isActive: z.boolean().openapi({ description: 'Default true. False: it has no free times and no page.' }),
   hostId: z.string().nullable().openapi({ description: 'Whose time is booked. Default null: the default host.' }),
 };
 
@@ -102,6 +116,11 @@ export const eventTypeSchema = z
     maxAdvance: z.int().nullable(),
     questions: z.array(question),
     reminders: z.array(z.int()),
+    embedOrigins: z.array(z.string()),
+    bookingUrl: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The public page on which it is booked. Null without URL_SIGNING_KEY.' }),
     hostId: z.string().nullable(),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
@@ -135,6 +154,8 @@ const shown = {
   isActive: true,
   bufferBefore: 0,
   reminders: [...defaultReminders],
+  embedOrigins: [],
+  bookingUrl: 'https://api.example.com/book/acme/intro-call',
   hostId: null,
   createdAt: exampleTime,
   updatedAt: exampleTime,

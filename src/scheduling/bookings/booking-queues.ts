@@ -4,6 +4,7 @@ import { lockAllForTransaction } from '../../platform/concurrency/tenant-locks.t
 import type { IdempotencyClaim } from '../../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { AppError, unavailable } from '../../platform/errors.ts';
+import type { BookingSource } from '../core/events.ts';
 import type { EffectSettings } from '../effects/enqueue-effects.ts';
 import type { BookingView } from './booking-view.ts';
 import type { NewBooking } from './check-booking.ts';
@@ -15,6 +16,7 @@ export interface BookingRequest {
   scope: Scope;
   input: NewBooking;
   claim: IdempotencyClaim | undefined;
+  source: BookingSource;
 }
 
 export interface CreatedBooking {

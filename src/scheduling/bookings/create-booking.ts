@@ -13,7 +13,7 @@ import { newId } from '../../platform/ids.ts';
 import { publishEvents } from '../../webhooks/index.ts';
 import { readBookables } from '../availability/calendar-rules.ts';
 import { readAllOccupied } from '../availability/occupied-times.ts';
-import { bookingCreated } from '../core/events.ts';
+import { type BookingSource, bookingCreated } from '../core/events.ts';
 import { eventTypeIds } from '../core/ids.ts';
 import { includeBooked } from '../core/occupied.ts';
 import { readsForBooking } from '../core/reads.ts';
@@ -53,8 +53,9 @@ export async function createBooking(
   scope: Scope,
   input: NewBooking,
   claim?: IdempotencyClaim,
+  source: BookingSource = 'api',
 ): Promise<Once<BookingView>> {
-  const request = { id: newId(), scope, input, claim };
+  const request = { id: newId(), scope, input, claim, source };
   const { outcome, entryId } = await queueCreate(services, request, (batch) => bookBatch(services, batch));
   // With the correlation id of this request, and not that of another one in its batch.
   if (entryId !== undefined) await scope.attempt([{ kind: followWork, subjectId: outcome.id, entryId }]);
@@ -220,8 +221,8 @@ async function writeAll(tx: Transaction, writes: ReadonlyMap<Attempt, BookingToW
   }));
   const entries = await insertBookings(tx, [...writes.values()]);
   const occurred = created.map(({ attempt, booking }) => {
-    const { correlationId } = attempt.request.scope;
-    return { subjectId: booking.id, facts: factsOf(booking, null, 'api'), correlationId };
+    const { scope, source } = attempt.request;
+    return { subjectId: booking.id, facts: factsOf(booking, null, source), correlationId: scope.correlationId };
   });
   await publishEvents(tx, bookingCreated, occurred);
   const outcomes = created.flatMap(({ attempt: { request }, booking }) =>

@@ -2,14 +2,12 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
-import { walkAvailability } from '../availability/availability.ts';
 import { readBookableOf } from '../availability/calendar-rules.ts';
-import { type DayNumber, readDay, writeDay } from '../core/calendar-date.ts';
-import { ZoneClock } from '../core/zone-clock.ts';
 import { Booking, type Question } from '../entities.ts';
 import { hostName } from '../hosts.ts';
 import { type BookingView, viewOf } from './booking-view.ts';
 import { bookedWith } from './change-booking.ts';
+import { findWeek, type PageWeek } from './page-week.ts';
 
 /** A booking as its pages show it. */
 export interface PageBooking extends BookingView {
@@ -56,23 +54,6 @@ export async function getPageBooking(scope: Scope, bookingId: string): Promise<P
   return { ...viewOf(booking, []), ...(await scope.one(findAround, { bookingId }))! };
 }
 
-export interface PageWeek {
-  /** The first days, `YYYY-MM-DD`, of the weeks beside that could have times; undefined where there is none. */
-  before: string | undefined;
-  after: string | undefined;
-  /** Free times of the booking's length. */
-  choices: { start: Date; end: Date }[];
-}
-
-/** What the clocks of a zone show is a day off at most. */
-const dayAt = (at: number, timezone: string): DayNumber =>
-  new ZoneClock(timezone, { startsAt: at, endsAt: at }).dayAt(at);
-
-const week = 7;
-/** Maximum per page: nobody reads more. */
-const maxChoices = 1_000;
-const lastDay = readDay('9999-12-01')!;
-
 /**
  * A week of times that a booking can be moved to, in a zone.
  * @param date the first day; the booking's own, or today, where it is none
@@ -83,23 +64,7 @@ export async function findPageWeek(
   { date, timezone }: { date: string | undefined; timezone: string },
 ): Promise<PageWeek> {
   const booking = await readBooking(scope, bookingId);
-  const now = Date.now();
-  const today = dayAt(now, timezone);
-  const wanted = (date === undefined ? undefined : readDay(date)) ?? dayAt(booking.startAt.getTime(), timezone);
-  const from = Math.min(Math.max(wanted, today), lastDay);
   const { eventType, ...rest } = await readBookableOf(scope, booking);
   const bookable = { ...rest, eventType: { ...eventType, ...bookedWith(booking) } };
-  const query = { range: { from, to: from + week - 1 }, timezone };
-  const own = booking.startAt.getTime();
-  const choices: PageWeek['choices'] = [];
-  for await (const page of walkAvailability(scope, bookable, query, { now, except: booking.id })) {
-    const free = page.filter(({ available, startsAt }) => available && startsAt !== own);
-    choices.push(...free.map(({ startsAt, endsAt }) => ({ start: new Date(startsAt), end: new Date(endsAt) })));
-    if (choices.length >= maxChoices) break;
-  }
-  return {
-    before: from > today ? writeDay(Math.max(today, from - week)) : undefined,
-    after: from + week <= lastDay ? writeDay(from + week) : undefined,
-    choices: choices.slice(0, maxChoices),
-  };
+  return findWeek(scope, bookable, { date, near: booking.startAt, timezone }, booking);
 }

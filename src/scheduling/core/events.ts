@@ -3,7 +3,7 @@ import { anyObject, integer, object, oneOf, orNull, text, time } from '../../pla
 import type { BookingStatus } from './booking-status.ts';
 import { bookingIds, eventTypeIds, hostIds } from './ids.ts';
 
-/** Who made a change: a request to the API, a visitor of a booking's page, or the host's calendar. */
+/** Who made a change: a request to the API, a visitor of a page, or the host's calendar. */
 export const bookingSources = ['api', 'page', 'calendar'] as const;
 export type BookingSource = (typeof bookingSources)[number];
 

@@ -1,4 +1,5 @@
 import type { OpenAPIHono, z } from '@hono/zod-openapi';
+import type { PublicPageUrls } from '../../../../src/scheduling/bookings/public-pages.ts';
 import { defaultReminders } from '../../../../src/scheduling/core/effects.ts';
 import { eventTypeIds, hostIds } from '../../../../src/scheduling/core/ids.ts';
 import {
@@ -48,9 +49,14 @@ const links = {
   Delete: { operationId: 'deleteEventType', parameters: { id } },
 };
 
-const toAnswer = ({ id, hostId, createdAt, updatedAt, ...eventType }: EventTypeView): EventTypeAnswer => ({
+/** @param urlOf the address of the page of an event type */
+const toAnswer = (
+  { id, hostId, createdAt, updatedAt, ...eventType }: EventTypeView,
+  urlOf: PublicPageUrls,
+): EventTypeAnswer => ({
   id: eventTypeIds.format(id),
   ...eventType,
+  bookingUrl: urlOf(eventType.slug),
   hostId: hostId && hostIds.format(hostId),
   createdAt: createdAt.toISOString(),
   updatedAt: updatedAt.toISOString(),
@@ -66,6 +72,7 @@ const withDefaults = ({
   maxAdvance = null,
   questions = [],
   reminders = [...defaultReminders],
+  embedOrigins = [],
   isActive = true,
   hostId = null,
   ...required
@@ -80,12 +87,14 @@ const withDefaults = ({
   maxAdvance,
   questions,
   reminders,
+  embedOrigins,
   isActive,
   hostId,
 });
 
 export function eventTypeRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'scheduling');
+  const { publicPages } = services;
 
   const operation = operationsOf({ tag: 'Scheduling', key });
 
@@ -159,21 +168,22 @@ export function eventTypeRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const routes = newRoutes();
   routes.openapi(list, async (c) => {
-    const eventTypes = await listEventTypes(c.get('scope'));
-    return c.json(success({ eventTypes: eventTypes.map(toAnswer) }), 200);
+    const [eventTypes, urlOf] = [await listEventTypes(c.get('scope')), await publicPages.urlsOf(c.get('scope'))];
+    return c.json(success({ eventTypes: eventTypes.map((one) => toAnswer(one, urlOf)) }), 200);
   });
   routes.openapi(create, async (c) => {
     const input = withDefaults(c.req.valid('json'));
     const { outcome, replayed } = await createEventType(c.get('scope'), input, readIdempotency(c));
     markReplayed(c, replayed);
-    return c.json(success(toAnswer(outcome)), 201);
+    return c.json(success(toAnswer(outcome, await publicPages.urlsOf(c.get('scope')))), 201);
   });
   routes.openapi(get, async (c) => {
-    return c.json(success(toAnswer(await getEventType(c.get('scope'), c.req.valid('param').id))), 200);
+    const found = await getEventType(c.get('scope'), c.req.valid('param').id);
+    return c.json(success(toAnswer(found, await publicPages.urlsOf(c.get('scope')))), 200);
   });
   routes.openapi(patch, async (c) => {
     const changed = await updateEventType(c.get('scope'), c.req.valid('param').id, c.req.valid('json'));
-    return c.json(success(toAnswer(changed)), 200);
+    return c.json(success(toAnswer(changed, await publicPages.urlsOf(c.get('scope')))), 200);
   });
   routes.openapi(remove, async (c) => {
     const uuid = await deleteEventType(c.get('scope'), c.req.valid('param').id);
