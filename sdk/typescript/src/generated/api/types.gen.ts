@@ -4402,6 +4402,11 @@ export type EventType = {
     maxAdvance: number | null;
     questions: Array<BookingQuestion>;
     reminders: Array<number>;
+    embedOrigins: Array<string>;
+    /**
+     * The public page on which it is booked. Null without URL_SIGNING_KEY.
+     */
+    bookingUrl: string | null;
     hostId: string | null;
     createdAt: string;
     updatedAt: string;
@@ -4474,7 +4479,11 @@ export type NewEventType = {
      */
     reminders?: Array<number>;
     /**
-     * Default true. False: it has no free times.
+     * Origins whose pages may show the booking page in a frame. Default none: no page may.
+     */
+    embedOrigins?: Array<string>;
+    /**
+     * Default true. False: it has no free times and no page.
      */
     isActive?: boolean;
     /**
@@ -4523,7 +4532,11 @@ export type EventTypeChange = {
      */
     reminders?: Array<number>;
     /**
-     * Default true. False: it has no free times.
+     * Origins whose pages may show the booking page in a frame. Default none: no page may.
+     */
+    embedOrigins?: Array<string>;
+    /**
+     * Default true. False: it has no free times and no page.
      */
     isActive?: boolean;
     /**
