@@ -6,6 +6,7 @@ import pg from 'pg';
 import { Cleanup } from './cleanup.ts';
 import { measureQuickly } from './effort.ts';
 import type { Item } from './item.ts';
+import { assistantCalls } from './items/assistant-calls.ts';
 import { badNeighbour } from './items/bad-neighbour.ts';
 import { besideFailures } from './items/beside-failures.ts';
 import { chatTurns } from './items/chat-messages.ts';
@@ -80,6 +81,7 @@ const items: Item[] = [
   makeBookings,
   inboundEvents,
   clientReads,
+  assistantCalls,
   localStack,
 ];
 
