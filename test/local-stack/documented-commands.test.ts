@@ -166,7 +166,7 @@ test('requests are answered as the pages say', async () => {
       else expect(bytes.length).toBeGreaterThan(1_000);
       continue;
     }
-    const answer = JSON.parse(/"stream": ?true/.test(command) ? lastEventOf(said) : said);
+    const answer = JSON.parse(/^(?:event|data|id): /.test(said) ? lastEventOf(said) : said);
     expect({ command, ...answer }).toMatchObject({
       command,
       ...(answer.success === undefined ? {} : { success: true }),
@@ -183,6 +183,8 @@ test('requests are answered as the pages say', async () => {
       );
     }
     expect(answer.error).toBeUndefined();
+    // A tool of the MCP server that fails says so in its result.
+    expect(answer.result?.isError).toBeUndefined();
   }
 }, 60_000);
 
