@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { fixedTools } from '../../src/automation/core/mcp-tools.ts';
+import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import type { Json } from '../openapi/document.ts';
+import { until } from '../until.ts';
 import { envelope, post, request } from './clients.ts';
 import { approve, greet, openMcpScene } from './scene.ts';
 
@@ -119,6 +121,26 @@ describe('the door', () => {
     }
     const cookie = await post(base, undefined, list, { cookie: `session=${key}` });
     expect(cookie.status).toBe(401);
+  });
+
+  test('refuses keys that have expired or were revoked, before it reads what they send', async () => {
+    const { database, tenant } = scene.product;
+    const issue = (expires?: string) =>
+      createKey(database, { organizationId: tenant.organizationId, environment: 'test', ...(expires && { expires }) });
+    const [expired, revoked] = [await issue(new Date(Date.now() + 1_000).toISOString()), await issue()];
+    expect((await post(base, revoked.key, list)).status).toBe(200);
+    await revokeKey(database, revoked.id);
+    await until('the key has expired', async () => (await post(base, expired.key, list)).status === 401);
+    for (const [bad, code] of [
+      [expired.key, 'expired_api_key'],
+      [revoked.key, 'invalid_api_key'],
+    ] as const) {
+      for (const message of [list, '{not json']) {
+        const { status, headers, body } = await post(base, bad, message);
+        expect({ status, challenge: headers.get('www-authenticate') }).toEqual({ status: 401, challenge: 'Bearer' });
+        expect(body.error).toMatchObject({ code: -32000, data: { details: { reason: code } } });
+      }
+    }
   });
 
   test('lets no page of another origin speak', async () => {
