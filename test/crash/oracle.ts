@@ -194,7 +194,7 @@ export const modelCalls = ({ processes }: Product): ModelCall[] =>
       .map(({ runId, stepId, attempt, time }) => ({ runId, stepId, attempt, at: new Date(String(time)) }) as ModelCall),
   );
 
-/** No model is called for a step that is recorded; the record counts the attempts; nothing was made up. */
+/** No model is called for a step that is recorded; the record counts the attempts; nothing was made up. Approvals ask people. */
 async function findNeedlessCalls(product: Product): Promise<string[]> {
   const { rows } = await product.database.pool.query<{
     step: string;
@@ -202,7 +202,8 @@ async function findNeedlessCalls(product: Product): Promise<string[]> {
     attempts: number;
     finishedAt: number | null;
   }>(`select run_id || ' ' || step_id as step, status, attempts,
-      (extract(epoch from finished_at) * 1000)::float8 as "finishedAt" from run_step`);
+      (extract(epoch from finished_at) * 1000)::float8 as "finishedAt" from run_step s
+     where not exists (select from approval a where a.run_id = s.run_id and a.path = s.path)`);
   const calls = Map.groupBy(modelCalls(product), ({ runId, stepId }) => `${runId} ${stepId}`);
   return rows.flatMap(({ step, status, attempts, finishedAt }) => {
     const ofStep = calls.get(step) ?? [];
