@@ -43,7 +43,8 @@ test('npm ci and its build make the package', async () => {
     process.execPath,
     [
       '-e',
-      "import('./dist/index.js').then(({ Atelier }) => console.log(typeof new Atelier({ baseUrl: 'http://x' }).runs.wait))",
+      "import(process.argv[1]).then(({ Atelier }) => console.log(typeof new Atelier({ baseUrl: 'http://x' }).runs.wait))",
+      join(copied, 'dist/index.js'),
     ],
     { cwd: copied },
   );
