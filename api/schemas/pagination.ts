@@ -5,7 +5,7 @@ import type { ApiContext } from '../context.ts';
 const integer = (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : Number.NaN);
 
 /** An integer in a query. A repeated parameter arrives as an array and is refused. */
-const integerInQuery = (minimum: number, maximum: number, expectation: string) =>
+export const integerInQuery = (minimum: number, maximum: number, expectation: string) =>
   z
     .string()
     .transform(integer)

@@ -84,11 +84,23 @@ export const Event = defineEntity({
     createdAt: p.datetime(),
     /** Whether it is a test or an example, for one webhook alone. */
     isTest: p.boolean().default(false),
+    /** The number of its transaction, by which it is listed; null for events that are not listed. */
+    transactionNumber: p.bigint().nullable(),
   },
   uniques: [{ properties: ['subjectId', 'type'] }],
   indexes: [
     { properties: ['organizationId', 'environment', 'createdAt', 'id'] },
     { name: 'event_correlation_index', properties: ['correlationId'] },
+    {
+      name: 'event_feed_index',
+      properties: ['organizationId', 'environment', 'transactionNumber', 'id'],
+      where: 'transaction_number is not null',
+    },
+    {
+      name: 'event_feed_type_index',
+      properties: ['organizationId', 'environment', 'type', 'transactionNumber', 'id'],
+      where: 'transaction_number is not null',
+    },
   ],
 });
 export type Event = InferEntity<typeof Event>;

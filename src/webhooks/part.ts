@@ -27,6 +27,10 @@ import {
   WebhookHost,
   WebhookSubscription,
 } from './entities.ts';
+import { EventArrivals } from './events/arrivals.ts';
+import { EventRecording, TransactionClock } from './events/feed-entities.ts';
+import { sweepRecordings } from './events/recording.ts';
+import { tickTransactionClock } from './events/transaction-clock.ts';
 import { failPoint } from './fail-points.ts';
 import { deliveryGauges } from './gauges.ts';
 import { restartStalledRetries, wakeRetryRelease } from './retries/restart-stalled-retries.ts';
@@ -42,6 +46,8 @@ export interface WebhookServices {
   /** Wakes the dispatcher of this process, where it has one. */
   deliveries: DeliveryWakeup;
   deliveryPolicy: DeliveryPolicy;
+  /** The requests of this process that wait for events. */
+  eventArrivals: EventArrivals;
   /** For features whose providers have to be asked for events. */
   listening: SubscribedTypes;
   /** The word in the names of the signature headers of family A. */
@@ -67,12 +73,14 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     EventFanOut,
     DeliveryBacklog,
     SkippedEvents,
+    EventRecording,
+    TransactionClock,
   ],
   rowBounds: webhookRowBounds,
   settings: webhookSettings,
   ids: [webhookIds, eventIds, deliveryIds, recoveryIds],
   failPoints: failPoint.names,
-  open({ env, notifications, metrics, tenantEnds }) {
+  open({ env, database, log, notifications, metrics, tenantEnds }) {
     const listening = new SubscribedTypes();
     tenantEnds.on((scope) => endSubscriptions(listening, scope));
     const deliveries = new DeliveryWakeup();
@@ -84,6 +92,7 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     });
     return {
       deliveries,
+      eventArrivals: new EventArrivals(database, log),
       listening,
       deliveryPolicy: {
         ...scaled(defaultDeliveryPolicy, env.DELIVERY_TIME_SCALE ?? 1),
@@ -124,6 +133,8 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
       everyMs: hourMs,
       run: () => inBatches((limit) => forgetDeletedSubscriptions(database, limit)),
     },
+    { name: 'record events that are used', everyMs: hourMs, run: () => sweepRecordings(database) },
+    { name: 'note the time of transactions', everyMs: 600_000, run: () => tickTransactionClock(database) },
     {
       name: 'remove hosts without attempts',
       everyMs: 60_000,

@@ -6,6 +6,7 @@ import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import { recordEvents } from '../../webhooks/index.ts';
 import { type AutomationState, automationStates } from '../core/automation-state.ts';
 import { findChanges } from '../core/definition-changes.ts';
 import { definitionOf } from '../core/definition-fields.ts';
@@ -14,6 +15,7 @@ import type { InputDefinition } from '../core/inputs.ts';
 import type { McpSetting } from '../core/mcp-tools.ts';
 import type { Concurrency } from '../core/starts.ts';
 import type { WorkflowWarning } from '../core/step-references.ts';
+import { stepsIn } from '../core/step-types.ts';
 import type { Provider, Step } from '../core/steps.ts';
 import { Automation, Definition } from '../entities.ts';
 import { workflowNotFound } from '../errors.ts';
@@ -82,13 +84,16 @@ export interface NewVersion {
 }
 
 /** Adds a version of a workflow; the caller makes it the current one. */
-export function addDefinition(
-  { actor, em, tenant }: Transaction,
+export async function addDefinition(
+  tx: Transaction,
   automationId: string,
   fields: DefinitionFields,
   { version, changes }: NewVersion,
-): Definition {
+): Promise<Definition> {
+  const { actor, em, tenant } = tx;
   const { aiProvider, aiModel, steps, config, inputs, concurrency, maxDurationSeconds } = fields;
+  // Before there is anything to be written, which a query writes.
+  if ([...stepsIn(steps)].some(({ type }) => type === 'event')) await recordEvents(tx);
   const definition = em.create(Definition, {
     id: newId(),
     ...tenant,
@@ -119,7 +124,7 @@ export async function insertAutomation(tx: Transaction, input: NewAutomation): P
   const now = new Date();
   // Before there is anything to be written, which a query writes.
   const toolName = await claimToolName(tx, id, input.mcp);
-  const definition = addDefinition(tx, id, input, { version: 1, changes: [] });
+  const definition = await addDefinition(tx, id, input, { version: 1, changes: [] });
   const automation = tx.em.create(Automation, {
     id,
     ...tx.tenant,
@@ -278,7 +283,7 @@ export async function updateAutomation(
     const fields = { ...detail(automation, definition), ...Object.fromEntries(given) } as NewAutomation;
     const changes = findChanges(definitionOf(definition), definitionOf(fields));
     if (changes.length > 0) {
-      definition = addDefinition(tx, automation.id, fields, { version: version + 1, changes });
+      definition = await addDefinition(tx, automation.id, fields, { version: version + 1, changes });
     }
     automation.name = fields.name;
     automation.description = fields.description;

@@ -8,7 +8,7 @@ import { AppError, type FieldError, invalid, unavailable } from '../../platform/
 import { newId } from '../../platform/ids.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
-import type { WebhookServices } from '../../webhooks/index.ts';
+import { recordEvents, type WebhookServices } from '../../webhooks/index.ts';
 import { checkExpression } from '../bounded/bounded-tasks.ts';
 import { type ExpressionKind, findLengthProblem } from '../core/expression.ts';
 import { workflowIds } from '../core/ids.ts';
@@ -146,6 +146,7 @@ export async function writeTriggers(
   });
   for (const one of left) tx.em.remove(one);
   await listening.changed(tx, [...new Set([...left, ...written].map(({ event }) => event))]);
+  if (written.length > 0) await recordEvents(tx);
   await tx.audit({ action: 'workflow.put_triggers', subjectId: automation.id });
   return written.map(viewOf);
 }

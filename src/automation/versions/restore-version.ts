@@ -28,7 +28,7 @@ export async function restoreVersion(
   const restore = async (tx: Transaction): Promise<VersionDetail> => {
     const automation = await lockAutomation(tx.em, id);
     const current = await tx.em.findOneOrFail(Definition, { id: automation.definitionId });
-    const added = addDefinition(tx, automation.id, restored, {
+    const added = await addDefinition(tx, automation.id, restored, {
       version: current.version + 1,
       changes: findChanges(definitionOf(current), definitionOf(restored)),
     });

@@ -3,7 +3,14 @@ import { Batcher, retryIndividually } from '../../platform/concurrency/batcher.t
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { newId } from '../../platform/ids.ts';
-import { isAwaited, listens, newDeliveries, newWorkflowEvents, wakeDeliveries } from '../../webhooks/index.ts';
+import {
+  isAwaited,
+  listens,
+  newDeliveries,
+  newWorkflowEvents,
+  ownTransaction,
+  wakeDeliveries,
+} from '../../webhooks/index.ts';
 import type { Integration } from '../definition/integration.ts';
 import { type TriggerFacts, triggerType } from '../trigger-events.ts';
 import { storableJson } from './storable-json.ts';
@@ -53,9 +60,10 @@ const givenIn = (parameter: string) => `given as (
 // in a circle. Their times have the order in which the events were told.
 const publishFresh = `
    new_event as (
-     insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
+     insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at,
+                        transaction_number)
      select id, :organizationId, :environment, type, digest, facts, correlation,
-            moment.now + (place - ${maxEventsOfStatement}) * interval '1 microsecond'
+            moment.now + (place - ${maxEventsOfStatement}) * interval '1 microsecond', ${ownTransaction}
        from fresh, moment order by digest
      on conflict (subject_id, type) do nothing
      returning id, type, created_at, subject_id, facts, correlation_id),

@@ -4,6 +4,7 @@ import { statement } from '../../platform/database/sql.ts';
 import { newId } from '../../platform/ids.ts';
 import { testWebhook } from '../core/events.ts';
 import { subscriptionIs } from '../core/subscription-state.ts';
+import { isRecorded, ownTransaction } from '../events/recording.ts';
 
 /** For SQL: whether an event is a test, for one webhook alone. Before the column existed, there was one type of them. */
 export const isTestEvent = (event: string) => `(${event}.is_test or ${event}.type = '${testWebhook.type}')`;
@@ -88,8 +89,8 @@ export const newDeliveries = `${listenersOf('new_event')},
 /**
  * CTEs that write events of the tenant and their deliveries, for the statement that writes their cause.
  * @param announced a CTE with the columns type, subject_id, facts and correlation_id, a row for each event
- * @returns the CTEs `new_event` and `new_delivery`. A tenant without webhooks gets no events, but those that its workflows
- * await.
+ * @returns the CTEs `new_event` and `new_delivery`. A tenant that does not use events gets none: see
+ * events/recording.ts.
  */
 export const publishEventsSql = (announced: string) => `
    occurred as materialized (
@@ -101,10 +102,11 @@ export const publishEventsSql = (announced: string) => `
         and not exists (select from event e where e.subject_id = o.subject_id and e.type = o.type)),
    ${newWorkflowEvents('awaited')},
    new_event as (
-     insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
-     select t.id, :organizationId, :environment, t.type, t.subject_id, t.facts, t.correlation_id, t.created_at from occurred t
-      where exists (select from webhook_subscription s
-                     where s.organization_id = :organizationId and s.environment = :environment and s.deleted_at is null)
+     insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at,
+                        transaction_number)
+     select t.id, :organizationId, :environment, t.type, t.subject_id, t.facts, t.correlation_id, t.created_at,
+            ${ownTransaction} from occurred t
+      where ${isRecorded}
      on conflict (subject_id, type) do nothing
      returning id, type, created_at),
    ${newDeliveries}`;

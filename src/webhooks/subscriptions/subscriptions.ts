@@ -11,6 +11,7 @@ import { webhookIds } from '../core/ids.ts';
 import { newSecret } from '../dispatch/sign.ts';
 import { WebhookSubscription } from '../entities.ts';
 import { webhookNotFound } from '../errors.ts';
+import { recordEvents } from '../events/recording.ts';
 import { checkSubscription } from './check-subscription.ts';
 import type { OffReason } from './disable-subscription.ts';
 import { enforcePlanLimit } from './plan-limit.ts';
@@ -143,6 +144,7 @@ export async function createSubscription(
     const facts = { events: fields.events, isActive: fields.isActive };
     await tx.audit({ action: 'webhook.create', subjectId: id, facts });
     await services.listening.changed(tx, fields.events);
+    await recordEvents(tx);
     return { ...viewOf(services, scope, made), secret };
   };
   return scope.transaction(create, { claim, sealer });

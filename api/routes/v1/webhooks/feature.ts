@@ -2,6 +2,7 @@ import { deliveryIds, webhookIds } from '../../../../src/webhooks/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import { eventCatalogRoutes } from './event-catalog.ts';
+import { eventListRoutes } from './event-list.ts';
 import { replayRoutes } from './replay.ts';
 import { webhookRoutes } from './webhooks.ts';
 
@@ -21,6 +22,7 @@ export const webhooks: ApiFeature = {
   ids: [webhookIds, deliveryIds],
   routes: (services) => [
     eventCatalogRoutes(services),
+    eventListRoutes(services),
     webhookRoutes(services),
     deliveryRoutes(services),
     replayRoutes(services),

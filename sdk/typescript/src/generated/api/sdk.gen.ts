@@ -222,6 +222,8 @@ export const respondToApproval = <ThrowOnError extends boolean = false>(options:
     }
 });
 
+export const pollEvents = <ThrowOnError extends boolean = false>(options: Options<PollEventsData, ThrowOnError>): RequestResult<PollEventsResponses, unknown, ThrowOnError> => options.client.get<PollEventsResponses, unknown, ThrowOnError>({ url: '/api/v1/events', ...options });
+
 export const sendEvent = <ThrowOnError extends boolean = false>(options: Options<SendEventData, ThrowOnError>): RequestResult<SendEventResponses, unknown, ThrowOnError> => options.client.post<SendEventResponses, unknown, ThrowOnError>({
     url: '/api/v1/events',
     ...options,

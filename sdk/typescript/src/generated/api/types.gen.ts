@@ -6540,6 +6540,48 @@ export type RespondToApprovalResponses = {
 
 export type RespondToApprovalResponse = RespondToApprovalResponses[keyof RespondToApprovalResponses];
 
+export type PollEventsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The `nextCursor` of an earlier answer, at most seven days old. Default: the oldest event.
+         */
+        after?: string;
+        /**
+         * Event types, separated by commas. Default: all.
+         */
+        types?: string;
+        /**
+         * Default 50 in dialect A, 20 in dialect B.
+         */
+        limit?: number;
+        /**
+         * How long to wait for an event where there is none. Default 0.
+         */
+        waitSeconds?: number;
+    };
+    url: '/api/v1/events';
+};
+
+export type PollEventsResponses = {
+    /**
+     * Returns a page of events.
+     */
+    200: {
+        success: true;
+        data: {
+            events: Array<WebhookEvent>;
+            /**
+             * To be sent as `after`. There is always one.
+             */
+            nextCursor: string;
+        };
+    };
+};
+
+export type PollEventsResponse = PollEventsResponses[keyof PollEventsResponses];
+
 export type SendEventData = {
     body: NewEvent;
     path?: never;

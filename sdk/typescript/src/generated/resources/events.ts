@@ -1,11 +1,29 @@
 // This file is generated from the OpenAPI document.
 
-import type { RequestOptions } from '../../core/options.ts';
+import type { Data, RequestOptions } from '../../core/options.ts';
 import { Resource } from '../../core/resource.ts';
 import * as sdk from '../api/sdk.gen.ts';
 import type * as api from '../api/types.gen.ts';
 
 export class Events extends Resource {
+  /**
+   * Read events.
+   *
+   * Returns the events of the last seven days in the order in which they were committed, as webhooks get them.
+   * Ask again
+   * with `after`: each event comes once. A page may have fewer events than `limit` although there are more. With
+   * `waitSeconds` an answer without events is held back until there is one.
+   *
+   * Events are recorded from the first call on, or from the first webhook, trigger or workflow with an `event`
+   * step, until
+   * seven days after the last use. Events of integrations are recorded where a webhook, a trigger or a step names
+   * their
+   * type. Names of `POST /events`, tests and examples are not in the list.
+   */
+  poll(query?: api.PollEventsData['query'], options?: RequestOptions): Promise<Data<api.PollEventsResponse>> {
+    return this.transport.call(sdk.pollEvents, { query }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
+  }
+
   /**
    * Send an event.
    *

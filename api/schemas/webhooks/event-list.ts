@@ -1,0 +1,53 @@
+import { z } from '@hono/zod-openapi';
+import { eventTypes } from '../../../src/services.ts';
+import { exampleBodyOf } from '../../../src/webhooks/core/event-body.ts';
+import { formatCursor } from '../../../src/webhooks/core/event-cursor.ts';
+import { testWebhook } from '../../../src/webhooks/core/events.ts';
+import { integerInQuery, pageQuery } from '../pagination.ts';
+import { anyEventSchema } from './event.ts';
+
+const maxWaitSeconds = 30;
+
+export const eventListQuery = z.object({
+  after: z
+    .string()
+    .optional()
+    .openapi({
+      param: { name: 'after', in: 'query' },
+      description: 'The `nextCursor` of an earlier answer, at most seven days old. Default: the oldest event.',
+    }),
+  types: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(
+      z
+        .array(z.enum(eventTypes, 'Expected names of event types, separated by commas.'))
+        .max(eventTypes.length, 'Expected each type once.'),
+    )
+    .optional()
+    .openapi({
+      param: { name: 'types', in: 'query', example: 'workflow.run.completed,workflow.run.failed' },
+      type: 'string',
+      description: 'Event types, separated by commas. Default: all.',
+    }),
+  limit: pageQuery.limit,
+  waitSeconds: integerInQuery(0, maxWaitSeconds, `Expected an integer from 0 to ${maxWaitSeconds}.`).openapi({
+    param: { name: 'waitSeconds', in: 'query' },
+    type: 'integer',
+    minimum: 0,
+    maximum: maxWaitSeconds,
+    description: 'How long to wait for an event where there is none. Default 0.',
+  }),
+});
+
+export const eventListSchema = z.object({
+  events: z.array(anyEventSchema),
+  nextCursor: z.string().openapi({ description: 'To be sent as `after`. There is always one.' }),
+});
+
+const id = '0199eeee-ffff-7000-8111-22223333bbbb';
+const page = {
+  events: [{ ...exampleBodyOf(testWebhook) }],
+  nextCursor: formatCursor({ transaction: 90_210n, eventId: id }),
+};
+export const eventListExamples = { A: page, B: page };
