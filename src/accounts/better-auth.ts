@@ -48,11 +48,10 @@ const given = z.object({
   email: z.string().optional(),
 });
 
-/** The paths where a password is chosen, and the field that has it. */
+/** The served paths where a password is chosen, and the field that has it. Our page checks what is chosen there itself. */
 const choosing: Record<string, 'password' | 'newPassword'> = {
   '/sign-up/email': 'password',
   '/change-password': 'newPassword',
-  '/set-password': 'newPassword',
 };
 
 const beforeEach = createAuthMiddleware(async (ctx) => {

@@ -2,6 +2,7 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import { bodyLimit } from 'hono/body-limit';
 import { z } from 'zod';
 import { addressHeader, authPath } from '../../../src/accounts/core/paths.ts';
+import type { SignedIn } from '../../../src/accounts/sessions.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
@@ -42,19 +43,26 @@ function emailOf(body: string): string {
   }
 }
 
+/** The address of the account whose password a request proves; undefined where it proves none. */
+function accountTried(path: string, body: string, person: SignedIn | undefined): string | undefined {
+  if (path === '/sign-in/email') return emailOf(body);
+  return path === '/change-password' ? person?.email : undefined;
+}
+
 /** The part of better-auth that the console uses: JSON, for its own pages. */
 export function betterAuthRoutes({ accounts }: Services): OpenAPIHono<ApiEnv> {
   const { sessions, cookie, limits, origin } = accounts;
 
-  /** A session that was not used for too long is none, although better-auth would still know it. */
-  async function hasEnded(c: ApiContext): Promise<boolean> {
+  const personOf = async (c: ApiContext): Promise<SignedIn | undefined> => {
     const value = cookie.valueIn(c.req.header('cookie'));
     const token = value === undefined ? undefined : cookie.tokenOf(value);
-    return value !== undefined && (token === undefined || !(await sessions.find(token)));
-  }
+    return token === undefined ? undefined : sessions.find(token);
+  };
 
-  async function requestFor(c: ApiContext, path: string, body: string | undefined): Promise<Request> {
-    const headers = headersFor(c, { withCookies: !(await hasEnded(c)) });
+  function requestFor(c: ApiContext, path: string, body: string | undefined, person: SignedIn | undefined): Request {
+    // A session that was not used for too long is none, although better-auth would still know it.
+    const hasEnded = !person && cookie.valueIn(c.req.header('cookie')) !== undefined;
+    const headers = headersFor(c, { withCookies: !hasEnded });
     for (const name of ['content-type', 'origin', 'referer', 'sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest']) {
       const value = c.req.header(name);
       if (value !== undefined) headers.set(name, value);
@@ -82,10 +90,11 @@ export function betterAuthRoutes({ accounts }: Services): OpenAPIHono<ApiEnv> {
     const path = c.req.path.slice(authPath.length);
     if (!served.has(`${c.req.method} ${path}`)) throw notFound();
     const body = c.req.method === 'POST' ? await c.req.text() : undefined;
-    const isPassword = path === '/sign-in/email';
-    const succeeded = isPassword ? limits.beginPassword(emailOf(body ?? ''), addressOf(c)) : undefined;
+    const person = await personOf(c);
+    const account = accountTried(path, body ?? '', person);
+    const succeeded = account === undefined ? undefined : limits.beginPassword(account, addressOf(c));
     const auth = await accounts.auth.get();
-    const answer = await auth.handler(await requestFor(c, path, body));
+    const answer = await auth.handler(requestFor(c, path, body, person));
     if (answer.ok) succeeded?.();
     return answer;
   });

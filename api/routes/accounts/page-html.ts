@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { invitationPath, linkPath, signInPath } from '../../../src/accounts/core/paths.ts';
+import { consolePath, invitationPath, linkPath, passwordPath, signInPath } from '../../../src/accounts/core/paths.ts';
 import { minPasswordLength } from '../../../src/accounts/passwords.ts';
 import type { Html } from '../../pages/html-page.ts';
 
@@ -47,11 +47,16 @@ export const invitationForm = (
 
 /** @param hasOne whether the person has a password that is to be replaced */
 export const passwordForm = (hasOne: boolean): Html => html`
-      <form method="post" action="/api/auth/password">
+      <form method="post" action="${passwordPath}">
         ${hasOne ? password('currentPassword', 'Current password', 'current-password') : ''}
         ${password('newPassword', `New password, at least ${minPasswordLength} characters`, 'new-password')}
         <p><button type="submit">Set the password</button></p>
       </form>`;
+
+/** @param wasChanged whether it replaces another one */
+export const passwordIsSet = (wasChanged: boolean): Html => html`
+      <p>The password is set.${wasChanged ? ' Your other sessions have ended.' : ''}</p>
+      <p><a href="${consolePath}">Go on</a></p>`;
 
 export const linkIsDead: Html = html`
       <p>This link was used already, or it is too old.</p>

@@ -4,32 +4,14 @@ import { acceptInvitation, findInvitation } from '../../../src/accounts/invitati
 import { createLink, findLink, isKnownEmail, redeemLink } from '../../../src/accounts/links.ts';
 import { readEmail } from '../../../src/accounts/people.ts';
 import { sqlOn } from '../../../src/platform/database/sql.ts';
-import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { toOwnName } from '../../own-name.ts';
-import { answerPage, asPage, formChecks, readForm, showError } from '../../pages/form-page.ts';
+import { answerPage, asPage, formChecks, showError } from '../../pages/form-page.ts';
 import { type Html, joined, problem } from '../../pages/html-page.ts';
 import { addressOf, beginSession, headersFor, takeCookies } from './begin-session.ts';
+import { checkFormOrigin, field, maxFormBytes, ownForm } from './own-forms.ts';
 import { codeForm, invitationForm, linkForm, linkIsDead, linkIsMailed, signInForms } from './page-html.ts';
-
-const maxFormBytes = 64 * 1024;
-const maxFields = 8;
-
-/** Long enough for any address and password that could be right. */
-const field = (fields: URLSearchParams, name: string): string => (fields.get(name) ?? '').slice(0, 1_000);
-
-/**
- * Refuses forms of pages that are not ours: browsers say where a form comes from. Our pages send no referrer, and browsers
- * then write `null` as the origin, so what they say of the site decides first.
- */
-function checkOrigin(c: ApiContext, origin: string): void {
-  if (c.req.header('sec-fetch-site') === 'same-origin') return;
-  const from = c.req.header('origin');
-  if (from !== undefined && from !== origin) {
-    throw new AppError('forbidden', 'Forms of other sites are not accepted.', { reason: 'csrf' });
-  }
-}
 
 /** Small pages on which people sign in: server-rendered, and without script. */
 export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
@@ -40,10 +22,7 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
     await beginSession(c, accounts, userId);
     return c.redirect(consolePath, 303);
   };
-  const form = async (c: ApiContext): Promise<URLSearchParams> => {
-    checkOrigin(c, origin);
-    return readForm(c, maxFields);
-  };
+  const form = (c: ApiContext): Promise<URLSearchParams> => ownForm(c, origin);
   const refused = (c: ApiContext, message: string, forms: Html, status: 400 | 401 = 401) =>
     answerPage(c, 'Sign in', joined(problem(message), forms), status);
 
@@ -113,7 +92,7 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
     return answerPage(c, 'Sign in', linkForm(c.req.param('token'), email));
   });
   routes.post('/link/:token', ...formChecks(maxFormBytes), async (c) => {
-    checkOrigin(c, origin);
+    checkFormOrigin(c, origin);
     const userId = await redeemLink(database, c.req.param('token'));
     return userId === undefined ? answerPage(c, 'Sign in', linkIsDead, 404) : enter(c, userId);
   });
@@ -124,7 +103,7 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
     return answerPage(c, 'Invitation', invitationForm(c.req.param('token'), invitation));
   });
   routes.post('/invitations/:token', ...formChecks(maxFormBytes), async (c) => {
-    checkOrigin(c, origin);
+    checkFormOrigin(c, origin);
     const userId = await acceptInvitation(database, c.req.param('token'));
     return userId === undefined ? answerPage(c, 'Invitation', linkIsDead, 404) : enter(c, userId);
   });

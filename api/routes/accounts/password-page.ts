@@ -1,0 +1,79 @@
+import { OpenAPIHono } from '@hono/zod-openapi';
+import { signInPath } from '../../../src/accounts/core/paths.ts';
+import { hasPassword } from '../../../src/accounts/own-password.ts';
+import { passwordProblem } from '../../../src/accounts/passwords.ts';
+import type { SignedIn } from '../../../src/accounts/sessions.ts';
+import type { Services } from '../../../src/services.ts';
+import type { ApiContext, ApiEnv } from '../../context.ts';
+import { toOwnName } from '../../own-name.ts';
+import { answerPage, asPage, formChecks, showError } from '../../pages/form-page.ts';
+import { joined, problem } from '../../pages/html-page.ts';
+import { addressOf, headersFor, takeCookies } from './begin-session.ts';
+import { field, maxFormBytes, ownForm } from './own-forms.ts';
+import { passwordForm, passwordIsSet } from './page-html.ts';
+
+const title = 'Your password';
+
+/** Where a person who is signed in sets a first password, or changes it. */
+export function passwordPage({ accounts, database, env }: Services): OpenAPIHono<ApiEnv> {
+  const { limits, origin, sessions, cookie } = accounts;
+
+  const signedIn = async (c: ApiContext): Promise<SignedIn | undefined> => {
+    const value = cookie.valueIn(c.req.header('cookie'));
+    const token = value === undefined ? undefined : cookie.tokenOf(value);
+    return token === undefined ? undefined : sessions.find(token);
+  };
+  const refused = (c: ApiContext, message: string, hasOne: boolean) =>
+    answerPage(c, title, joined(problem(message), passwordForm(hasOne)), 400);
+
+  /** @returns whether the current password is right */
+  const change = async (c: ApiContext, { email }: SignedIn, currentPassword: string, newPassword: string) => {
+    const succeeded = limits.beginPassword(email, addressOf(c));
+    const auth = await accounts.auth.get();
+    const headers = headersFor(c, { withCookies: true });
+    const body = { currentPassword, newPassword, revokeOtherSessions: true };
+    const answer = await auth.api.changePassword({ body, headers, asResponse: true });
+    if (!answer.ok) return false;
+    succeeded();
+    takeCookies(c, answer);
+    return true;
+  };
+  /** @returns whether there was none yet */
+  const set = async (c: ApiContext, { userId }: SignedIn, newPassword: string) => {
+    const auth = await accounts.auth.get();
+    const headers = headersFor(c, { withCookies: true });
+    try {
+      return (await auth.api.setPassword({ body: { newPassword }, headers, asResponse: true })).ok;
+    } catch (error) {
+      // The database refuses the second of two at the same moment.
+      if (await hasPassword(database, userId)) return false;
+      throw error;
+    }
+  };
+
+  const routes = new OpenAPIHono<ApiEnv>();
+  routes.onError(showError);
+  routes.use('/password', asPage, toOwnName(env.PUBLIC_URL));
+  routes.get('/password', async (c) => {
+    const person = await signedIn(c);
+    if (!person) return c.redirect(signInPath, 303);
+    return answerPage(c, title, passwordForm(await hasPassword(database, person.userId)));
+  });
+  routes.post('/password', ...formChecks(maxFormBytes), async (c) => {
+    const fields = await ownForm(c, origin);
+    const person = await signedIn(c);
+    if (!person) return c.redirect(signInPath, 303);
+    const hasOne = await hasPassword(database, person.userId);
+    const newPassword = field(fields, 'newPassword');
+    const reason = passwordProblem(newPassword, person.email);
+    if (reason !== undefined) return refused(c, reason, hasOne);
+    if (hasOne) {
+      const isChanged = await change(c, person, field(fields, 'currentPassword'), newPassword);
+      if (!isChanged) return refused(c, 'The current password is not right.', true);
+    } else if (!(await set(c, person, newPassword))) {
+      return refused(c, 'A password was set in the meantime.', true);
+    }
+    return answerPage(c, title, passwordIsSet(hasOne));
+  });
+  return routes;
+}

@@ -1,0 +1,137 @@
+import { request } from 'node:http';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { accountTimes } from '../../src/accounts/core/times.ts';
+import { createLink } from '../../src/accounts/links.ts';
+import { sqlOn } from '../../src/platform/database/sql.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
+import { clientWith, cookieOf, ownOrigin, type Person, personWith, sendForm } from './people.ts';
+
+let product: StartedProduct;
+let base: string;
+let page: string;
+
+beforeAll(async () => {
+  product = await sharedProduct();
+  base = product.process.api;
+  page = `${base}/api/auth/password`;
+});
+afterAll(() => product.close());
+
+const newPerson = () => personWith({ ...product, base, organizationId: product.tenant.organizationId }, 'member');
+const show = (cookie: string) => fetch(page, { headers: { cookie }, redirect: 'manual' });
+const choose = (cookie: string, fields: Record<string, string>, more: Record<string, string> = {}) =>
+  sendForm(page, fields, { cookie, ...more });
+const signIn = (email: string, password: string) => sendForm(`${base}/api/auth/sign-in`, { email, password });
+const isOpen = async (cookie: string) => (await clientWith(base, { cookie }).get('/api/v1/account')).status === 200;
+
+async function anotherSessionOf({ email }: Person): Promise<string> {
+  const { token } = await createLink(sqlOn(product.database.pool), email, accountTimes());
+  return cookieOf(await sendForm(`${base}/api/auth/link/${token}`));
+}
+
+test('nobody who is not signed in sees the page or sets a password', async () => {
+  for (const answer of [
+    await fetch(page, { redirect: 'manual' }),
+    await show('atelier=made-up.c2lnbmF0dXJl'),
+    await sendForm(page, { newPassword: 'a long enough one' }),
+  ]) {
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get('location')).toBe('/api/auth/sign-in');
+  }
+});
+
+test('a person sets a first password, changes it, and other sessions end', async () => {
+  const person = await newPerson();
+  const first = 'seven blue boats at noon';
+  const second = 'eight green boats at dusk';
+
+  const form = await show(person.cookie);
+  expect(form.status).toBe(200);
+  expect(form.headers.get('cache-control')).toBe('no-store');
+  const html = await form.text();
+  expect(html).toContain('name="newPassword"');
+  expect(html).not.toContain('name="currentPassword"');
+  expect(html).not.toContain('<script');
+
+  for (const [newPassword, reason] of [
+    ['short', 'Use at least 12 characters.'],
+    ['Password1234', 'one of the commonest passwords'],
+    [person.email, 'one of the commonest passwords'],
+  ] as const) {
+    const refused = await choose(person.cookie, { newPassword });
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain(reason);
+  }
+  expect((await choose(person.cookie, { newPassword: first }, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+  const { status } = await choose(
+    person.cookie,
+    { newPassword: first },
+    { 'sec-fetch-site': 'same-site', origin: 'null' },
+  );
+  expect(status).toBe(403);
+  expect((await signIn(person.email, first)).status).toBe(401);
+
+  expect((await choose(person.cookie, { newPassword: first })).status).toBe(200);
+  const entered = await signIn(person.email, first);
+  expect(entered.status).toBe(303);
+  expect(await (await show(person.cookie)).text()).toContain('name="currentPassword"');
+
+  // It is not set a second time by who does not know it.
+  for (const currentPassword of ['', 'not the right one']) {
+    const refused = await choose(person.cookie, { currentPassword, newPassword: second });
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain('The current password is not right.');
+  }
+  const elsewhere = [cookieOf(entered), await anotherSessionOf(person)];
+  const changed = await choose(person.cookie, { currentPassword: first, newPassword: second });
+  expect(changed.status).toBe(200);
+  const open = await Promise.all([...elsewhere, person.cookie, cookieOf(changed)].map(isOpen));
+  expect(open).toEqual([false, false, false, true]);
+  expect((await signIn(person.email, first)).status).toBe(401);
+  expect((await signIn(person.email, second)).status).toBe(303);
+});
+
+test('of two first passwords at the same moment one is set', async () => {
+  const person = await newPerson();
+  const passwords = ['one of the two boats', 'the other of two boats'];
+  const answers = await Promise.all(passwords.map((newPassword) => choose(person.cookie, { newPassword })));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+  const works = await Promise.all(passwords.map(async (password) => (await signIn(person.email, password)).status));
+  expect(works.toSorted()).toEqual([303, 401]);
+});
+
+/** Sends a body from an address of its own, whose failures do not count for other tests. */
+function sendFrom(localAddress: string, path: string, headers: Record<string, string>, body: string) {
+  return new Promise<{ status: number | undefined; retryAfter: string | undefined }>((resolve, reject) => {
+    const asked = request(`${base}${path}`, { method: 'POST', localAddress, headers }, (answer) => {
+      answer.resume();
+      resolve({ status: answer.statusCode, retryAfter: answer.headers['retry-after'] });
+    });
+    asked.on('error', reject);
+    asked.end(body);
+  });
+}
+
+test('ten wrong current passwords end the trying, on the page and in JSON', async () => {
+  const person = await newPerson();
+  const password = 'nine red boats at night';
+  expect((await choose(person.cookie, { newPassword: password })).status).toBe(200);
+  const wrong = { currentPassword: 'not the right one', newPassword: 'ten white boats at dawn' };
+  const headers = { cookie: person.cookie, origin: ownOrigin };
+  const onPage = (fields: Record<string, string>) => {
+    const form = { ...headers, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
+    return sendFrom('127.0.0.9', '/api/auth/password', form, String(new URLSearchParams(fields)));
+  };
+  const inJson = (fields: Record<string, string>) => {
+    const json = { ...headers, 'content-type': 'application/json' };
+    return sendFrom('127.0.0.9', '/api/auth/change-password', json, JSON.stringify(fields));
+  };
+  const seen: unknown[] = [];
+  for (let times = 0; times < 5; times++) seen.push((await onPage(wrong)).status, (await inJson(wrong)).status);
+  expect(seen).toEqual(Array(10).fill(400));
+  const right = { ...wrong, currentPassword: password };
+  const [last, lastInJson] = [await onPage(right), await inJson(right)];
+  expect([last.status, lastInJson.status]).toEqual([429, 429]);
+  expect(Number(last.retryAfter)).toBeGreaterThan(0);
+  expect(await isOpen(person.cookie)).toBe(true);
+});
