@@ -46,6 +46,8 @@ const patterns: [RegExp, string][] = [
   [/\b20\d\d-\d\d-\d\d\b/g, '<date>'],
   [/\/files\/[\w-]{43}\.(\w+)\?expires=\d+&signature=[\w-]{43}/g, '/files/<name>.$1?<signature>'],
   [/\/b\/[\w-]{22}(?=[/"]|$)/g, '/b/<token>'],
+  // The slug of the second organization of a name ends in its id.
+  [/\/book\/test\/contract(?:-[0-9a-f]{12})?(?=\/)/g, '/book/test/<slug>'],
   // The state of a consent.
   [/(?<=^|state=)[\w-]{43}$/g, '<state>'],
   [/http:\/\/(?:localhost|127\.0\.0\.1):\d+/g, '<base>'],
