@@ -131,14 +131,15 @@ const lastEventOf = (text: string): string =>
 
 test('requests are answered as the pages say', async () => {
   let key = ready.testKey;
-  let workflowId = '';
+  /** The last workflow that each page makes. Pages that make none go on with that of the first page. */
+  const workflowIds = new Map<string, string>();
   let eventTypeId = '';
   let authUrl = '';
   let triggerSecret = '';
   let approvalId = '';
   const requests = take(/^(?:curl|export) /);
   expect(requests.length).toBeGreaterThanOrEqual(5);
-  for (const { command } of requests) {
+  for (const { document, command } of requests) {
     const given = /^export KEY=(\S+)…$/.exec(command)?.[1];
     if (given) {
       expect(ready.testKey.startsWith(given)).toBe(true);
@@ -147,7 +148,7 @@ test('requests are answered as the pages say', async () => {
     }
     const here = command
       .replace(/https?:\/\/[\w.:]+(?=\/(?:api|v1|mcp|openai)\b)/, ready.api)
-      .replace('WORKFLOW_ID', workflowId)
+      .replace('WORKFLOW_ID', workflowIds.get(document) ?? workflowIds.get('README.md') ?? '')
       .replace('EVENT_TYPE_ID', eventTypeId)
       .replace('AUTH_URL', authUrl)
       .replace('TRIGGER_SECRET', triggerSecret)
@@ -171,7 +172,7 @@ test('requests are answered as the pages say', async () => {
       command,
       ...(answer.success === undefined ? {} : { success: true }),
     });
-    if (/\/workflows /.test(command)) workflowId = answer.data.id;
+    if (/\/workflows /.test(command)) workflowIds.set(document, answer.data.id);
     if (/\/event-types /.test(command)) eventTypeId = answer.data.id;
     if (/\/webhook-secret /.test(command)) triggerSecret = answer.data.secret;
     if (/\/connect /.test(command)) authUrl = answer.data.authUrl;
