@@ -62,6 +62,26 @@ describe('a plan includes so many', () => {
     await untilWaiting(await start(api, nap));
   });
 
+  test('waiting runs: a step of a feature goes on beside one that fails because of them', async () => {
+    const api = await clientOf('free');
+    for (const waiting of [await start(api, nap), await start(api, nap)]) await untilWaiting(waiting);
+    // Nothing makes images here: the step waits until its run is cancelled.
+    const draw = { id: 'draw', type: 'image', payload: { prompt: 'A boat' } };
+    const branches = [
+      { id: 'a', steps: [nap] },
+      { id: 'b', steps: [draw] },
+    ];
+    const runId = await start(api, { id: 'both', type: 'parallel', mode: 'settled', branches });
+    await untilWaiting(runId);
+    const steps = await rowsOf('select step_id, status, error from run_step where run_id = $1 order by step_id', runId);
+    expect(steps).toMatchObject([
+      { step_id: 'both', status: 'running' },
+      { step_id: 'draw', status: 'waiting', error: null },
+      { step_id: 'nap', status: 'failed', error: tooMany(2, 'free') },
+    ]);
+    await api.post(`/api/v1/runs/${runId}/cancel`, {});
+  });
+
   test('open approvals: the step of one more fails, and an answer makes room', async () => {
     const api = await clientOf('pro');
     for (const runId of [await start(api, ask('one')), await start(api, ask('two'))]) await untilWaiting(runId);

@@ -96,19 +96,19 @@ export class FlowWaits {
   /** Whether as many runs of the organization wait as its plan includes, and this one would be one more. */
   async areTooMany(): Promise<boolean> {
     const run = this.#run;
-    // Steps of features wait for jobs and slots, which never fails them.
     if ([...run.walk.open].every((path) => isOfFeature(run.stepAt(path)))) return false;
     const found = await this.#scope.one(countWaiting);
     return (found?.runs ?? 0) >= automationLimits.waitingRuns.of(run.work.plan);
   }
 
-  /** The steps that wait fail, because the run may not wait too. */
+  /** The steps that wait fail, because the run may not wait too; those of features go on. */
   async refuse(): Promise<void> {
     const run = this.#run;
     const { plan } = run.work;
     const limit = automationLimits.waitingRuns.of(plan);
     const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} waiting runs.`;
-    const open = [...run.walk.open];
+    // Steps of features wait for jobs and slots, which never fails them.
+    const open = [...run.walk.open].filter((path) => !isOfFeature(run.stepAt(path)));
     run.alongside((tx) => closeWaits(tx, run.runId, open));
     for (const path of open) {
       run.finish(readPath(path), run.stepAt(path), {
