@@ -148,7 +148,16 @@ const inWords: WordedRule[] = [
         { atelier: 1, name: 'Of steps', steps: [], triggers: [], schedule: null },
       ),
   },
-  { at: ['RunRetry.fromStep'], words: /The id of a step of the run/, follow: () => oneOf('summarize') },
+  {
+    at: ['RunRetry'],
+    words: /`path` needs `fromStep`/,
+    follow: () =>
+      oneOf(
+        { fromStep: 'summarize' },
+        { fromStep: 'summarize', path: 'summarize', definition: 'current' },
+        { fromStep: 'summarize', path: ['summarize'], definition: 'pinned' },
+      ),
+  },
   {
     at: ['NewWorkflow.steps', 'WorkflowChange.steps'],
     words: /Each has an id of its own/,

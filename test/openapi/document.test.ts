@@ -284,7 +284,8 @@ describe('the document', () => {
     const typesIn = (dialect: string) =>
       Object.entries<Json>(examples)
         .filter(([name]) => name.startsWith(dialect))
-        .flatMap(([, { value }]) => value.steps.map(({ type }: Json) => type));
+        // One names a template instead.
+        .flatMap(([, { value }]) => (value.steps ?? []).map(({ type }: Json) => type));
     expect(new Set(typesIn('A'))).toEqual(new Set(['prompt', 'condition', 'transform', 'action']));
     expect(new Set(typesIn('B'))).toEqual(new Set(['ai_chat', 'condition', 'transform', 'action']));
   });

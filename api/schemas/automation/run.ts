@@ -309,7 +309,9 @@ export const retrySchema = z
         'The definition to run: `pinned`, the one that the run had (the default), or `current`, the one that the workflow has now.',
     }),
   })
-  .openapi('RunRetry');
+  .openapi('RunRetry', {
+    description: 'Where to begin, and with which definition. `path` needs `fromStep`, which is a step of the run.',
+  });
 
 export const runInputSchema = input.openapi('RunInput');
 export const stepOutputSchema = z.object({ stepId: z.string(), output: z.unknown() }).openapi('StepOutput');

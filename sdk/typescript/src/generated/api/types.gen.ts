@@ -2442,6 +2442,9 @@ export type RunChange = {
     } | null;
 };
 
+/**
+ * Where to begin, and with which definition. `path` needs `fromStep`, which is a step of the run.
+ */
 export type RunRetry = {
     /**
      * The id of a step of the run, or of the current definition, to start from. Default: the first step that did not complete. Required for a run that completed.
