@@ -15,7 +15,13 @@ import { callDirectly, type DirectCallServices } from './direct-calls.ts';
 import type { MessageKind } from './entities.ts';
 import { notConfigured } from './errors.ts';
 import { messageJob } from './job.ts';
-import { type Message, type MessageRequest, type StoredRequest, sealedMessage } from './sealed-message.ts';
+import {
+  type Message,
+  type MessageAbout,
+  type MessageRequest,
+  type StoredRequest,
+  sealedMessage,
+} from './sealed-message.ts';
 
 export interface CreateServices extends DirectCallServices {
   providers: Pick<ProviderRegistry, 'chatModel' | 'isChatModel' | 'mayBeInstant'>;
@@ -36,6 +42,8 @@ export interface NewMessage {
   idempotency?: IdempotencyClaim | undefined;
   /** Notification channel of the process that waits for the reply. */
   waiter: string;
+  /** For whoever reads it by its id. Absent: nobody does. */
+  about?: MessageAbout | undefined;
 }
 
 const insertMessage = statement({
@@ -48,12 +56,13 @@ const insertMessage = statement({
     request: 'text',
     correlationId: 'text',
     leaseMs: 'float8?',
+    about: 'text?',
   },
   row: { id: 'uuid' },
   text: `insert into conversation_message (id, organization_id, environment, kind, status, model, has_tools, request, correlation_id,
-                                  asked_until, created_at)
+                                  asked_until, about, created_at)
    values (:id, :organizationId, :environment, :kind, 'processing', :model, :hasTools, :request, :correlationId,
-           clock_timestamp() + make_interval(secs => :leaseMs / 1000), clock_timestamp())
+           clock_timestamp() + make_interval(secs => :leaseMs / 1000), :about, clock_timestamp())
    returning id`,
 });
 
@@ -107,7 +116,9 @@ export async function createMessage(services: CreateServices, scope: Scope, mess
   const request = { ...message.request, servers };
   const hasTools = servers.length > 0;
   const stored: StoredRequest = { ...request, ...(idempotency && { claim: claimedKey(idempotency) }) };
-  const sealed = sealedMessage(services.sealer, scope).seal(id, 'request', stored);
+  const columns = sealedMessage(services.sealer, scope);
+  const sealed = columns.seal(id, 'request', stored);
+  const about = message.about ? columns.seal(id, 'about', message.about) : null;
   let leave = mayCallDirectly(services, scope, request) ? services.directCalls.enter(scope.tenant) : undefined;
   const leaseMs = leave ? services.directCalls.policy.leaseMs : null;
   try {
@@ -123,6 +134,7 @@ export async function createMessage(services: CreateServices, scope: Scope, mess
           request: sealed,
           correlationId: scope.correlationId,
           leaseMs,
+          about,
         }),
       credits: {
         operation: kind,

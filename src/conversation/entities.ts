@@ -34,6 +34,8 @@ export const ConversationMessage = defineEntity({
      * works. Null where the workflow asks from the start.
      */
     askedUntil: p.datetime().nullable(),
+    /** Sealed: what is said of the message when it is read by its id. Null: it is not read so. */
+    about: p.text().nullable(),
     /** A sealed `MessageReply`. */
     reply: p.text().nullable(),
     error: p.json<MessageError>().nullable(),

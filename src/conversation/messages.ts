@@ -4,7 +4,7 @@ import { typed } from '../platform/database/sql-types.ts';
 import type { Sealer } from '../platform/security/crypto.ts';
 import type { MessageError, MessageStatus } from './core/status.ts';
 import { messageFailed } from './errors.ts';
-import { type MessageReply, sealedMessage } from './sealed-message.ts';
+import { type MessageAbout, type MessageReply, sealedMessage } from './sealed-message.ts';
 
 /** A message and its state. */
 export interface StoredMessage {
@@ -17,6 +17,8 @@ export interface StoredMessage {
   /** The reply; undefined unless it completed. */
   reply: MessageReply | undefined;
   error: MessageError | null;
+  /** Undefined where it cannot be read by its id. */
+  about: MessageAbout | undefined;
   /** What was charged. */
   credits: number | null;
 }
@@ -31,10 +33,11 @@ const find = statement({
     hasTools: 'boolean',
     hasBegun: 'boolean',
     reply: 'text?',
+    about: 'text?',
     error: typed<MessageError | null>('jsonb?'),
     credits: 'smallint?',
   },
-  text: `select id, status, model, has_tools as "hasTools", not has_tools or tools is not null as "hasBegun", reply, error, credits
+  text: `select id, status, model, has_tools as "hasTools", not has_tools or tools is not null as "hasBegun", reply, about, error, credits
      from conversation_message where organization_id = :organizationId and environment = :environment and id = :messageId`,
 });
 
@@ -42,9 +45,11 @@ const find = statement({
 export async function findMessage(sealer: Sealer, scope: Scope, messageId: string): Promise<StoredMessage | undefined> {
   const row = await scope.one(find, { messageId });
   if (!row) return undefined;
+  const columns = sealedMessage(sealer, scope);
   return {
     ...row,
-    reply: row.reply === null ? undefined : sealedMessage(sealer, scope).open(messageId, 'reply', row.reply),
+    about: row.about === null ? undefined : columns.open(messageId, 'about', row.about),
+    reply: row.reply === null ? undefined : columns.open(messageId, 'reply', row.reply),
   };
 }
 

@@ -53,6 +53,9 @@ export interface ExecutedCall {
   isError: boolean;
 }
 
+/** What is said of a message when it is read by its id, in the words of the surface that created it. */
+export type MessageAbout = Record<string, unknown>;
+
 export interface MessageReply {
   content: string;
   toolCalls: ExecutedCall[];
@@ -69,6 +72,7 @@ type Sql = Pick<TenantSql, 'tenant'>;
 const columns = sealedColumns<{
   request: StoredRequest;
   tools: DeclaredTool[];
+  about: MessageAbout;
   reply: MessageReply;
 }>('conversation_message');
 

@@ -2,7 +2,7 @@ import { createMessage } from '../../../src/conversation/create-message.ts';
 import type { MessageKind } from '../../../src/conversation/entities.ts';
 import { answerOf, findMessage, type StoredMessage } from '../../../src/conversation/messages.ts';
 import { ReplyReader } from '../../../src/conversation/read-reply.ts';
-import type { MessageRequest } from '../../../src/conversation/sealed-message.ts';
+import type { MessageAbout, MessageRequest } from '../../../src/conversation/sealed-message.ts';
 import { requestInProgress, resourceDeleted } from '../../../src/platform/database/idempotency.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import { newId } from '../../../src/platform/ids.ts';
@@ -19,6 +19,7 @@ export interface MessageToAnswer {
   request: MessageRequest;
   streams: boolean;
   form: ReplyForm;
+  about?: MessageAbout | undefined;
 }
 
 function answerWhole(c: ApiContext, message: StoredMessage, form: ReplyForm): Response {
