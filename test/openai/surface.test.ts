@@ -24,16 +24,23 @@ describe('the door', () => {
     const response = await fetch(`${scene.base}/openai/v1${path}`, init);
     return { status: response.status, body: (await response.json()) as { error: object } };
   };
-  const posts = ['/chat/completions', '/images/generations', '/audio/speech', '/audio/transcriptions'];
+  const posts = [
+    '/chat/completions',
+    '/responses',
+    '/responses/resp_1/cancel',
+    '/images/generations',
+    '/audio/speech',
+    '/audio/transcriptions',
+  ];
 
   test('refuses who has no key, before it looks at anything else, in the shape of OpenAI', async () => {
     const token = await api.post('/api/v1/tokens', { scopes: ['chat'] });
     expect(token.status).toBe(201);
     const credentials = [undefined, 'Bearer sk_test_nonsense', `Bearer ${token.body.data.token}`];
     for (const authorization of credentials) {
-      for (const path of ['/models', ...posts]) {
+      for (const path of ['/models', '/responses/resp_1', ...posts]) {
         const headers = { 'content-type': 'application/json', ...(authorization && { authorization }) };
-        const init = path === '/models' ? { headers } : { method: 'POST', headers, body: '{not json' };
+        const init = !posts.includes(path) ? { headers } : { method: 'POST', headers, body: '{not json' };
         expect(await statusOf(path, init)).toMatchObject({
           status: 401,
           body: { error: { type: 'authentication_error', code: 'unauthorized', param: null } },
@@ -48,6 +55,7 @@ describe('the door', () => {
     const file = await toFile(Buffer.from('no'), 'a.mp3');
     const requests = [
       other.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }),
+      other.responses.create({ model: 'gpt-4o', input: 'Hi' }),
       other.images.generate({ prompt: 'A boat' }),
       other.audio.speech.create({ model: 'tts-1', input: 'Hi', voice: 'alloy' }),
       other.audio.transcriptions.create({ model: 'whisper-1', file }),

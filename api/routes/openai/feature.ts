@@ -2,6 +2,7 @@ import type { Envelope } from '../../envelopes.ts';
 import type { ApiFeature } from '../../mount.ts';
 import { workflowModels } from './automation/run-workflow.ts';
 import { chatCompletionRoutes } from './conversation/chat-completions.ts';
+import { responseRoutes } from './conversation/responses.ts';
 import { openaiEnvelope } from './envelope.ts';
 import { modelRoutes } from './models.ts';
 import { imageRoutes } from './studio/images.ts';
@@ -17,6 +18,7 @@ export const openai: ApiFeature & { envelope: Envelope } = {
   routes: (services) => [
     modelRoutes(services),
     chatCompletionRoutes(services, workflowModels),
+    responseRoutes(services, workflowModels),
     imageRoutes(services),
     speechRoutes(services),
     transcriptionRoutes(services),
