@@ -91,6 +91,16 @@ const probe = (door: string, name: string, body: string): Probe => ({
 });
 
 test('what programs that speak OpenAI send is as cheap as the table says', async () => {
+  const asked = chat({ messages: [{ role: 'user', content: 'sandbox:tool=a' }], tools: [tool({})] });
+  const { choices } = (await product.api.post('/openai/v1/chat/completions', asked)).body;
+  const made = choices[0].message.tool_calls;
+  const executed = [
+    { role: 'assistant', tool_calls: made },
+    { role: 'tool', tool_call_id: made[0].id, content: 'a' },
+  ];
+  bodies['/openai/v1/chat/completions']!['as many answers with calls as there may be'] = chat({
+    messages: [{ role: 'user', content: 'Hi' }, ...times(100, executed).flat()],
+  });
   for (const [door, ofDoor] of Object.entries(bodies)) {
     // What is compiled at the first request is no cost of the next ones.
     await probe(door, 'the first', JSON.stringify(Object.values(ofDoor)[0])).send();

@@ -26,6 +26,9 @@ export type Entry = { path: string } & (
 /** Bytes of the earlier answers with calls that one request continues from. They may be as large as a provider made them. */
 const maxEarlierBytes = 4 * 1024 * 1024;
 
+/** Earlier answers with calls in one request: each is looked up. */
+const maxEarlier = 100;
+
 const callIds = defineId('call');
 const wrong = (path: string, message: string) => invalid([{ path, message }]);
 
@@ -100,7 +103,7 @@ async function readMessages(
   entries: readonly Entry[],
 ): Promise<MessageRequest['messages']> {
   const messages: MessageRequest['messages'] = [];
-  let bytes = 0;
+  let [earlier, bytes] = [0, 0];
   for (let at = 0; at < entries.length; at++) {
     const entry = entries[at]!;
     if (entry.role === 'tool') throw wrong(entry.path, 'A result must follow the calls that it belongs to.');
@@ -110,6 +113,7 @@ async function readMessages(
       messages.push({ role: entry.role as Message['role'], content: entry.text });
       continue;
     }
+    if (++earlier > maxEarlier) throw wrong(entry.path, `Expected at most ${maxEarlier} answers with calls.`);
     const results: ExecutedCalls['results'] = [];
     for (let next = entries[at + 1]; next?.role === 'tool'; next = entries[at + 1]) {
       results.push(next);
