@@ -6,7 +6,9 @@ const maxOriginLength = 300;
 /** How long browsers remember the answer to a preflight, in seconds. */
 const maxAge = 600;
 
-const allowedHeaders = ['authorization', 'content-type', 'idempotency-key', 'last-event-id'].join(', ');
+const allowedHeaders = ['authorization', 'content-type', 'idempotency-key', 'last-event-id'];
+/** Our client sends it with every request: it reads one dialect. It is allowed to those that ask for it. */
+const variantHeader = 'x-api-variant';
 const exposedHeaders = [
   'X-Request-ID',
   'Retry-After',
@@ -27,14 +29,22 @@ export function admitOrigin(c: ApiContext, origin: string): void {
 
 const names = (header: string): string[] => header.split(',').map((name) => name.trim().toLowerCase());
 
-/** The origin that asks, before a request with a token, whether it may send it; undefined for any other request. */
-function askingOrigin(c: ApiContext): string | undefined {
+interface Preflight {
+  /** The origin that asks. */
+  origin: string;
+  /** The headers that it wants to send, in lower case. */
+  wanted: readonly string[];
+}
+
+/** What is asked before a request with a token; undefined for any other request. */
+function preflightOf(c: ApiContext): Preflight | undefined {
   const origin = c.req.header('origin');
   const headers = c.req.header('access-control-request-headers');
   const isPreflight = c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') !== undefined;
   if (!isPreflight || origin === undefined || headers === undefined || origin.length > maxOriginLength)
     return undefined;
-  return names(headers).includes('authorization') ? origin : undefined;
+  const wanted = names(headers);
+  return wanted.includes('authorization') ? { origin, wanted } : undefined;
 }
 
 /**
@@ -42,12 +52,14 @@ function askingOrigin(c: ApiContext): string | undefined {
  * origin that asks is told the same. @returns undefined for any other request
  */
 export function answerPreflight(c: ApiContext, methods: readonly string[]): Response | undefined {
-  const origin = askingOrigin(c);
-  if (origin === undefined) return undefined;
+  const asked = preflightOf(c);
+  if (!asked) return undefined;
+  const { origin, wanted } = asked;
+  const allowed = wanted.includes(variantHeader) ? [...allowedHeaders, variantHeader] : allowedHeaders;
   return c.body(null, 204, {
     'Access-Control-Allow-Origin': origin,
     'Access-Control-Allow-Methods': methods.join(', '),
-    'Access-Control-Allow-Headers': allowedHeaders,
+    'Access-Control-Allow-Headers': allowed.join(', '),
     'Access-Control-Max-Age': String(maxAge),
     Vary: 'Origin',
   });

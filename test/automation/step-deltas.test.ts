@@ -144,6 +144,17 @@ test('fifty readers have the same, at most twenty deltas a second each', async (
   }
 });
 
+test('whoever reads with a token has the text of the first run of an environment as it is written', async () => {
+  const { liveKey: key } = await product.createTenant({ plan: 'enterprise' });
+  const fresh = apiClient(front.api, key);
+  const { body } = await fresh.post('/api/v1/tokens', { scopes: ['runs:read'] });
+  openai().next({ say: { text }, everyMs: 300 });
+  const runId = await execute([prompt()], fresh);
+  const { texts, deltas } = await read(await follow(runId, { key: body.data.token }));
+  expect(texts).toEqual({ say: text });
+  expect(deltas.length).toBeGreaterThanOrEqual(3);
+});
+
 test('a worker that is killed while a text is written: another one goes on, and readers keep a text that agrees', async () => {
   await warmUp();
   const changed = text.replace('second', 'next');

@@ -365,6 +365,11 @@ describe('pages of other origins', () => {
     expect(cors(await ask(`/api/v1/workflows/${workflowId}/execute`, wanted))).toMatchObject({
       'access-control-allow-methods': 'POST',
     });
+    // Our client names the dialect that it reads.
+    const byClient = { ...wanted, 'access-control-request-headers': 'authorization,x-api-variant,x-else' };
+    expect(cors(await ask('/api/v1/runs', byClient))['access-control-allow-headers']).toBe(
+      'authorization, content-type, idempotency-key, last-event-id, x-api-variant',
+    );
     // Without the header that carries a token, or without asking for a method, it is no preflight of ours.
     for (const headers of [
       { 'access-control-request-method': 'GET' },

@@ -45,11 +45,13 @@ interface WaitingStep extends OfStep {
   childRunId?: string;
 }
 
-/** What a model has written since the last one, or so far. */
+/** What a model has written since the last one, or so far: the text is then `text.slice(0, offset) + delta.text`. */
 interface StepDelta {
   runId: string;
   stepId: string;
   path?: (string | number)[];
+  /** Characters of the text before it. 0 begins the text anew. */
+  offset: number;
   text: string;
 }
 

@@ -26,6 +26,8 @@ const maxKnown = 20_000;
 const runsPerNotice = 60;
 /** What says that a text has ended. Its attempt is none, and a text without characters would not be sent. */
 const end: Delta = { attempt: 0, at: 0, text: '.' };
+/** In place of a run, where a tenant's readers are expected. */
+const noRun = '-';
 /** Texts of one attempt of a step: each model that is asked begins anew. */
 const textsPerAttempt = 1_000;
 
@@ -129,6 +131,12 @@ export class StepTexts {
     };
   }
 
+  /** Has the tenant's live models asked for streams from now on: a reader is about to come. */
+  expectReaders(tenant: Tenant): void {
+    this.#noteReader(tenant);
+    this.#announce([[noRun, { tenant }]]);
+  }
+
   #run(runId: string, tenant: Tenant): FollowedRun {
     let run = this.#runs.get(runId);
     if (!run) {
@@ -173,7 +181,7 @@ export class StepTexts {
   }
 
   /** @param again `again` when something was lost: then all is sent once more */
-  #announce(runs: readonly [string, FollowedRun][], again: 'again' | 'on' = 'on'): void {
+  #announce(runs: readonly [string, Pick<FollowedRun, 'tenant'>][], again: 'again' | 'on' = 'on'): void {
     for (let at = 0; at < runs.length; at += runsPerNotice) {
       const entries = runs.slice(at, at + runsPerNotice).map(([runId, { tenant }]) => `${runId} ${tenantOf(tenant)}`);
       this.#notifications.send(readersChannel, [`${this.channel} ${again}`, ...entries].join('\n')).catch(() => {});
@@ -188,7 +196,7 @@ export class StepTexts {
       const [runId = '', organizationId = '', environment] = entry.split(' ');
       const tenant = { organizationId, environment: environment as Environment };
       this.#noteReader(tenant);
-      if (channel === this.channel) continue;
+      if (channel === this.channel || runId === noRun) continue;
       if (!this.#runs.has(runId) && this.#runs.size >= maxKnown) continue;
       const run = this.#run(runId, tenant);
       const isNew = (run.channels.get(channel) ?? 0) <= now || again === 'again';

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { streamSSE } from 'hono/streaming';
 import type { SeenEvent } from '../../../../src/automation/runs/follow-run.ts';
 import type { StepDelta } from '../../../../src/automation/step-texts/delta-reader.ts';
@@ -9,6 +10,8 @@ import { automationDialect } from '../../../dialects/automation.ts';
 const pingEveryMs = 10_000;
 /** How long a client waits before it reconnects. */
 const comeBackAfterMs = 1_000;
+/** How soon it is asked again whether the key is still valid. */
+const askAgainMs = 250;
 
 /** An event with the id that a client continues after. */
 export type StreamedEvent = SeenEvent & { cursor?: string };
@@ -17,6 +20,16 @@ export type StreamedEvent = SeenEvent & { cursor?: string };
 export function streamHead(c: ApiContext): Response {
   c.header('X-Accel-Buffering', 'no');
   return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
+}
+
+/** Whether a stream must end. While the database is unavailable nobody knows, and it waits on, as its events do. */
+async function isRefused(open: OpenRequest): Promise<boolean> {
+  for (;;) {
+    const refusal = await open.refusal();
+    if (refusal?.code !== 'service_unavailable') return refusal !== undefined;
+    if (open.signal.aborted) return true;
+    await sleep(askAgainMs, undefined, { signal: open.signal }).catch(() => {});
+  }
 }
 
 /** Answers with events as Server-Sent Events until they end. Closes `open` then. */
@@ -34,7 +47,7 @@ export function streamEvents(
     try {
       await stream.write(`retry: ${comeBackAfterMs}\n\n`);
       for await (const event of events) {
-        if (await open.refusal()) break;
+        if (await isRefused(open)) break;
         if (event.name === 'step.delta') {
           await stream.writeSSE({ event: event.name, data: JSON.stringify(dialect.stepDelta(event)) });
         } else {
