@@ -25,7 +25,7 @@ let site: string;
 let elsewhere: string;
 let workflowId: string;
 
-/** The client as one module for browsers. */
+/** The client as one script for browsers, which names it `client`. */
 async function bundleClient(): Promise<string> {
   await build({
     configFile: false,
@@ -35,7 +35,8 @@ async function bundleClient(): Promise<string> {
       minify: false,
       lib: {
         entry: fileURLToPath(new URL('../../sdk/typescript/src/index.ts', import.meta.url)),
-        formats: ['es'],
+        name: 'client',
+        formats: ['iife'],
         fileName: () => 'client.js',
       },
     },
@@ -48,7 +49,9 @@ async function serve(client: string): Promise<[Server, string]> {
   const server = createServer(({ url }, response) => {
     if (url === '/client.js') response.writeHead(200, { 'content-type': 'text/javascript' }).end(client);
     else if (url === '/')
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Site</title>');
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<!doctype html><title>Site</title><script src="/client.js"></script>');
     else response.writeHead(404).end();
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
@@ -94,9 +97,8 @@ async function issue(body: object): Promise<string> {
 const inPage = (page: Page, token: string, task: string, given: object = {}) =>
   page.evaluate(
     `(async () => {
-      const { Atelier } = await import('/client.js');
       const given = ${JSON.stringify(given)};
-      const atelier = new Atelier(${JSON.stringify({ apiKey: token, baseUrl: product.process.api, maxRetries: 0 })});
+      const atelier = new client.Atelier(${JSON.stringify({ apiKey: token, baseUrl: product.process.api, maxRetries: 0 })});
       try {
         ${task}
       } catch (error) {
