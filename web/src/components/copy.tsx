@@ -14,9 +14,9 @@ export function Copy({ text, isShort = false }: { text: string; isShort?: boolea
       type="button"
       onClick={copy}
       title={text}
-      aria-label={`Copy ${text}`}
       className="rounded px-1 text-left font-mono text-xs hover:bg-raised"
     >
+      <span className="sr-only">Copy </span>
       {isCopied ? 'Copied' : shown}
     </button>
   );

@@ -1,31 +1,33 @@
-import { Toast } from '@base-ui/react/toast';
+import { useEffect, useState } from 'react';
 
-const manager = Toast.createToastManager();
+const shownMs = 4_000;
+
+let show: ((text: string) => void) | undefined;
 
 /** Says briefly that something was done. Screen readers announce it. */
-export const notify = (title: string): void => void manager.add({ title, timeout: 4_000 });
+export const notify = (text: string): void => show?.(text);
 
-function List() {
-  const { toasts } = Toast.useToastManager();
-  return toasts.map((toast) => (
-    <Toast.Root
-      key={toast.id}
-      toast={toast}
-      className="mb-2 rounded-md border border-line bg-surface px-4 py-2 shadow-lg"
-    >
-      <Toast.Title className="m-0 text-sm font-medium" />
-    </Toast.Root>
-  ));
-}
-
+/** Where such sentences appear, for a few seconds each. */
 export function Toasts() {
+  const [toasts, setToasts] = useState<{ id: number; text: string }[]>([]);
+  useEffect(() => {
+    let last = 0;
+    show = (text) => {
+      const id = ++last;
+      setToasts((before) => [...before, { id, text }]);
+      setTimeout(() => setToasts((before) => before.filter((one) => one.id !== id)), shownMs);
+    };
+    return () => {
+      show = undefined;
+    };
+  }, []);
   return (
-    <Toast.Provider toastManager={manager}>
-      <Toast.Portal>
-        <Toast.Viewport className="fixed right-4 bottom-4 z-50 w-72">
-          <List />
-        </Toast.Viewport>
-      </Toast.Portal>
-    </Toast.Provider>
+    <div role="status" className="pointer-events-none fixed right-4 bottom-4 z-50 w-72">
+      {toasts.map(({ id, text }) => (
+        <p key={id} className="mt-2 mb-0 rounded-md border border-line bg-surface px-4 py-2 font-medium shadow-lg">
+          {text}
+        </p>
+      ))}
+    </div>
   );
 }

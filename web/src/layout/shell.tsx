@@ -58,7 +58,7 @@ export function Shell() {
           </div>
           <AccountMenu account={account.data} organization={organization} onChoose={choose} />
           <EnvironmentSwitch />
-          <nav aria-label="Pages" className="mt-3 flex gap-1 max-md:overflow-x-auto md:flex-col">
+          <nav aria-label="Main" className="mt-3 flex gap-1 max-md:overflow-x-auto md:flex-col">
             {pages
               .filter(({ needs = 'viewer' }) => includesRole(organization.role, needs))
               .map(({ path, title }) => (
