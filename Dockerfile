@@ -5,10 +5,20 @@ COPY package.json package-lock.json ./
 # Without the programs of the local stack (PostgreSQL, Node, Temporal's test server): they are development dependencies.
 RUN npm ci --omit=dev
 
+# The console's pages: what builds them is no part of the image.
+FROM node:24-bookworm-slim AS console
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts
+COPY web ./web
+COPY sdk/typescript/src ./sdk/typescript/src
+RUN node web/build.ts
+
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY . .
+COPY --from=console /app/web/dist ./web/dist
 # The workflow code is bundled at build time, so that webpack never runs inside a worker.
 RUN node workers/prepare-bundle.ts /app/bundles
 # Returned by /api/version: docker build --build-arg COMMIT_SHA=$(git rev-parse HEAD) .

@@ -1,5 +1,6 @@
 /**
- * `node docs/screenshots.ts`: takes the pictures of docs/dead-letters.md anew, of a stack that it starts for them. Needs
+ * `node docs/screenshots.ts [console]`: takes the pictures of docs/dead-letters.md and docs/console.md anew, or those of the
+ * console alone, of a stack that it starts for them. Needs
  * Chromium (the Debian package `chromium`).
  */
 
@@ -17,6 +18,7 @@ import { apiClient } from '../test/api-client.ts';
 import { openTemporalUi, type TemporalUi } from '../test/machine/temporal-ui.ts';
 import { until } from '../test/until.ts';
 import { openReceiver } from '../test/webhooks/receiver.ts';
+import { takeConsolePictures } from './console-pictures.ts';
 
 const images = fileURLToPath(new URL('images/', import.meta.url));
 const letters = 3;
@@ -134,11 +136,13 @@ async function takePictures(stack: Stack, ui: TemporalUi): Promise<void> {
 
 const folder = mkdtempSync(join(tmpdir(), 'atelier-pictures-'));
 const stack = await startLocalStack(folder);
-const ui = await openTemporalUi(stack.temporalUi!);
 try {
-  await takePictures(stack, ui);
+  await takeConsolePictures(stack, images);
+  if (process.argv[2] !== 'console') {
+    const ui = await openTemporalUi(stack.temporalUi!);
+    await takePictures(stack, ui).finally(() => ui.close());
+  }
 } finally {
-  await ui.close();
   await stack.stop();
   rmSync(folder, { recursive: true });
 }
