@@ -32,6 +32,13 @@ const paths = [
   'scheduling',
   'integrations',
   'secrets',
+  'overview',
+  'templates',
+  'keys',
+  'usage',
+  'members',
+  'members?tab=organization',
+  'audit',
   'account',
 ];
 
@@ -236,6 +243,25 @@ test('secrets, webhooks, images, event types and chats are made on their pages',
   await page.getByLabel('Name').fill('Intro call');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('cell', { name: 'Intro call' }).waitFor();
+
+  await open(page, 'keys');
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Shop');
+  await page.getByRole('button', { name: 'Create the key' }).click();
+  const shown = await page
+    .getByRole('dialog')
+    .getByText(/^sk_test_/)
+    .textContent();
+  expect((await apiClient(origin, shown!).get('/api/v1/health')).status).toBe(200);
+  await page.getByRole('button', { name: 'I have stored it' }).click();
+  await page.getByRole('row', { name: /Shop/ }).getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('button', { name: 'Revoke the key' }).click();
+  await page.getByRole('row', { name: /Shop.*revoked/ }).waitFor();
+  expect((await apiClient(origin, shown!).get('/api/v1/health')).status).toBe(401);
+
+  await open(page, 'templates');
+  await page.getByRole('button', { name: 'Use' }).first().click();
+  await page.getByRole('heading', { name: '1. ' }).or(page.getByText('1. Prompt')).first().waitFor();
 
   await open(page, 'playground');
   await page.getByRole('textbox', { name: 'Message' }).fill('Say hello.');

@@ -1,6 +1,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
+import { toOwnName } from '../../own-name.ts';
 import { type BuiltFile, readBuiltFiles } from './built-files.ts';
 
 const assets = 'assets/';
@@ -35,7 +36,7 @@ const notBuilt = () =>
  * The files of the console, and its one page at every other address below `/app`. Files have a hash of their content in
  * their name and may be kept for a year; the page is asked for again each time, so that it names the present files.
  */
-export function consoleRoutes(storageOrigin: string): OpenAPIHono<ApiEnv> {
+export function consoleRoutes(publicUrl: string, storageOrigin: string): OpenAPIHono<ApiEnv> {
   const routes = new OpenAPIHono<ApiEnv>();
   const contentPolicy = policy(storageOrigin);
   let files: ReadonlyMap<string, BuiltFile> | undefined;
@@ -62,6 +63,7 @@ export function consoleRoutes(storageOrigin: string): OpenAPIHono<ApiEnv> {
     if (!page) throw notBuilt();
     return answer(c, page, 'no-cache');
   };
+  routes.use('/*', toOwnName(publicUrl));
   routes.get('/', serve);
   routes.get('/*', serve);
   return routes;

@@ -5,5 +5,5 @@ import { consoleRoutes } from './console.ts';
 export const consolePages: ApiFeature = {
   tags: [],
   ids: [],
-  routes: ({ env }) => [consoleRoutes(new URL(env.STORAGE_URL ?? env.PUBLIC_URL).origin)],
+  routes: ({ env }) => [consoleRoutes(env.PUBLIC_URL, new URL(env.STORAGE_URL ?? env.PUBLIC_URL).origin)],
 };

@@ -32,6 +32,13 @@ export function clientDocument(document: Json): Json {
     const copied: Json = {};
     for (const [name, inner] of Object.entries<Json>(value)) {
       if (name === 'examples' || name === 'example') continue;
+      // Members of an object may have any name.
+      if (name === 'properties') {
+        copied[name] = Object.fromEntries(
+          Object.entries<Json>(inner).map(([member, schema]) => [member, copy(schema)]),
+        );
+        continue;
+      }
       copied[name] =
         name === '$ref' && typeof inner === 'string'
           ? inner.slice(0, inner.lastIndexOf('/') + 1) + renamed(nameIn(inner))

@@ -1455,6 +1455,15 @@ export type WorkflowTemplate = {
     name: string;
     description: string;
     inputs: Array<InputDefinition>;
+    /**
+     * What the workflow can be executed with. Dialect B takes `variables` as `inputs`.
+     */
+    example: {
+        input?: unknown;
+        variables?: {
+            [key: string]: unknown;
+        };
+    };
 };
 
 export type Pagination = {
@@ -2310,6 +2319,10 @@ export type BulkActionPreview = {
      * Its runs.
      */
     total: number;
+    /**
+     * The ids of the first 10.
+     */
+    examples: Array<string>;
 };
 
 export type AcceptedBulkAction = {
@@ -2762,6 +2775,7 @@ export type WebhookEventDescription = {
     schema: {
         [key: string]: unknown;
     };
+    example: WebhookEvent;
     /**
      * The day from which on events of this type are sent.
      */

@@ -1,0 +1,20 @@
+import { Page } from '../../components/page.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import { InvitationList } from './invitation-list.tsx';
+import { MemberList } from './member-list.tsx';
+import { OrganizationSettings } from './organization-settings.tsx';
+
+/** The people of the organization, who is invited, and what it is called. */
+export default function Members() {
+  return (
+    <Page title="Members">
+      <Tabs
+        tabs={[
+          { name: 'members', title: 'Members', content: () => <MemberList /> },
+          { name: 'invitations', title: 'Invitations', content: () => <InvitationList /> },
+          { name: 'organization', title: 'Organization', content: () => <OrganizationSettings /> },
+        ]}
+      />
+    </Page>
+  );
+}

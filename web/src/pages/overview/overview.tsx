@@ -1,0 +1,130 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { SelectField } from '../../components/field.tsx';
+import { useFilters } from '../../components/filters.ts';
+import { Facts, Page, Section } from '../../components/page.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Status } from '../../components/status.tsx';
+import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { useSession } from '../../session/context.tsx';
+import { UsageTotals } from '../usage/usage-totals.tsx';
+
+const windows: Record<string, { label: string; days: number }> = {
+  '24h': { label: '24 hours', days: 1 },
+  '7d': { label: '7 days', days: 7 },
+  '30d': { label: '30 days', days: 30 },
+};
+const dayMs = 86_400_000;
+const maxFailures = 100;
+
+/** The state of the organization: runs, failures, credits and limits, and what waits for an answer. */
+export default function Overview() {
+  const { filters, set } = useFilters(['window']);
+  const window = windows[filters.window ?? ''] ? filters.window! : '7d';
+  const { days } = windows[window]!;
+  // Rounded, so that the request stays the same while the page is open.
+  const from = new Date(Math.floor((Date.now() - days * dayMs) / 60_000) * 60_000).toISOString();
+  return (
+    <Page
+      title="Overview"
+      actions={
+        <SelectField
+          label="Time"
+          isLabelHidden
+          value={window}
+          onChange={({ target }) => set({ window: target.value })}
+          options={Object.entries(windows).map(([value, { label }]) => ({ value, label }))}
+        />
+      }
+    >
+      <Totals from={from} />
+      <UsageTotals />
+      <Failures from={from} />
+    </Page>
+  );
+}
+
+function Totals({ from }: { from: string }) {
+  const { api, key } = useSession();
+  const count = (status?: 'COMPLETED' | 'FAILED' | 'RUNNING') => ({
+    queryKey: key('run-count', from, status),
+    queryFn: async ({ signal }: { signal: AbortSignal }) =>
+      (await api.runs.list({ from, ...(status && { status }), limit: 1 }, { signal }).page()).total,
+    refetchInterval: 10_000,
+  });
+  const all = useQuery(count());
+  const completed = useQuery(count('COMPLETED'));
+  const failed = useQuery(count('FAILED'));
+  const running = useQuery(count('RUNNING'));
+  const credits = useQuery({ queryKey: key('credits'), queryFn: ({ signal }) => api.credits.get({ signal }) });
+  const inbox = useQuery({
+    queryKey: key('approvals', 'open'),
+    queryFn: async ({ signal }) => (await api.approvals.list({ status: 'pending', limit: 1 }, { signal }).page()).total,
+  });
+  const shown = (query: { data: number | undefined }) => query.data?.toLocaleString() ?? '…';
+  const error = all.error ?? completed.error ?? failed.error ?? running.error ?? credits.error ?? inbox.error;
+  return (
+    <Section title="Now">
+      {error && <Problem error={error} />}
+      <Facts
+        facts={[
+          ['Runs', shown(all)],
+          ['Completed', shown(completed)],
+          [
+            'Failed',
+            <Link key="failed" to="/runs" search={{ status: 'FAILED', from } as never}>
+              {shown(failed)}
+            </Link>,
+          ],
+          ['Running', shown(running)],
+          [
+            'Waiting for an answer',
+            <Link key="inbox" to="/inbox">
+              {shown(inbox)}
+            </Link>,
+          ],
+          ['Credits left', credits.data?.balance.toLocaleString() ?? '…'],
+        ]}
+      />
+    </Section>
+  );
+}
+
+/** The last failed runs, and how many of them had each error. */
+function Failures({ from }: { from: string }) {
+  const { api, key } = useSession();
+  const failures = useQuery({
+    queryKey: key('failures', from),
+    queryFn: ({ signal }) => api.runs.list({ from, status: 'FAILED', limit: maxFailures }, { signal }).page(),
+    refetchInterval: 30_000,
+  });
+  const rows = failures.data?.items ?? [];
+  return (
+    <Section title="Failed runs">
+      {failures.error && <Problem error={failures.error} />}
+      {rows.length === 0 ? (
+        <p className="m-0 text-muted">No run failed in this time.</p>
+      ) : (
+        <Table
+          label="Failed runs"
+          rows={rows.slice(0, 10)}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: 'Status', cell: ({ status }) => <Status value={status} /> },
+            {
+              title: 'Run',
+              cell: ({ id }) => (
+                <Link to="/runs/$runId" params={{ runId: id }} className="font-mono text-xs">
+                  {id}
+                </Link>
+              ),
+            },
+            { title: 'Error', cell: ({ error }) => error },
+            { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} isRelative /> },
+          ]}
+        />
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,20 @@
+import { Page } from '../../components/page.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import { Limits } from './limits.tsx';
+import { Statement } from './statement.tsx';
+import { UsageTotals } from './usage-totals.tsx';
+
+/** What was used, what it cost, and how much of the plan is left. */
+export default function Usage() {
+  return (
+    <Page title="Usage">
+      <Tabs
+        tabs={[
+          { name: 'usage', title: 'Usage', content: () => <UsageTotals /> },
+          { name: 'statement', title: 'Statement', content: () => <Statement /> },
+          { name: 'limits', title: 'Limits', content: () => <Limits /> },
+        ]}
+      />
+    </Page>
+  );
+}
