@@ -12,6 +12,12 @@ const namedIds = Object.entries(idsInTwoForms);
 /** Whether a text is written as only dialect B writes an id. */
 export const isIdOfB = (text: string): boolean => Object.values(idsInTwoForms).some((ids) => ids.matchesPrefix(text));
 
+/** An id with its prefix, as a variant writes it. */
+export function idFor(variant: Variant, id: string): string {
+  const ids = variant === 'A' ? Object.values(idsInTwoForms).find((one) => one.matchesPrefix(id)) : undefined;
+  return ids?.parse(id) ?? id;
+}
+
 /** Rewrites the ids among facts. A text that is not an id stays as the caller sent it. */
 function mapIds(facts: Facts, write: (ids: ResourceId, uuid: string) => string): Facts {
   let changed = facts;

@@ -12,6 +12,13 @@ export const findableAutomation: readonly FindableRows[] = [
     reason: `(r.error->>'code') || coalesce(': ' || (r.error->>'message'), '')`,
     facts: `jsonb_build_object('workflow', r.automation_id, 'createdAt', r.created_at, 'finishedAt', r.finished_at)`,
     workflowId: runWorkflowId,
+    search: {
+      scope: 'runs:read',
+      title: '(select a.name from automation a where a.id = r.automation_id)',
+      at: 'r.created_at',
+      isShown: 'exists (select from automation a where a.id = r.automation_id and a.deleted_at is null)',
+      by: { correlation: 'r.correlation_id = :text' },
+    },
     // Its steps too, whose code is loaded when they are asked for.
     describe: async (database, id) => (await import('./runs/any-run.ts')).describeRun(database, id),
   },
@@ -28,6 +35,14 @@ export const findableAutomation: readonly FindableRows[] = [
                      from automation_schedule s where s.automation_id = r.id))`,
     correlation: null,
     workflowId: scheduleId,
+    search: {
+      scope: 'workflows:read',
+      title: 'r.name',
+      at: 'r.created_at',
+      isShown: 'r.deleted_at is null',
+      // A plan bounds how many workflows there are.
+      by: { name: 'strpos(lower(r.name), lower(:text)) > 0' },
+    },
   },
   {
     kind: 'bulk action',

@@ -224,6 +224,11 @@ export const Booking = defineEntity({
   indexes: [
     { name: 'booking_any_host_index', properties: ['hostId'] },
     { name: 'booking_correlation_index', properties: ['correlationId'] },
+    {
+      name: 'booking_search_correlation_index',
+      properties: ['organizationId', 'environment', 'correlationId', 'id'],
+    },
+    { name: 'booking_search_attendee_index', properties: ['organizationId', 'environment', 'attendeeEmail', 'id'] },
     { name: 'booking_list_index', properties: ['organizationId', 'environment', 'startAt', 'id'] },
     { name: 'booking_event_type_index', properties: ['eventTypeId', 'startAt', 'id'] },
     {

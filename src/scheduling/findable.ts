@@ -21,6 +21,15 @@ export const findableScheduling: readonly FindableRows[] = [
                      order by e.version, e.kind), '[]')
                    from booking_effect e where e.booking_id = r.id))`,
     workflowId: bookingWorkflowId,
+    search: {
+      scope: 'scheduling',
+      title: 'r.attendee_name',
+      at: 'r.start_at',
+      by: {
+        correlation: 'r.correlation_id = :text',
+        attendee: 'r.attendee_email in (:text, lower(:text))',
+      },
+    },
   },
   {
     kind: 'calendar',

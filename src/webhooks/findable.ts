@@ -25,6 +25,13 @@ export const findableWebhooks: readonly FindableRows[] = [
       union all
       select d.id from event e join delivery d on d.resent_event_id = e.id where e.correlation_id = :correlationId)`,
     workflowId: deliveryWorkflowId,
+    search: {
+      scope: 'webhooks',
+      title: 'r.event_type',
+      at: 'r.created_at',
+      isShown: `exists (select from webhook_subscription s where s.id = r.subscription_id and s.deleted_at is null)`,
+      by: {},
+    },
   },
   {
     kind: 'webhook',
@@ -37,5 +44,6 @@ export const findableWebhooks: readonly FindableRows[] = [
       'lastFailedAt', r.last_failed_at, 'nextProbeAt', r.next_probe_at, 'createdAt', r.created_at)`,
     correlation: null,
     workflowId: webhookWorkflowId,
+    search: { scope: 'webhooks', title: 'r.name', at: 'r.created_at', isShown: 'r.deleted_at is null', by: {} },
   },
 ];

@@ -30,6 +30,20 @@ export interface FindableRows {
   describe?(database: Database, text: string): Promise<object>;
   /** The key of its entries in the credit ledger. */
   creditKey?(id: string): string;
+  /** How callers find the rows of their own environment; absent where they do not. */
+  search?: SearchableRows;
+}
+
+/** What a search shows of a row, and how it is found besides by its id. The parts of SQL name the row `r`. */
+export interface SearchableRows {
+  /** The scope that reads such rows. */
+  scope: string;
+  title: string;
+  at: string;
+  /** A condition for the rows that callers still see. */
+  isShown?: string;
+  /** Conditions on `:text`, each with an index of the tenant. */
+  by: Readonly<Record<string, string>>;
 }
 
 const foundRow = {
@@ -75,7 +89,7 @@ function statementsOf({ kind, table, state, reason, facts, byCorrelation, ...row
 }
 
 /** The id in a text: a uuid, a prefixed id of these rows, or the id of their workflow. */
-function idIn({ ids, workflowId }: FindableRows, text: string): string | undefined {
+export function idIn({ ids, workflowId }: FindableRows, text: string): string | undefined {
   const prefix = workflowId?.('');
   // A workflow of a Schedule has the time after it.
   if (prefix && text.startsWith(prefix)) return uuidOf(text.slice(prefix.length, prefix.length + uuidLength));

@@ -8,6 +8,7 @@ import { memberRoutes } from './members.ts';
 import { modelRoutes } from './models.ts';
 import { organizationRoutes } from './organization.ts';
 import { personRoutes } from './person.ts';
+import { searchRoutes } from './search.ts';
 import { statementRoutes } from './statements.ts';
 import { usageRoutes } from './usage.ts';
 
@@ -48,6 +49,7 @@ export const account: ApiFeature = {
     memberRoutes(services),
     organizationRoutes(services),
     auditLogRoutes(services),
+    searchRoutes(services),
     statementRoutes(services),
   ],
 };

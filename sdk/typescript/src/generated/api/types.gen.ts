@@ -3405,6 +3405,18 @@ export type AuditLog = {
     nextCursor: string | null;
 };
 
+export type SearchHits = {
+    hits: Array<{
+        /**
+         * run, workflow, booking, delivery or webhook
+         */
+        type: string;
+        id: string;
+        title: string;
+        at: string;
+    }>;
+};
+
 export type CreditEntries = {
     entries: Array<{
         at: string;
@@ -7769,6 +7781,30 @@ export type ListAuditLogResponses = {
 };
 
 export type ListAuditLogResponse = ListAuditLogResponses[keyof ListAuditLogResponses];
+
+export type SearchData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * An id, a correlation id, a part of the name of a workflow, or the e-mail address of an attendee.
+         */
+        q: string;
+    };
+    url: '/api/v1/search';
+};
+
+export type SearchResponses = {
+    /**
+     * Returns what was found.
+     */
+    200: {
+        success: true;
+        data: SearchHits;
+    };
+};
+
+export type SearchResponse = SearchResponses[keyof SearchResponses];
 
 export type ListCreditEntriesData = {
     body?: never;

@@ -23,6 +23,7 @@ import { Invitations } from './invitations.ts';
 import { Organization } from './organization.ts';
 import { RedirectUrls } from './redirect-urls.ts';
 import { AuditLog } from './audit-log.ts';
+import { Search } from './search.ts';
 import { Limits } from './limits.ts';
 import { Tools } from './tools.ts';
 import { Operations } from './operations.ts';
@@ -57,6 +58,7 @@ export class Resources extends Resource {
   readonly organization = new Organization(this.transport);
   readonly redirectUrls = new RedirectUrls(this.transport);
   readonly auditLog = new AuditLog(this.transport);
+  readonly search = new Search(this.transport);
   readonly limits = new Limits(this.transport);
   readonly tools = new Tools(this.transport);
   readonly operations = new Operations(this.transport);

@@ -1,0 +1,47 @@
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import { maxHits, search } from '../../../../src/operations/search.ts';
+import { AppError } from '../../../../src/platform/errors.ts';
+import type { Services } from '../../../../src/services.ts';
+import type { Caller } from '../../../../src/tenancy/caller.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { idFor } from '../../../dialects/variants.ts';
+import { success } from '../../../envelopes.ts';
+import { checkScopes, requireKey } from '../../../middleware/authenticate.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { operationsOf } from '../../../operation.ts';
+import { hitsExamples, hitsSchema, searchQuery } from '../../../schemas/account/search.ts';
+import { answer } from '../../../schemas/answers.ts';
+
+function hasScope(caller: Caller, scope: string): boolean {
+  try {
+    checkScopes(caller, { scopes: [scope] });
+    return true;
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+}
+
+/** One search over what the features have. */
+export function searchRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const operation = operationsOf({ tag: 'Account', key: requireKey(services) });
+  const list = operation({
+    method: 'get',
+    path: '/search',
+    operationId: 'search',
+    'x-client-method': 'search.list',
+    summary: 'Search',
+    description: `Finds what has this id or correlation id, workflows with this text in their names, and bookings of attendees with this address: at most ${maxHits}, what has the id first. A kind is searched with the scope that reads it.`,
+    query: searchQuery,
+    answers: { 200: answer('Returns what was found.', hitsSchema, { examples: hitsExamples }) },
+  });
+  const routes = newRoutes();
+  routes.openapi(list, async (c) => {
+    const caller = c.get('caller');
+    const hits = await search(c.get('scope'), c.req.valid('query').q, (scope) => hasScope(caller, scope));
+    const { variant } = c.get('dialect');
+    const shown = hits.map((hit) => ({ ...hit, id: idFor(variant, hit.id), at: hit.at.toISOString() }));
+    return c.json(success({ hits: shown }), 200);
+  });
+  return routes;
+}

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { statements } from '../../src/platform/database/sql.ts';
+import { newId } from '../../src/platform/ids.ts';
+import '../../src/operations/search.ts';
+import { apiClient } from '../api-client.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
+import { sceneOf } from '../scheduling/scene.ts';
+import { personWith } from './people.ts';
+
+let product: StartedProduct;
+beforeAll(async () => {
+  product = await sharedProduct();
+});
+afterAll(() => product.close());
+
+interface Hit {
+  type: string;
+  id: string;
+  title: string;
+}
+
+test('finds ids, correlation ids and names, of the tenant alone, each with the scope that reads it', async () => {
+  const { api, process } = product;
+  const base = process.api;
+  const find = async (client: typeof api, q: string): Promise<Hit[]> => {
+    const { status, body } = await client.get(`/api/v1/search?q=${encodeURIComponent(q)}`);
+    expect(status).toBe(200);
+    return body.data.hits;
+  };
+  const steps = [{ id: 'say', type: 'prompt', prompt: 'Hello' }];
+  const { id } = (await api.post('/api/v1/workflows', { name: 'Daily Whalesong', steps })).body.data;
+  const started = await api.post(
+    `/api/v1/workflows/${id}/execute`,
+    { input: 'x', async: true },
+    { 'x-correlation-id': 'whale-0001' },
+  );
+  const { runId } = started.body.data;
+  const workflow = { type: 'workflow', id, title: 'Daily Whalesong', at: expect.any(String) };
+  const run = { type: 'run', id: runId, title: 'Daily Whalesong', at: expect.any(String) };
+  expect(await find(api, id)).toEqual([workflow]);
+  expect(await find(api, runId)).toEqual([run]);
+  expect(await find(api, 'wHALEs')).toEqual([workflow]);
+  const { rows } = await product.database.pool.query(
+    `select correlation_id as of from run where automation_id = (select id from automation where name = 'Daily Whalesong')`,
+  );
+  expect(await find(api, rows[0].of)).toEqual([run]);
+  expect(await find(api, '%%')).toEqual([]);
+
+  const foreign = apiClient(base, (await product.createTenant()).testKey);
+  const live = apiClient(base, product.tenant.liveKey);
+  for (const q of [id, runId, 'Whalesong', rows[0].of]) {
+    expect(await find(foreign, q)).toEqual([]);
+    expect(await find(live, q)).toEqual([]);
+  }
+  const key = await (
+    await personWith({ ...product, base, organizationId: product.tenant.organizationId }, 'owner')
+  ).api.post('/api/v1/keys', { name: 'Reads workflows', environment: 'test', scopes: ['workflows:read'] });
+  const reader = apiClient(base, key.body.data.key);
+  expect(await find(reader, id)).toEqual([workflow]);
+  expect(await find(reader, runId)).toEqual([]);
+
+  expect((await api.delete(`/api/v1/workflows/${id}`)).status).toBe(200);
+  for (const q of [id, runId, 'Whalesong']) expect(await find(api, q)).toEqual([]);
+  for (const q of ['', 'x', 'x'.repeat(201)]) expect((await api.get(`/api/v1/search?q=${q}`)).status).toBe(400);
+});
+
+test('finds bookings by the address of their attendee and by their id', async () => {
+  const { api, process } = product;
+  const scene = sceneOf(api);
+  const { id: eventTypeId } = await scene.offer();
+  const attendee = { name: 'Grace Hopper', email: 'grace.search@example.com' };
+  const booked = await scene.book(eventTypeId, '2051-03-01T10:00:00Z', { attendee });
+  expect(booked.status).toBe(201);
+  const hit = { type: 'booking', id: booked.body.data.id, title: 'Grace Hopper', at: '2051-03-01T10:00:00.000Z' };
+  const find = async (client: typeof api, q: string) =>
+    (await client.get(`/api/v1/search?q=${encodeURIComponent(q)}`)).body.data.hits;
+  for (const q of ['grace.search@example.com', 'Grace.Search@Example.com', hit.id])
+    expect(await find(api, q)).toEqual([hit]);
+  const foreign = apiClient(process.api, (await product.createTenant()).testKey);
+  expect(await find(foreign, 'grace.search@example.com')).toEqual([]);
+});
+
+test('bookings are found by indexes of the tenant', async () => {
+  const { pool } = product.database;
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('set local enable_seqscan = off');
+    await client.query('set local enable_bitmapscan = off');
+    for (const [name, index] of [
+      ['search.booking.attendee', 'booking_search_attendee_index'],
+      ['search.booking.correlation', 'booking_search_correlation_index'],
+      ['search.run.correlation', 'run_correlation_list_index'],
+    ] as const) {
+      const { text, parameters } = statements.get(name)!;
+      const values = { organizationId: newId(), environment: 'test', text: 'grace@example.com' };
+      const given = Object.keys(parameters).map((parameter) => values[parameter as keyof typeof values]);
+      const { rows } = await client.query(`explain ${text}`, given);
+      expect(JSON.stringify(rows)).toContain(index);
+    }
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
