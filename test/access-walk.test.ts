@@ -51,12 +51,17 @@ const addressOf = (index: number) => `198.51.${100 + Math.floor(index / 250)}.${
 async function ownersView(): Promise<unknown> {
   const client = apiClient(api, owner.testKey);
   const seen = [];
-  for (const operation of operations.filter(({ method, path }) => method === 'GET' && path.startsWith('/api'))) {
+  const reads = operations.filter(({ method, path }) => method === 'GET' && path.startsWith('/api'));
+  // The log of changes has what the owner's other environment did, too.
+  for (const operation of reads.filter(({ path }) => !path.endsWith('/audit-log'))) {
     const { status, body } = await call(client, operation);
     // Looking is a request too, and is counted as one.
     const { requests: _, ...data } = body.data ?? {};
     // Addresses of files are signed anew whenever they are told.
-    const text = JSON.stringify(data).replaceAll(/\?expires=\d+&signature=[\w-]+/g, '');
+    const text = JSON.stringify(data)
+      .replaceAll(/\?expires=\d+&signature=[\w-]+/g, '')
+      // A cursor is a point in time, and each use of a key is noted.
+      .replaceAll(/"nextCursor":"A{11}[\w-]+"|"lastUsedAt":("[^"]*"|null)/g, '"x":0');
     seen.push({ endpoint: operation.endpoint, status, data: JSON.parse(text) });
   }
   return seen;

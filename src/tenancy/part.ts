@@ -4,6 +4,7 @@ import type { Log } from '../platform/observability/log.ts';
 import type { Part } from '../platform/parts/part.ts';
 import { AddressLimiter } from './address-limiter.ts';
 import { AddressLimits } from './address-limits.ts';
+import { maxKeys } from './administration/own-keys.ts';
 import { Authenticator } from './authenticate.ts';
 import { keyIds, organizationIds } from './core/ids.ts';
 import { overridePlans } from './core/plan-limits.ts';
@@ -57,7 +58,7 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
   entities: [Organization, ApiKey, BrowserToken, UsageMonth, MailDay],
   rowBounds: {
     organization: { operatorsOnly: true },
-    api_key: { operatorsOnly: true },
+    api_key: { max: { rows: maxKeys, of: 'organization' } },
     browser_token: { retention: { by: 'remove ended tokens', after: 'a day after their end' } },
     usage_month: { retention: { by: 'remove old usage', after: '36 months' } },
     mail_day: { retention: { by: 'remove old counts of mails', after: '31 days' } },

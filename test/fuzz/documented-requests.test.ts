@@ -4,7 +4,14 @@ import fc from 'fast-check';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
-import { type DocumentedOperation, type Json, pathOf, type ReadDocument, readDocument } from '../openapi/document.ts';
+import {
+  type DocumentedOperation,
+  isOfPeople,
+  type Json,
+  pathOf,
+  type ReadDocument,
+  readDocument,
+} from '../openapi/document.ts';
 import { sharedProduct } from '../product.ts';
 import { flowRules } from './flow-rules.ts';
 import { integrationRules } from './integration-rules.ts';
@@ -250,8 +257,11 @@ test('each rule that no schema can say stands in the document', () => {
   expect(missing).toEqual([]);
 });
 
-/** What is the operator's needs another secret. */
-const isForCallers = ({ path }: DocumentedOperation) => !/^\/api\/(admin|cron)\//.test(path);
+/** A stream that never ends is no answer to wait for. */
+const isEndless = ({ operation }: DocumentedOperation) => operation.operationId === 'streamRunsEvents';
+/** What is the operator's needs another secret, and what is a person's a session. */
+const isForCallers = (of: DocumentedOperation) =>
+  !/^\/api\/(admin|cron)\//.test(of.path) && !isOfPeople(of) && !isEndless(of);
 const bodyOf = ({ operation }: DocumentedOperation): Json => operation.requestBody?.content['application/json'];
 
 /** Every operation that takes a body, with the schema of its body. */

@@ -87,6 +87,10 @@ export function readDocument(document: Json): ReadDocument {
   return { document, conformance, operations, inbound, resolve };
 }
 
+/** Whether people alone may call it, with the session of a browser. */
+export const isOfPeople = ({ operation }: Pick<DocumentedOperation, 'operation'>): boolean =>
+  JSON.stringify(operation.security) === '[{"session":[]}]';
+
 /** Whether its failures are only a message. */
 export const hasErrorMessage = ({ path }: DocumentedOperation): boolean =>
   /^\/api\/(chat|agents|voice)(\/|$)/.test(path);

@@ -37,7 +37,9 @@ async function declaredTypes(declaration: Declaration): Promise<Record<string, s
 /** How a statement differs from what it declares. */
 async function problemsOf({ name, text, columns }: StatementText): Promise<string[]> {
   try {
-    const prepared = await prepare(client, text);
+    // Accounts are read in a role of their own.
+    await client.query(/\bauth\./.test(text) ? 'set role atelier_auth' : 'reset role');
+    const prepared = await prepare(client, text).finally(() => client.query('reset role'));
     // For PostgreSQL a function that returns nothing is a column too.
     const returned = prepared.columns.filter(({ type }) => types.get(type) !== 'void');
     const found = Object.fromEntries(returned.map((column) => [column.name, types.get(column.type)]));

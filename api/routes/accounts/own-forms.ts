@@ -14,9 +14,9 @@ export const field = (fields: URLSearchParams, name: string): string => (fields.
  * @throws AppError forbidden
  */
 export function checkFormOrigin(c: ApiContext, origin: string): void {
-  if (c.req.header('sec-fetch-site') === 'same-origin') return;
   const from = c.req.header('origin');
-  if (from !== undefined && from !== origin) {
+  const isOurs = from === origin || (from === 'null' && c.req.header('sec-fetch-site') === 'same-origin');
+  if (from !== undefined && !isOurs) {
     throw new AppError('forbidden', 'Forms of other sites are not accepted.', { reason: 'csrf' });
   }
 }

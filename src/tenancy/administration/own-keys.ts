@@ -79,6 +79,17 @@ const end = statement({
   text: `update api_key set expires_at = :expiresAt, revoked_at = :revokedAt where ${visible} and id = :id`,
 });
 
+const count = statement({
+  name: 'own_key.count',
+  row: { usable: 'int', total: 'int' },
+  text: `select count(*) filter (where revoked_at is null and (expires_at is null or expires_at > now()))::int as usable,
+      count(*)::int as total from api_key where organization_id = :organizationId and :environment is not null`,
+});
+
+/** Keys of an organization that can be used at the same time, and all of them with those that have ended. */
+const maxUsableKeys = 500;
+export const maxKeys = 10_000;
+
 export interface OwnKey {
   id: string;
   name: string;
@@ -116,7 +127,7 @@ export interface IssuedOwnKey extends OwnKey {
   key: string;
 }
 
-const noKey = (id: string) => new AppError('not_found', `No key has the id ${keyIds.format(id)}.`);
+const noKey = (id: string) => new AppError('not_found', 'No key has this id.', { keyId: keyIds.format(id) });
 
 /** @throws AppError forbidden */
 function checkAuthority(authority: KeyAuthority, environment: Environment, scopes: readonly string[]): void {
@@ -143,7 +154,16 @@ export async function listOwnKeys(
   return { items: rows, total: rows[0]?.total ?? 0, limit, offset };
 }
 
+/** @throws AppError forbidden */
+async function checkCount(tx: Transaction): Promise<void> {
+  const { usable, total } = (await tx.one(count))!;
+  if (usable < maxUsableKeys && total < maxKeys) return;
+  const limit = usable < maxUsableKeys ? maxKeys : maxUsableKeys;
+  throw new AppError('forbidden', `An organization has at most ${limit} keys.`, { limit });
+}
+
 async function issue(tx: Transaction, given: NewOwnKey & { scopes: readonly string[] }): Promise<IssuedOwnKey> {
+  await checkCount(tx);
   const { name, environment, scopes, variant = 'A', expiresAt = null } = given;
   const key = generateKey(environment);
   const made = {

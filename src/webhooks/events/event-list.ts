@@ -72,7 +72,7 @@ const listAll = statement({
    ends as (select count(*) < :limit as is_last from found)`),
 });
 
-// Of each type so many that a page is read, however many types there are. The page ends where the first of them ends.
+// Reads as many of each type as make a page, however many types there are. The page ends where the first of them ends.
 const listTypes = statement({
   name: 'event.list_types',
   parameters: { transaction: 'bigint', eventId: 'uuid', limit: 'int', types: 'text[]' },

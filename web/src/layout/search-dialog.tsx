@@ -1,1 +1,85 @@
-export const SearchDialog = () => null;
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { Dialog } from '../components/dialog.tsx';
+import { TextField } from '../components/field.tsx';
+import { Problem } from '../components/problem.tsx';
+import { Time } from '../components/time.tsx';
+import { useSession } from '../session/context.tsx';
+
+/** The page of what was found; types without a page of their own lead to the page of their list. */
+const addresses: Record<string, (id: string) => string> = {
+  run: (id) => `/runs/${id}`,
+  workflow: (id) => `/workflows/${id}`,
+  webhook: (id) => `/webhooks/${id}`,
+  approval: () => '/inbox',
+  booking: () => '/scheduling',
+  generation: () => '/studio',
+};
+
+/** Finds anything by its id, its name or its correlation id. Ctrl-K opens it from every page. */
+export function SearchDialog() {
+  const [isOpen, setOpen] = useState(false);
+  const [text, setText] = useState('');
+  const { api, key } = useSession();
+  const navigate = useNavigate();
+  const query = text.trim();
+  const found = useQuery({
+    queryKey: key('search', query),
+    queryFn: ({ signal }) => api.search.list({ q: query }, { signal }).page(),
+    enabled: isOpen && query.length > 1,
+  });
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      setOpen(true);
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, []);
+  const follow = (type: string, id: string) => {
+    setOpen(false);
+    setText('');
+    void navigate({ to: (addresses[type]?.(id) ?? '/runs') as never });
+  };
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => setOpen(true)}
+        className="rounded border border-line px-2 py-1 text-xs text-muted"
+        aria-keyshortcuts="Control+K"
+      >
+        Search <kbd className="font-mono">Ctrl K</kbd>
+      </button>
+      <Dialog title="Search" isOpen={isOpen} onClose={() => setOpen(false)}>
+        <TextField
+          label="Id, correlation id, name of a workflow, or e-mail address"
+          type="search"
+          autoFocus
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+        />
+        {found.error && <Problem error={found.error} />}
+        <ul aria-label="Results" className="m-0 list-none p-0" aria-live="polite">
+          {found.data?.items.map((hit) => (
+            <li key={`${hit.type} ${hit.id}`}>
+              <button
+                type="button"
+                onClick={() => follow(hit.type, hit.id)}
+                className="flex w-full justify-between gap-3 rounded px-2 py-1.5 text-left hover:bg-raised"
+              >
+                <span className="min-w-0 truncate">
+                  <span className="text-muted">{hit.type}</span> {hit.title}
+                </span>
+                <Time at={hit.at} isRelative />
+              </button>
+            </li>
+          ))}
+        </ul>
+        {found.data?.items.length === 0 && <p className="text-muted">Nothing was found.</p>}
+      </Dialog>
+    </>
+  );
+}
