@@ -41,6 +41,7 @@ export const tablesOfOrganizations: readonly Table[] = [
   { name: 'event_fan_out' },
   { name: 'delivery_backlog' },
   { name: 'event' },
+  { name: 'event_recording' },
   { name: 'generation' },
   { name: 'generation_block' },
   { name: 'generation_total' },

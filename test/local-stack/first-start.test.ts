@@ -243,6 +243,7 @@ describe('the starts after it', () => {
       organizationId,
       testKey,
       liveKey,
+      signInLink: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/api\/auth\/link\/[\w-]{43}$/),
     });
     const again = apiClient(ready.api, testKey);
     expect((await again.get(`/api/v1/workflows/${kept.workflowId}`)).status).toBe(200);
