@@ -29,6 +29,9 @@ const nobodys = [
   { prefix: /./, parameter: 'stepId', id: 'say' },
   { prefix: /./, parameter: 'secret', id: 'trg_nobodys' },
   { prefix: /./, parameter: 'name', id: `${'n'.repeat(43)}.png` },
+  { prefix: /./, parameter: 'keyId', id: uuid },
+  { prefix: /./, parameter: 'memberId', id: uuid },
+  { prefix: /./, parameter: 'invitationId', id: uuid },
   { prefix: /./, parameter: 'id', id: uuid },
 ];
 

@@ -49,6 +49,7 @@ const cursor = Buffer.from('2026-11-21T09:30:00.000000Z 0199bbbb-cccc-7ddd-8eee-
 /** The same of what stands in queries. */
 export const startParameters: Record<string, fc.Arbitrary<unknown>> = {
   'listRunSteps.status': oneOf('failed', 'COMPLETED,skipped'),
+  'pollEvents.types': oneOf('workflow.run.completed', 'studio.video.failed,booking.created'),
   'listRuns.after': oneOf(cursor),
   'listRuns.status': oneOf('queued', 'FAILED,completed', 'pending'),
   'listRuns.tag': oneOf('a', 'a,b:c/d'),
@@ -59,4 +60,9 @@ export const startParameters: Record<string, fc.Arbitrary<unknown>> = {
 };
 
 /** Parameters that are refused beside others, which the words of the document say. */
-export const exclusiveParameters = ['listRuns.offset', 'triggerWorkflow.startAt'];
+export const exclusiveParameters = [
+  'listRuns.offset',
+  'triggerWorkflow.startAt',
+  'pollEvents.after',
+  'pollEvents.waitSeconds',
+];
