@@ -37,6 +37,39 @@ export const startRules: WordedRule[] = [
         },
       ),
   },
+  { at: ['NewToken.scopes'], words: /What the token may do/, follow: () => oneOf(['runs:read'], ['chat', 'voice']) },
+  {
+    at: ['NewToken.runIds', 'NewToken.workflowIds', 'NewToken.batchId'],
+    words: /token/,
+    follow: () => fc.constant(undefined),
+  },
+  {
+    at: ['NewToken.origins'],
+    words: /Origins from which browsers may use the token/,
+    follow: () => oneOf(['https://app.example.com'], ['https://a.example.com', 'https://b.example.com:8443']),
+  },
+  {
+    at: ['NewEventType.embedOrigins', 'EventTypeChange.embedOrigins'],
+    words: /Origins whose pages may show the booking page/,
+    follow: () => oneOf([], ['https://www.example.com']),
+  },
+  {
+    at: ['WebhookExample.type'],
+    words: /An event type/,
+    follow: () => oneOf('workflow.run.completed', 'booking.created'),
+  },
+  {
+    at: ['NewApiKey.scopes'],
+    words: /All that the caller has unless given/,
+    follow: () => oneOf(['runs:read'], ['chat', 'voice']),
+  },
+  { at: ['NewApiKey.expiresAt'], words: /A time in the future/, follow: () => fc.constant(undefined) },
+  {
+    at: ['NewRedirectUrl.url'],
+    words: /An https address/,
+    follow: () => oneOf('https://app.example.com/connected', 'https://shop.example.com/'),
+  },
+  { at: ['NewApiKey.environment'], words: /environment/, follow: () => oneOf('test') },
   {
     at: ['Concurrency.key'],
     words: /A valid CEL expression over input and variables/,
@@ -49,6 +82,9 @@ const cursor = Buffer.from('2026-11-21T09:30:00.000000Z 0199bbbb-cccc-7ddd-8eee-
 /** The same of what stands in queries. */
 export const startParameters: Record<string, fc.Arbitrary<unknown>> = {
   'listRunSteps.status': oneOf('failed', 'COMPLETED,skipped'),
+  'listAuditLog.after': fc.constant(undefined),
+  'listCreditEntries.after': fc.constant(undefined),
+  'deleteRedirectUrl.url': oneOf('https://app.example.com/connected'),
   'pollEvents.types': oneOf('workflow.run.completed', 'studio.video.failed,booking.created'),
   'listRuns.after': oneOf(cursor),
   'listRuns.status': oneOf('queued', 'FAILED,completed', 'pending'),

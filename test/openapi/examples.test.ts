@@ -108,7 +108,7 @@ class Reader {
     const links = Object.values<Json>(of.responses[status]!.response.links ?? {});
     const targets = links.map((link) => ({ link, target: named(link.operationId) }));
     for (const { link, target } of targets.toSorted((one, two) => +isRemoval(one.target) - +isRemoval(two.target))) {
-      if (this.done.has(link.operationId)) continue;
+      if (this.done.has(link.operationId) || isOfPeople(target)) continue;
       const given = Object.entries<string>(link.parameters ?? {});
       const values = given.map(([name, text]) => [name, readFrom(text, body, parameters)]);
       const sent = Object.entries<string>(JSON.parse(link.requestBody ?? '{}')).map(([name, text]) => {

@@ -45,8 +45,13 @@ const name = text(100)
 export const newKeySchema = z
   .object({
     name,
-    environment: z.enum(environments),
-    expiresAt: z.iso.datetime({ offset: true }).optional(),
+    environment: z
+      .enum(environments)
+      .openapi({ description: 'The environment of the key: that of the key that makes it.' }),
+    expiresAt: z.iso
+      .datetime({ offset: true })
+      .optional()
+      .openapi({ description: 'A time in the future, and at most the end of the key that makes it.' }),
     scopes: z
       .array(z.string().max(64))
       .min(1)

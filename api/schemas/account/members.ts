@@ -74,7 +74,11 @@ export const deletedOrganizationSchema = z
   .openapi('DeletedOrganization');
 
 export const redirectsSchema = z.object({ redirects: z.array(z.string()) }).openapi('RedirectUrls');
-export const newRedirectSchema = z.object({ url: z.string().max(4_096) }).openapi('NewRedirectUrl');
+export const newRedirectSchema = z
+  .object({
+    url: z.string().max(4_096).openapi({ description: 'An https address, without credentials or a fragment.' }),
+  })
+  .openapi('NewRedirectUrl');
 
 export const shownMember = (member: MemberView): z.input<typeof memberSchema> => member;
 export const shownInvitation = ({ id, email: to, role, status, expiresAt, createdAt }: Invitation) => ({

@@ -127,7 +127,7 @@ export interface IssuedOwnKey extends OwnKey {
   key: string;
 }
 
-const noKey = (id: string) => new AppError('not_found', 'No key has this id.', { keyId: keyIds.format(id) });
+const noKey = () => new AppError('not_found', 'No key has this id.', { resource: 'api_key' });
 
 /** @throws AppError forbidden */
 function checkAuthority(authority: KeyAuthority, environment: Environment, scopes: readonly string[]): void {
@@ -221,7 +221,7 @@ export async function renameOwnKey(scope: Scope, authority: KeyAuthority, id: st
   return scope.transaction(async (tx) => {
     const of = { isEverywhere: isEverywhere(authority), id };
     const key = await tx.one(lock, of);
-    if (!key) throw noKey(id);
+    if (!key) throw noKey();
     if (key.name !== name) {
       await tx.rows(rename, { ...of, name });
       await tx.audit({ action: 'api_key.update', subjectId: id, facts: { name, before: key.name } });
@@ -244,7 +244,7 @@ export function rotateOwnKey(
   const work = async (tx: Transaction) => {
     const of = { isEverywhere: isEverywhere(authority), id };
     const old = await tx.one(lock, of);
-    if (!old) throw noKey(id);
+    if (!old) throw noKey();
     checkAuthority(authority, old.environment, old.scopes);
     const now = Date.now();
     if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now)) {
@@ -266,7 +266,7 @@ export async function revokeOwnKey(scope: Scope, authority: KeyAuthority, id: st
   await scope.transaction(async (tx) => {
     const of = { isEverywhere: isEverywhere(authority), id };
     const key = await tx.one(lock, of);
-    if (!key) throw noKey(id);
+    if (!key) throw noKey();
     if (key.revokedAt) return;
     await tx.rows(end, { ...of, expiresAt: key.expiresAt, revokedAt: new Date() });
     await tx.audit({ action: 'api_key.revoke', subjectId: id });

@@ -140,6 +140,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
         replayable: true,
       }),
     },
+    failures: [409],
   });
   const get = operation({
     method: 'get',

@@ -3255,7 +3255,13 @@ export type IssuedApiKey = {
 
 export type NewApiKey = {
     name: string;
+    /**
+     * The environment of the key: that of the key that makes it.
+     */
     environment: 'live' | 'test';
+    /**
+     * A time in the future, and at most the end of the key that makes it.
+     */
     expiresAt?: string;
     /**
      * All that the caller has unless given.
@@ -3372,6 +3378,9 @@ export type RedirectUrls = {
 };
 
 export type NewRedirectUrl = {
+    /**
+     * An https address, without credentials or a fragment.
+     */
     url: string;
 };
 
