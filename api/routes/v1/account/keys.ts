@@ -84,7 +84,11 @@ export function keyRoutes(services: Services): OpenAPIHono<ApiEnv> {
     answers: {
       201: answer('Returns the key.', issuedKeySchema, {
         examples: issuedKeyExamples,
-        links: { Delete: { operationId: 'deleteKey', parameters: { keyId: '$response.body#/data/id' } } },
+        links: {
+          Rotate: { operationId: 'rotateKey', parameters: { keyId: '$response.body#/data/id' } },
+          Find: { operationId: 'search', parameters: { q: '$response.body#/data/name' } },
+          Delete: { operationId: 'deleteKey', parameters: { keyId: '$response.body#/data/id' } },
+        },
         replayable: true,
       }),
     },

@@ -97,7 +97,14 @@ export function organizationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Add a redirect address',
     description: 'Allows an address with any query. One that is there already stays once.',
     body: jsonContent(newRedirectSchema, newRedirectExamples),
-    answers: { 201: answer('Returns all addresses.', redirectsSchema, { examples: redirectsExamples }) },
+    answers: {
+      201: answer('Returns all addresses.', redirectsSchema, {
+        examples: redirectsExamples,
+        links: {
+          Remove: { operationId: 'deleteRedirectUrl', parameters: { url: '$response.body#/data/redirects/0' } },
+        },
+      }),
+    },
   });
   const removeUrl = operation({
     method: 'delete',
