@@ -27,6 +27,7 @@ const text = (maximum: number) =>
 const isSendable = (value: string) => value.isWellFormed() && !value.includes('\0');
 
 function stringOf({ pattern, format, minLength = 0, maxLength = 200 }: Schema): fc.Arbitrary<unknown> {
+  if (format === 'email') return oneOf('ada@example.com', 'grace.hopper+books@mail.example.org');
   if (format === 'date-time')
     return fc
       .date({ min: new Date(0), max: new Date('2100-01-01T00:00:00Z'), noInvalidDate: true })

@@ -82,8 +82,6 @@ const cursor = Buffer.from('2026-11-21T09:30:00.000000Z 0199bbbb-cccc-7ddd-8eee-
 /** The same of what stands in queries. */
 export const startParameters: Record<string, fc.Arbitrary<unknown>> = {
   'listRunSteps.status': oneOf('failed', 'COMPLETED,skipped'),
-  'listAuditLog.after': fc.constant(undefined),
-  'listCreditEntries.after': fc.constant(undefined),
   'deleteRedirectUrl.url': oneOf('https://app.example.com/connected'),
   'pollEvents.types': oneOf('workflow.run.completed', 'studio.video.failed,booking.created'),
   'listRuns.after': oneOf(cursor),
@@ -101,4 +99,6 @@ export const exclusiveParameters = [
   'triggerWorkflow.startAt',
   'pollEvents.after',
   'pollEvents.waitSeconds',
+  'listAuditLog.after',
+  'listCreditEntries.after',
 ];
