@@ -51,6 +51,7 @@ export const schedulingRules: WordedRule[] = [
   { at: ['NewAttendee.email', 'NewHost.email', 'HostChange.email'], words: /email/, follow: () => emails },
   {
     at: [
+      'OrganizationChange.name',
       'NewAttendee.name',
       'NewAttendee.phone',
       'NewEventType.name',
