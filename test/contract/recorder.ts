@@ -35,6 +35,8 @@ const varying: Record<string, string> = {
       'p95',
     ].map((name) => [name, '<number>']),
   ),
+  last4: '<text>',
+  nextCursor: '<cursor>',
 };
 
 /** Texts that differ from run to run, wherever they stand. The order counts. */
@@ -48,6 +50,7 @@ const patterns: [RegExp, string][] = [
   [/\/b\/[\w-]{22}(?=[/"]|$)/g, '/b/<token>'],
   // The slug of the second organization of a name ends in its id.
   [/\/book\/test\/contract(?:-[0-9a-f]{12})?(?=\/)/g, '/book/test/<slug>'],
+  [/\bcontract(?:-[0-9a-f]{12})?(?=$|")/g, '<slug>'],
   // The state of a consent.
   [/(?<=^|state=)[\w-]{43}$/g, '<state>'],
   [/http:\/\/(?:localhost|127\.0\.0\.1):\d+/g, '<base>'],
