@@ -19,7 +19,6 @@ import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { WebhookForm, type WebhookValues } from './webhook-form.tsx';
-import { WebhookStatistics } from './webhook-statistics.tsx';
 
 /** One webhook: how its deliveries fare, their log, and its settings. */
 export default function Webhook() {
@@ -61,7 +60,6 @@ export default function Webhook() {
             ['URL', data.url],
           ]}
         />
-        <WebhookStatistics webhookId={webhookId} />
       </Section>
       <Tabs
         tabs={[

@@ -1,1 +1,0 @@
-export const WebhookStatistics = (_: { webhookId: string }) => null;
