@@ -10,7 +10,7 @@ let product: StartedProduct;
 let api: ApiClient;
 beforeAll(async () => {
   product = await sharedProduct();
-  api = apiClient(product.process.api, (await product.createTenant({ plan: 'pro' })).testKey);
+  api = apiClient(product.process.api, (await product.createTenant({ plan: 'enterprise' })).testKey);
 });
 afterAll(() => product.close());
 

@@ -10,7 +10,7 @@ let runId: string;
 const inA = { 'x-api-variant': 'A' };
 beforeAll(async () => {
   product = await sharedProduct();
-  api = apiClient(product.process.api, (await product.createTenant({ plan: 'pro' })).testKey);
+  api = apiClient(product.process.api, (await product.createTenant({ plan: 'enterprise' })).testKey);
   const steps = [
     { id: 'compute', type: 'transform', expression: 'index < 250 ? index : 1 / 0' },
     { id: 'then', type: 'transform', expression: 'steps.compute.output' },

@@ -7,7 +7,7 @@ let api: ApiClient;
 let live: ApiClient;
 beforeAll(async () => {
   product = await sharedProduct();
-  const tenant = await product.createTenant({ plan: 'pro' });
+  const tenant = await product.createTenant({ plan: 'enterprise' });
   api = apiClient(product.process.api, tenant.testKey);
   live = apiClient(product.process.api, tenant.liveKey);
 });

@@ -22,7 +22,7 @@ export const memberSchema = z
   })
   .openapi('Member');
 export const memberListSchema = listSchema('members', memberSchema).openapi('MemberList');
-export const newRoleSchema = z.object({ role: roleSchema }).openapi('MemberRole');
+export const newRoleSchema = z.object({ role: roleSchema }).openapi('RoleChange');
 
 export const invitationSchema = z
   .object({

@@ -3,7 +3,7 @@ import { userIds } from '../../../src/accounts/core/ids.ts';
 import { organizationIds } from '../../../src/tenancy/core/ids.ts';
 import { roles } from '../../../src/tenancy/core/roles.ts';
 
-export const roleSchema = z.enum(roles).openapi({
+export const roleSchema = z.enum(roles).openapi('Role', {
   description:
     'A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.',
 });

@@ -46,7 +46,7 @@ const authorityOf = ({ session, environment, scopes, expiresAt }: Caller): KeyAu
 
 function parseId(text: string): string {
   const id = keyIds.parse(text);
-  if (id === undefined) throw new AppError('not_found', `No key has the id ${text}.`);
+  if (id === undefined) throw new AppError('not_found', 'No key has this id.', { resource: 'api_key' });
   return id;
 }
 

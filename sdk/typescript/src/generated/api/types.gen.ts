@@ -3191,12 +3191,14 @@ export type SignedInPerson = {
         id: string;
         name: string;
         slug: string;
-        /**
-         * A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.
-         */
-        role: 'owner' | 'admin' | 'member' | 'viewer';
+        role: Role;
     }>;
 };
+
+/**
+ * A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.
+ */
+export type Role = 'owner' | 'admin' | 'member' | 'viewer';
 
 export type ApiKeyList = {
     keys: Array<ApiKey>;
@@ -3293,10 +3295,7 @@ export type Member = {
     id: string;
     email: string;
     name: string;
-    /**
-     * A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.
-     */
-    role: 'owner' | 'admin' | 'member' | 'viewer';
+    role: Role;
     createdAt: string;
     /**
      * May lag by a minute; null before the first time.
@@ -3304,11 +3303,8 @@ export type Member = {
     lastSeenAt: string | null;
 };
 
-export type MemberRole = {
-    /**
-     * A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.
-     */
-    role: 'owner' | 'admin' | 'member' | 'viewer';
+export type RoleChange = {
+    role: Role;
 };
 
 export type InvitationList = {
@@ -3319,10 +3315,7 @@ export type InvitationList = {
 export type Invitation = {
     id: string;
     email: string;
-    /**
-     * A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.
-     */
-    role: 'owner' | 'admin' | 'member' | 'viewer';
+    role: Role;
     status: 'pending' | 'accepted' | 'expired' | 'revoked';
     expiresAt: string;
     createdAt: string;
@@ -3330,10 +3323,7 @@ export type Invitation = {
 
 export type NewInvitation = {
     email: string;
-    /**
-     * A viewer reads. A member also writes, except keys. An admin writes everything. An owner also changes owners.
-     */
-    role: 'owner' | 'admin' | 'member' | 'viewer';
+    role: Role;
 };
 
 export type Organization = {
@@ -7530,7 +7520,7 @@ export type DeleteMemberResponses = {
 export type DeleteMemberResponse = DeleteMemberResponses[keyof DeleteMemberResponses];
 
 export type UpdateMemberData = {
-    body: MemberRole;
+    body: RoleChange;
     path: {
         /**
          * The prefixed id. Its UUID is accepted too.
