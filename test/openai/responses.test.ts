@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { OpenAI } from 'openai';
 import type { ApiClient } from '../api-client.ts';
+import { makeWorkflow } from '../automation/make-workflow.ts';
 import { until } from '../until.ts';
 import { openOpenaiScene, refusalOf } from './scene.ts';
 
@@ -179,7 +180,6 @@ describe('responses', () => {
       [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input[0].content[0].type'],
       [{ input: [{ role: 'assistant', content: 'Hi' }] }, 'input'],
       [{ model: 'no-such-model' }, 'model'],
-      [{ model: 'workflow:a' }, 'model'],
     ];
     for (const [more, param] of cases) {
       const body = Object.assign({ model, input: 'Hi' }, more) as Body;
@@ -189,5 +189,77 @@ describe('responses', () => {
       });
     }
     expect(await refusalOf(client.responses.cancel(id))).toEqual(refusedWith('id'));
+  });
+});
+
+describe('responses of workflows', () => {
+  const echo = { steps: [{ id: 'echo', type: 'transform', expression: '{"said": input, "to": variables.who}' }] };
+  const input: Input = [
+    { role: 'user', content: 'Earlier' },
+    { role: 'user', content: [{ type: 'input_text', text: 'Hello' }] },
+  ];
+  const asked = async (fields: object = echo) => ({
+    model: `workflow:${(await makeWorkflow(api, { inputs: [{ name: 'who', type: 'string', required: false }], ...fields })).id}`,
+    input,
+    metadata: { who: 'Ada' },
+  });
+  const said = { said: 'Hello', to: 'Ada' };
+
+  test('run with the last message as input, and are read again by their id', async () => {
+    const body = await asked();
+    const answer = await client.responses.create(body);
+    expect(answer).toMatchObject({
+      object: 'response',
+      status: 'completed',
+      model: body.model,
+      metadata: body.metadata,
+    });
+    expect(answer.id).toMatch(/^resp_run_[0-9a-f]{32}$/);
+    expect(JSON.parse(answer.output_text)).toEqual(said);
+    expect(await client.responses.retrieve(answer.id)).toEqual(answer);
+    const final = await client.responses.stream(body).finalResponse();
+    expect(JSON.parse(final.output_text)).toEqual(said);
+
+    const unstored = await client.responses.create({ ...body, store: false });
+    const stranger = scene.clientOf((await scene.product.createTenant()).testKey);
+    const talker = scene.clientOf(await scene.keyWith('chat'));
+    expect(await refusalOf(client.responses.retrieve(unstored.id))).toEqual(notFound);
+    expect(await refusalOf(client.responses.retrieve('resp_run_nothing'))).toEqual(notFound);
+    expect(await refusalOf(stranger.responses.retrieve(answer.id))).toEqual(notFound);
+    expect(await refusalOf(talker.responses.retrieve(answer.id))).toMatchObject({ status: 403 });
+    expect(await refusalOf(talker.responses.create(body))).toMatchObject({ status: 403 });
+    expect(await refusalOf(stranger.responses.create(body))).toMatchObject({ status: 404, code: 'workflow_not_found' });
+    const refused = { instructions: 'Be terse.', temperature: 0, max_output_tokens: 5, tools: [weather] };
+    for (const [param, value] of Object.entries(refused)) {
+      const refusal = await refusalOf(client.responses.create({ ...body, [param]: value } as Body));
+      expect(refusal).toEqual(refusedWith(param));
+    }
+  });
+
+  test('outlive the connection in the background, fail as their runs, and can be cancelled', async () => {
+    const headers = { headers: { 'Idempotency-Key': 'workflow-in-the-background' } };
+    const body = { ...(await asked()), background: true };
+    const begun = await client.responses.create(body, headers);
+    expect(begun).toMatchObject({ background: true, output: expect.any(Array) });
+    expect((await client.responses.create(body, headers)).id).toBe(begun.id);
+    const end = (id: string, status: string) =>
+      until(`the response is ${status}`, async () => {
+        const found = await client.responses.retrieve(id);
+        return found.status === status && found;
+      });
+    expect(JSON.parse((await end(begun.id, 'completed')).output_text)).toEqual(said);
+
+    const failing = await client.responses.create({
+      ...(await asked({ steps: [{ id: 'no', type: 'fail', message: 'Not today.' }] })),
+      background: true,
+    });
+    expect((await end(failing.id, 'failed')).error).toMatchObject({ message: 'Not today.' });
+
+    const waiting = await asked({ steps: [{ id: 'nap', type: 'wait', for: 'P1D' }] });
+    const slow = await client.responses.create({ ...waiting, background: true });
+    expect(await client.responses.cancel(slow.id)).toMatchObject({ id: slow.id, status: 'cancelled' });
+    expect(await client.responses.cancel(begun.id)).toMatchObject({ status: 'completed' });
+    const direct = await client.responses.create(await asked());
+    expect(await refusalOf(client.responses.cancel(direct.id))).toEqual(refusedWith('id'));
   });
 });

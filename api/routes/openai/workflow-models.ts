@@ -9,11 +9,41 @@ const prefix = 'workflow:';
 export const workflowOf = (model: string): string | undefined =>
   model.startsWith(prefix) ? model.slice(prefix.length) : undefined;
 
+/** The name of a workflow as a model. */
+export const modelOf = (automationId: string): string => prefix + automationId;
+
 /** What a run ended with, as the text of an answer. */
 export interface RunAnswer {
   runId: string;
   createdAt: Date;
   text: string;
+}
+
+/** What a workflow is asked as a model. */
+export interface AskedOfWorkflow {
+  input: string;
+  variables: Record<string, string>;
+  /** What is read with its response later; the run is no response unless given. */
+  about?: WorkflowAbout | undefined;
+}
+
+/** What a response of a workflow says of its request. */
+export interface WorkflowAbout {
+  background: boolean;
+  metadata: Record<string, string>;
+}
+
+/** A run that is read as a response. */
+export interface RunResponse {
+  runId: string;
+  /** The workflow's name as a model. */
+  model: string;
+  status: 'queued' | 'processing' | 'completed' | 'failed' | 'cancelled';
+  /** Of a completed run. */
+  text: string | undefined;
+  /** Of a failed run. */
+  error: { message: string } | null;
+  about: WorkflowAbout;
 }
 
 /** What the endpoints of models need of workflows. */
@@ -23,12 +53,13 @@ export interface WorkflowModels {
    * @throws AppError forbidden without `runs:execute`; workflow_not_found; as `createRun`; service_unavailable when the run
    *   takes longer than a request waits
    */
-  run(
-    c: ApiContext,
-    services: Services,
-    workflowId: string,
-    asked: { input: string; variables: Record<string, string> },
-  ): Promise<RunAnswer>;
+  run(c: ApiContext, services: Services, workflowId: string, asked: AskedOfWorkflow): Promise<RunAnswer>;
+  /** Runs a workflow without waiting for it. @throws AppError as `run` */
+  start(c: ApiContext, services: Services, workflowId: string, asked: AskedOfWorkflow): Promise<RunResponse>;
+  /** Finds a run of the last 24 hours that was asked for as a response. @throws AppError forbidden without `runs:execute` */
+  find(c: ApiContext, runId: string): Promise<RunResponse | undefined>;
+  /** Cancels the run of a response. One that has ended stays as it is. */
+  cancel(c: ApiContext, services: Services, runId: string): Promise<void>;
   /** Why a schema of an answer cannot be used; undefined when it can. */
   findSchemaProblem(services: Services, scope: Scope, schema: Record<string, unknown>): Promise<string | undefined>;
 }

@@ -1,7 +1,9 @@
 import { asText } from '../../../../src/automation/core/template.ts';
-import { isInactive, workflowNotFound } from '../../../../src/automation/errors.ts';
+import { isInactive, isRunNotFound, workflowNotFound } from '../../../../src/automation/errors.ts';
+import { cancelRun } from '../../../../src/automation/runs/cancel-run.ts';
 import { createRun } from '../../../../src/automation/runs/create-run.ts';
-import type { RunDetail } from '../../../../src/automation/runs/runs.ts';
+import { getRun, type RunDetail } from '../../../../src/automation/runs/runs.ts';
+import type { CreatedRun } from '../../../../src/automation/runs/start-run-workflow.ts';
 import { findSchemaProblem } from '../../../../src/automation/steps/output-schema.ts';
 import { resourceDeleted } from '../../../../src/platform/database/idempotency.ts';
 import { AppError, type FieldError, invalid } from '../../../../src/platform/errors.ts';
@@ -13,7 +15,21 @@ import { publishedError } from '../../../dialects/automation/published-error.ts'
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { checkScopes } from '../../../middleware/authenticate.ts';
 import { awaitRun } from '../../v1/automation/execute-run.ts';
-import type { RunAnswer, WorkflowModels } from '../workflow-models.ts';
+import {
+  type AskedOfWorkflow,
+  modelOf,
+  type RunAnswer,
+  type RunResponse,
+  type WorkflowAbout,
+  type WorkflowModels,
+} from '../workflow-models.ts';
+
+const needed = { scopes: ['runs:execute'] };
+
+/** The member of a run's metadata that says what its response says of its request. */
+const kept = 'openaiResponse';
+/** A response can be read so long. */
+const keptForMs = 24 * 60 * 60 * 1000;
 
 function answerOf(run: RunDetail): RunAnswer {
   const { id: runId, status, createdAt } = run;
@@ -30,25 +46,38 @@ function inTheirWords(error: unknown): unknown {
   return invalid(errors.map(({ path, message }) => ({ path: path.replace(/^inputs\b/, 'metadata'), message })));
 }
 
+/** Creates the run. Nobody may see more of a workflow than that there is none. */
+async function createRunOf(
+  c: ApiContext,
+  services: Services,
+  workflowId: string,
+  { input, variables, about }: AskedOfWorkflow,
+  waiter: string | null,
+): Promise<CreatedRun> {
+  const run = await createRun(services, c.get('scope'), workflowId, {
+    input: { value: input },
+    variables,
+    idempotency: readIdempotency(c),
+    waiter,
+    options: about && { metadata: { [kept]: about } },
+  }).catch((error: unknown) => {
+    throw isInactive(error) ? workflowNotFound(workflowId) : inTheirWords(error);
+  });
+  if (run.runId === null) throw new AppError('conflict', 'The workflow skips further runs while it runs.');
+  return run;
+}
+
 async function runWorkflow(
   c: ApiContext,
   services: Services,
   workflowId: string,
-  { input, variables }: { input: string; variables: Record<string, string> },
+  asked: AskedOfWorkflow,
 ): Promise<RunAnswer> {
   const [scope, caller] = [c.get('scope'), c.get('caller')];
-  checkScopes(caller, { scopes: ['runs:execute'] });
+  checkScopes(caller, needed);
   const open = await services.openRequests.open(caller, 'waitingRequests');
   try {
-    const run = await createRun(services, scope, workflowId, {
-      input: { value: input },
-      variables,
-      idempotency: readIdempotency(c),
-      waiter: services.waiters.channel,
-    }).catch((error: unknown) => {
-      throw isInactive(error) ? workflowNotFound(workflowId) : inTheirWords(error);
-    });
-    if (run.runId === null) throw new AppError('conflict', 'The workflow skips further runs while it runs.');
+    const run = await createRunOf(c, services, workflowId, asked, services.waiters.channel);
     const ended = await awaitRun(services, scope, run, open.signal);
     const refusal = await open.refusal();
     if (refusal) throw refusal;
@@ -61,8 +90,53 @@ async function runWorkflow(
   }
 }
 
+const statuses = { queued: 'queued', running: 'processing' } as const;
+
+function responseOf(run: RunDetail): RunResponse | undefined {
+  const about = run.metadata?.[kept] as WorkflowAbout | undefined;
+  if (!about || run.createdAt.getTime() < Date.now() - keptForMs) return;
+  const { id: runId, status, automationId } = run;
+  const failure = status === 'failed' ? publishedError(run.error) : null;
+  return {
+    runId,
+    model: modelOf(automationId),
+    status: status === 'queued' || status === 'running' ? statuses[status] : status,
+    text: status === 'completed' ? asText(shownOutput(run, runId)?.result) : undefined,
+    error: failure ? { message: failure.message } : null,
+    about,
+  };
+}
+
+async function findRunResponse(c: ApiContext, runId: string): Promise<RunResponse | undefined> {
+  checkScopes(c.get('caller'), needed);
+  const run = await getRun(c.get('scope'), runId).catch((error: unknown) => {
+    if (!isRunNotFound(error)) throw error;
+    return undefined;
+  });
+  return run && responseOf(run);
+}
+
+async function startWorkflow(
+  c: ApiContext,
+  services: Services,
+  workflowId: string,
+  asked: AskedOfWorkflow,
+): Promise<RunResponse> {
+  checkScopes(c.get('caller'), needed);
+  const run = await createRunOf(c, services, workflowId, asked, null);
+  const response = await findRunResponse(c, run.runId);
+  if (!response) throw resourceDeleted();
+  markReplayed(c, run.replayed);
+  return response;
+}
+
 /** Workflows as models. */
 export const workflowModels: WorkflowModels = {
   run: runWorkflow,
+  start: startWorkflow,
+  find: findRunResponse,
+  async cancel(c, services, runId) {
+    await cancelRun(services, c.get('scope'), runId);
+  },
   findSchemaProblem: ({ boundedWork }, { tenantKey }, schema) => findSchemaProblem(boundedWork, tenantKey, schema),
 };

@@ -8,8 +8,16 @@ import { createdOf } from './completion-form.ts';
 import { argumentsOf, callIdOf } from './read-conversation.ts';
 
 export const responseIds = defineId('resp');
+/** Responses of workflows, which are runs. */
+export const runResponseIds = defineId('resp_run');
 
-type Shown = Pick<StoredMessage, 'id' | 'model' | 'status' | 'reply'> & { error: { message: string } | null };
+/** What a response is made of: a message, or a run of a workflow. */
+export interface Answerer extends Pick<StoredMessage, 'id' | 'model' | 'reply'> {
+  status: StoredMessage['status'] | 'queued';
+  error: { message: string } | null;
+  /** How the id of a response is written; as that of a message unless given. */
+  ids?: typeof responseIds;
+}
 
 const textItem = (id: string, text: string, status: string) => ({
   id: `msg_${id.replaceAll('-', '')}`,
@@ -43,17 +51,21 @@ const usageOf = ({ usage }: MessageReply) =>
     : null;
 
 const statuses = {
+  queued: 'queued',
   processing: 'in_progress',
   completed: 'completed',
   failed: 'failed',
   cancelled: 'cancelled',
 } as const;
 
-/** A message as a response. */
-export function responseOf({ id, model, status, reply, error }: Shown, about: MessageAbout): object {
+/** What was answered as a response. */
+export function responseOf(
+  { id, model, status, reply, error, ids = responseIds }: Answerer,
+  about: MessageAbout,
+): object {
   return {
     ...about,
-    id: responseIds.format(id),
+    id: ids.format(id),
     object: 'response',
     created_at: createdOf(id),
     status: reply?.truncated ? 'incomplete' : statuses[status],
@@ -75,14 +87,16 @@ class ResponseEvents {
   readonly #id: string;
   readonly #model: string;
   readonly #about: MessageAbout;
+  readonly #ids: typeof responseIds;
   #number = 0;
   #hasBegun = false;
   #text = '';
 
-  constructor(id: string, model: string, about: MessageAbout) {
+  constructor(id: string, model: string, about: MessageAbout, ids: typeof responseIds) {
     this.#id = id;
     this.#model = model;
     this.#about = about;
+    this.#ids = ids;
   }
 
   write(event: StreamedEvent): WrittenEvent[] {
@@ -98,13 +112,18 @@ class ResponseEvents {
     }
   }
 
+  /** All of a text that is there already. */
+  writeWhole(text: string): WrittenEvent[] {
+    return [...this.#delta(text), ...this.#answered({ content: text, toolCalls: [] })];
+  }
+
   #event(type: string, data: object): WrittenEvent {
     return { event: type, data: JSON.stringify({ type, sequence_number: this.#number++, ...data }) };
   }
 
-  #response(status: Shown['status'], more: Partial<Shown> = {}): { response: object } {
-    const response = { id: this.#id, model: this.#model, status, reply: undefined, error: null, ...more };
-    return { response: responseOf(response, this.#about) };
+  #response(status: Answerer['status'], more: Partial<Answerer> = {}): { response: object } {
+    const response = { id: this.#id, model: this.#model, ids: this.#ids, status, reply: undefined, error: null };
+    return { response: responseOf(Object.assign(response, more), this.#about) };
   }
 
   get #place() {
@@ -168,7 +187,11 @@ class ResponseEvents {
 export const responseForm = (model: string, about: MessageAbout): ReplyForm => ({
   whole: (message) => responseOf(message, about),
   stream(messageId) {
-    const events = new ResponseEvents(messageId, model, about);
+    const events = new ResponseEvents(messageId, model, about, responseIds);
     return (event) => events.write(event);
   },
 });
+
+/** The events of a response of a run, which has ended. */
+export const runResponseEvents = (runId: string, model: string, text: string, about: MessageAbout): WrittenEvent[] =>
+  new ResponseEvents(runId, model, about, runResponseIds).writeWhole(text);
