@@ -39,9 +39,9 @@ export interface RunResponse {
   /** The workflow's name as a model. */
   model: string;
   status: 'queued' | 'processing' | 'completed' | 'failed' | 'cancelled';
-  /** Of a completed run. */
+  /** The result of a completed run. */
   text: string | undefined;
-  /** Of a failed run. */
+  /** Why a failed run failed. */
   error: { message: string } | null;
   about: WorkflowAbout;
 }
