@@ -20,6 +20,7 @@ import { mapOfPrompts, mapOfTransforms } from './items/flow-maps.ts';
 import { inboundEvents } from './items/inbound-events.ts';
 import { integrationActions } from './items/integration-actions.ts';
 import { listDeliveries } from './items/list-deliveries.ts';
+import { listEvents } from './items/list-events.ts';
 import { listGenerations } from './items/list-generations.ts';
 import { listRuns } from './items/list-runs.ts';
 import { listSlotsItem } from './items/list-slots.ts';
@@ -72,6 +73,7 @@ const items: Item[] = [
   eventsBesideWaits,
   startBatches,
   searchRunsItem,
+  listEvents,
   chatTurns,
   toolCalls,
   uploadRecordings,

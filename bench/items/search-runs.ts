@@ -25,14 +25,15 @@ async function insertRuns(client: pg.Client, workflowId: string): Promise<Insert
   await client.query(
     `insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
                       output, error, tokens_used, duration_ms, finished_steps, total_steps, correlation_id, created_at,
-                      started_at, finished_at, trigger_type, tags, batch_id, parent_run_id)
+                      started_at, finished_at, trigger_type, tags, batch_id, parent_run_id, error_code)
      select uuidv7(), a.organization_id, a.environment, a.id, a.definition_id, n,
             case when n % 20 = 0 then 'failed' else 'completed' end, '"a text"', '{}', '{"result": 1, "steps": {}}'::json,
             case when n % 20 = 0 then '{"code": "service_unavailable", "message": "It was away."}'::json end,
             12, 34, 1, 1, 'bench-' || n / 10, at, at, at,
             case when n % 5 = 0 then 'schedule' else 'api' end,
             case when n % 50 = 0 then '["night"]'::jsonb else '[]'::jsonb end,
-            case when n % 500 = 0 then $2::uuid end, case when n % 700 = 0 then $3::uuid end
+            case when n % 500 = 0 then $2::uuid end, case when n % 700 = 0 then $3::uuid end,
+            case when n % 20 = 0 then 'service_unavailable' end
        from automation a, generate_series(1, ${runs}) n, lateral (select now() - make_interval(secs => (${runs} - n) / 6.0) as at) t
       where a.id = $1`,
     [workflowId, batchId, parentRunId],

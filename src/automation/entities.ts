@@ -182,14 +182,24 @@ export const Run = defineEntity({
   },
   uniques: [{ properties: ['automationId', 'number'] }],
   indexes: [
-    { properties: ['automationId', 'status', 'number'] },
+    // What is included lets lists count and turn pages without reading the runs themselves.
+    {
+      name: 'run_automation_id_status_number_index',
+      properties: ['automationId', 'status', 'number'],
+      include: ['organizationId', 'environment', 'id', 'createdAt'],
+    },
     {
       name: 'run_correlation_list_index',
       properties: ['correlationId', 'organizationId', 'environment', 'createdAt', 'id'],
+      include: ['isTest'],
     },
     { name: 'run_block_end_index', properties: ['automationId', 'number'], where: 'number % 1000 = 0' },
     { name: 'run_finished_index', properties: ['organizationId', 'finishedAt'], where: 'finished_at is not null' },
-    { name: 'run_definition_list_index', properties: ['definitionId', 'createdAt', 'id'] },
+    {
+      name: 'run_definition_list_index',
+      properties: ['definitionId', 'createdAt', 'id'],
+      include: ['organizationId', 'environment', 'isTest'],
+    },
     { name: 'run_open_index', properties: ['status', 'createdAt'], where: `status in (${openRun})` },
     {
       name: 'run_list_index',
@@ -202,8 +212,18 @@ export const Run = defineEntity({
       properties: ['organizationId', 'environment', 'errorCode', 'createdAt', 'id'],
       where: 'error_code is not null and not is_test',
     },
-    { name: 'run_parent_index', properties: ['parentRunId', 'createdAt', 'id'], where: 'parent_run_id is not null' },
-    { name: 'run_batch_index', properties: ['batchId', 'createdAt', 'id'], where: 'batch_id is not null' },
+    {
+      name: 'run_parent_index',
+      properties: ['parentRunId', 'createdAt', 'id'],
+      include: ['organizationId', 'environment', 'isTest'],
+      where: 'parent_run_id is not null',
+    },
+    {
+      name: 'run_batch_index',
+      properties: ['batchId', 'createdAt', 'id'],
+      include: ['organizationId', 'environment', 'isTest'],
+      where: 'batch_id is not null',
+    },
     {
       name: 'run_queue_index',
       properties: ['automationId', 'queuedFor', 'concurrencyGroup', 'priority', 'number'],

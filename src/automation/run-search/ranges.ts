@@ -39,16 +39,27 @@ const oneRange = (where: string) => `
  */
 export const ranges = {
   named: oneRange('id = any(:runIds)'),
-  batch: oneRange('batch_id = :batchId'),
-  parent: oneRange('parent_run_id = :parentRunId'),
-  correlation: oneRange('correlation_id = :correlationId'),
-  error: oneRange('error_code = :errorCode'),
+  batch: oneRange('batch_id = :batchId and is_test = :isTest'),
+  parent: oneRange('parent_run_id = :parentRunId and is_test = :isTest'),
+  correlation: oneRange('correlation_id = :correlationId and is_test = :isTest'),
+  error: oneRange('error_code = :errorCode and not is_test'),
   test: oneRange('is_test'),
   tag: `
    select run_id as id, created_at from run_tag
     where ${tenant} and tag = (:tags)[1] and created_at >= :from
       and (created_at, run_id) < (:beforeTime::timestamptz, :beforeId)
     order by created_at desc, run_id desc limit :scan`,
+  version: `
+   select k.id, k.created_at
+     from automation a
+     join definition d on d.automation_id = a.id and d.version = :version
+    cross join lateral (
+      select id, created_at from run
+       where ${tenant} and definition_id = d.id and not is_test and ${before}
+       ${inOrder}) k
+    where a.organization_id = :organizationId and a.environment = :environment and a.deleted_at is null
+      and (:workflowId is null or a.id = :workflowId)
+    order by k.created_at desc, k.id desc limit :scan`,
   workflow: `
    select k.id, k.created_at
      from unnest(coalesce(:statuses, array[${runStates.sql(...runStatuses)}])) as s (status)

@@ -77,6 +77,32 @@ const pageBy = (name: RangeName) =>
          from candidates order by created_at, id limit 1) last`,
   });
 
+/** The filters that a statement does not look at, for their types. */
+const unread = Object.keys(filterParameters)
+  .map((parameter) => `(:${parameter}::text is null or true)`)
+  .join(' and ');
+
+/** Where no other filter has to be looked at, the page is turned before its runs are read. Runs of deleted workflows are left out of it. */
+const plainPageBy = (name: RangeName) =>
+  statement({
+    name: `run.page_by_${name}`,
+    parameters: { ...filterParameters, limit: 'int', offset: 'int' },
+    row: keyColumns,
+    text: `with candidates as materialized (${ranges[name]}),
+     page as materialized (
+       select id, created_at from candidates where ${unread} order by created_at desc, id desc limit :limit offset :offset)
+     select * from (
+       select p.id, ${timeText('p.created_at')} as "createdAt", r.number, true as "isMatch",
+              (select count(*)::int from candidates) as examined
+         from page p join run r on r.id = p.id join automation a on a.id = r.automation_id and a.deleted_at is null
+        where r.organization_id = :organizationId and r.environment = :environment
+        order by p.created_at desc, p.id desc) matching
+     union all
+     select * from (
+       select id, ${timeText('created_at')}, (select number from run where run.id = candidates.id), false, (select count(*)::int from candidates)
+         from candidates order by created_at, id limit 1) last`,
+  });
+
 const countBy = (name: RangeName) =>
   statement({
     name: `run.count_by_${name}`,
@@ -95,15 +121,14 @@ const countAllBy = (name: RangeName) =>
     row: { total: 'int', examined: 'int' },
     text: `select count(*)::int as total, count(*)::int as examined
        from (${ranges[name]}) counted
-      where ${Object.keys(filterParameters)
-        .map((parameter) => `(:${parameter}::text is null or true)`)
-        .join(' and ')}`,
+      where ${unread}`,
   });
 
 const names = Object.keys(ranges) as RangeName[];
 export const statementsOf = <Of>(make: (name: RangeName) => Of) =>
   Object.fromEntries(names.map((name) => [name, make(name)])) as Record<RangeName, Of>;
 const pages = statementsOf(pageBy);
+const plainPages = statementsOf(plainPageBy);
 const counts = statementsOf(countBy);
 const plainCounts = statementsOf(countAllBy);
 
@@ -165,6 +190,7 @@ function rangeOf(filter: RunFilter): { name: RangeName; serves: readonly (keyof 
   if (filter.correlationId) return { name: 'correlation', serves: ['correlationId'] };
   if (filter.tags?.length) return { name: 'tag', serves: filter.tags.length === 1 ? ['tags'] : [] };
   if (filter.errorCode) return { name: 'error', serves: ['errorCode'] };
+  if (filter.version !== undefined) return { name: 'version', serves: ['version', 'workflowId'] };
   if (filter.workflowId) return { name: 'workflow', serves: ['workflowId', 'statuses'] };
   return { name: 'all', serves: ['statuses', 'triggers'] };
 }
@@ -177,7 +203,7 @@ export async function planOf(scope: Scope, filter: RunFilter) {
   const others = (Object.keys(filter) as (keyof RunFilter)[]).filter(
     (key) => filter[key] !== undefined && !serves.includes(key) && !inEveryRange.includes(key),
   );
-  const isPlain = others.length === 0 && !(name === 'workflow' && filter.isTest);
+  const isPlain = others.length === 0 && name !== 'named' && !(name === 'workflow' && filter.isTest);
   const { workflowId, from, to } = filter;
   const numberAt = async (time: Date | undefined) =>
     workflowId && time && !filter.isTest ? (await scope.one(findNumber, { workflowId, time }))?.number : undefined;
@@ -244,9 +270,15 @@ export async function searchRuns(
   const { name, isPlain, values, toNumber } = await planOf(scope, filter);
   const scan = isPlain ? offset + limit + 1 : maxScan + offset;
   const countScan = maxTotal + 1;
-  const counting = (isPlain && isCovered(name) ? plainCounts : counts)[name];
+  const counting = (isPlain ? plainCounts : counts)[name];
   const [rows, counted = uncounted] = await Promise.all([
-    scope.rows(pages[name], { ...values, ...(cursor && behind(cursor, toNumber)), scan, limit: limit + 1, offset }),
+    scope.rows((isPlain ? plainPages : pages)[name], {
+      ...values,
+      ...(cursor && behind(cursor, toNumber)),
+      scan,
+      limit: limit + 1,
+      offset,
+    }),
     scope.one(counting, { ...values, scan: countScan }),
   ]);
   const { shown, next } = pageOf(rows, limit, scan);
@@ -260,10 +292,6 @@ export async function searchRuns(
     nextCursor: next ? writeCursor(next) : null,
   };
 }
-
-/** Whether the entries of a range leave out test runs, so that they are counted without a look at the runs. */
-const isCovered = (name: RangeName): boolean =>
-  name !== 'named' && name !== 'batch' && name !== 'parent' && name !== 'correlation';
 
 /** Ids that are read together. */
 const idsPerPage = 1_000;
@@ -285,7 +313,8 @@ export async function findRunIds(
   let from: Cursor | undefined;
   for (let page = 0; page < maxIdPages; page++) {
     const after = from && behind(from, toNumber);
-    const rows = await scope.rows(pages[name], { ...values, ...after, scan, limit: idsPerPage + 1, offset: 0 });
+    const reading = (isPlain ? plainPages : pages)[name];
+    const rows = await scope.rows(reading, { ...values, ...after, scan, limit: idsPerPage + 1, offset: 0 });
     const { shown, next } = pageOf(rows, idsPerPage, scan);
     ids.push(...shown.map(({ id }) => id));
     if (ids.length > max) break;
