@@ -43,3 +43,15 @@ export async function startLoopbackModel(stand: Stand, cleanup: Cleanup): Promis
     },
   };
 }
+
+/** The answer as the events of a stream. */
+export const streamedAnswer = [
+  { type: 'message_start', message: { ...message, content: [], stop_reason: null, usage } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 5 } },
+  { type: 'message_stop' },
+]
+  .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  .join('');

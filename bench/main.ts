@@ -16,6 +16,7 @@ import { deliverWebhooks } from './items/deliver-webhooks.ts';
 import { executeAsynchronous } from './items/execute-asynchronous.ts';
 import { executeSynchronous } from './items/execute-synchronous.ts';
 import { fairShare } from './items/fair-share.ts';
+import { firstDeltas } from './items/first-deltas.ts';
 import { mapOfPrompts, mapOfTransforms } from './items/flow-maps.ts';
 import { inboundEvents } from './items/inbound-events.ts';
 import { integrationActions } from './items/integration-actions.ts';
@@ -84,6 +85,7 @@ const items: Item[] = [
   inboundEvents,
   clientReads,
   assistantCalls,
+  firstDeltas,
   localStack,
 ];
 

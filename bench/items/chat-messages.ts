@@ -3,7 +3,7 @@ import { startBareTemporal } from '../bare-temporal.ts';
 import { interleave, type Side } from '../interleave.ts';
 import { compare, type Item } from '../item.ts';
 import { type Operation, timeAlone } from '../load.ts';
-import { message, startLoopbackModel, text, usage, wholeAnswer } from '../loopback-model.ts';
+import { startLoopbackModel, streamedAnswer, wholeAnswer } from '../loopback-model.ts';
 
 const bareCall = 'bare call of the SDK';
 const bareWorkflow = 'bare workflow, one ordinary activity';
@@ -18,18 +18,6 @@ const asked = {
   max_tokens: 1_024,
   messages: [{ role: 'user' as const, content: 'Hello' }],
 };
-
-/** The answer as the events of a stream. */
-const streamed = [
-  { type: 'message_start', message: { ...message, content: [], stop_reason: null, usage } },
-  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
-  { type: 'content_block_stop', index: 0 },
-  { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 5 } },
-  { type: 'message_stop' },
-]
-  .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
-  .join('');
 
 const side = (name: string, operation: Operation, calls = alone): Side => {
   const measure = () => timeAlone(operation, calls);
@@ -62,7 +50,7 @@ export const chatTurns: Item = {
       side('product', () => stand.liveClient.post('/api/chat', { model, messages }), slowly),
     ]);
 
-    await provider.answerWith('text/event-stream', streamed);
+    await provider.answerWith('text/event-stream', streamedAnswer);
     const firstDeltas = await interleave(stand.meter, rounds, [
       side(bareStream, async () => {
         for await (const event of sdk.messages.stream(asked)) if (event.type === 'content_block_delta') return;
