@@ -12,7 +12,7 @@ export {
   wakeDeliveries,
 } from './deliveries/publish-event.ts';
 export { hostWaitMs, limitedHost, takeHostRate } from './dispatch/host-rate.ts';
-export { ownTransaction, recordEvents } from './events/recording.ts';
+export { isRecorded, ownTransaction, recordEvents } from './events/recording.ts';
 export type { WebhookServices } from './part.ts';
 export { deleteSubscription } from './subscriptions/change-subscription.ts';
 export { createSubscription, defaultConcurrency, type SubscriptionServices } from './subscriptions/subscriptions.ts';

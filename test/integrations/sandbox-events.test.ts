@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { apiClient } from '../api-client.ts';
+import { until } from '../until.ts';
 import { connectInSandbox } from './connect-in-sandbox.ts';
 import { eventsScene, eventsUrl, readPayload } from './events-scene.ts';
 import { providerEvents } from './provider-events.ts';
@@ -37,6 +38,21 @@ test('who connected in the sandbox is told how to play the provider, until it is
   await connectInSandbox(api, scene.process.api, 'slack');
   expect((await api.post('/v1/integrations/slack/triggers/message_received', data)).status).toBe(202);
   expect(await scene.receiver.has(hook.path, 3)).toHaveLength(3);
+});
+
+test('an event that no webhook names is in the list of events, for who reads it', async () => {
+  const { api, account, signingSecret } = await connected('slack');
+  const read = async () => (await api.get('/api/v1/events?types=slack.message_received')).body.data.events;
+  const send = (id: string) => scene.send('slack', slack.sign(signingSecret, slack.message(account, id)));
+  expect((await send('Ev-before')).status).toBe(200);
+  expect(await read()).toEqual([]);
+  for (const id of ['Ev-read', 'Ev-read', 'Ev-next']) expect((await send(id)).status).toBe(200);
+  const events = await until('both are listed', async () => {
+    const found = await read();
+    return found.length > 1 && found;
+  });
+  expect(events).toHaveLength(2);
+  expect(events[0]).toMatchObject({ type: 'slack.message_received', data: { text: expect.any(String) } });
 });
 
 test('LinkedIn is played with the secret alone', async () => {

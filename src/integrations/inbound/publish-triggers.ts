@@ -5,6 +5,7 @@ import { statement } from '../../platform/database/sql.ts';
 import { newId } from '../../platform/ids.ts';
 import {
   isAwaited,
+  isRecorded,
   listens,
   newDeliveries,
   newWorkflowEvents,
@@ -49,6 +50,12 @@ export const subscribedTypes = `heard as materialized (
                        and s.deleted_at is null and ${listens('s', 'k')})
          or ${isAwaited('k')})`;
 
+/** Those that are published: all where the events of the tenant are recorded, for who reads the list of them. */
+const publishedTypes = `${subscribedTypes},
+   published as materialized (
+     select k.type from (select distinct type from given) k
+      where exists (select from heard where heard.type = k.type) or ${isRecorded})`;
+
 /** The events that are given as JSON, with their places. */
 const givenIn = (parameter: string) => `given as (
      select * from rows from (
@@ -72,20 +79,20 @@ const publishFresh = `
    ${newDeliveries}
    select coalesce(array_agg(e.id), '{}') as ids`;
 
-const publishSubscribed = `with ${givenIn(':rows')}, ${subscribedTypes},
-   fresh as (select given.* from given join heard using (type)),${publishFresh}`;
+const publishGiven = `with ${givenIn(':rows')}, ${publishedTypes},
+   fresh as (select given.* from given join published using (type)),${publishFresh}`;
 
 const publish = statement({
   name: 'integration.publish_triggers',
   parameters: { rows: 'json' },
   row: { ids: 'uuid[]' },
-  text: `${publishSubscribed}, ${wakeDeliveries} as woken from new_event e`,
+  text: `${publishGiven}, ${wakeDeliveries} as woken from new_event e`,
 });
 const publishQuietly = statement({
   name: 'integration.publish_quietly',
   parameters: { rows: 'json' },
   row: { ids: 'uuid[]' },
-  text: `${publishSubscribed} from new_event e`,
+  text: `${publishGiven} from new_event e`,
 });
 
 // The row is there since the event was told. It is published by the one that ends its waiting.
@@ -128,7 +135,7 @@ const rowsOf = (scope: Scope, source: Source, events: readonly TriggeredEvent[])
   );
 
 /**
- * Publishes events of a provider that somebody listens to, each once for a connection: the events and their deliveries in
+ * Publishes events of a provider that somebody listens to or may read, each once for a connection: the events and their deliveries in
  * one statement, which tells the dispatchers.
  * @param events at most 1,000
  * @returns the ids of the events that were written, as uuids
@@ -154,7 +161,7 @@ export async function publishFetchedEvent(
   });
 }
 
-/** `publishTriggers` for one event. @returns its id as a uuid; undefined where nobody listens, and for one that was published before */
+/** `publishTriggers` for one event. @returns its id as a uuid; undefined where nobody reads it, and for one that was published before */
 export const publishTrigger = async (
   scope: Scope,
   source: Source,
