@@ -3,6 +3,7 @@ import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
 import { AppError, invalid } from '../platform/errors.ts';
+import { defaultOptions } from '../webhooks/core/delivery-options.ts';
 import { webhookIds } from '../webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../webhooks/core/retry-schedule.ts';
 import {
@@ -57,6 +58,7 @@ export async function createIntegrationWebhook(
   const usual = { isActive: true, maxAttempts: defaultMaxAttempts, headers: {}, rateLimit: null };
   const input = {
     ...usual,
+    ...defaultOptions,
     url,
     name: integration.name,
     concurrency: defaultConcurrency,
@@ -65,7 +67,7 @@ export async function createIntegrationWebhook(
   const of = { integration: integration.id, secret };
   const { outcome, replayed } = await createSubscription(services, scope, input, claim, of);
   const { id, isActive, createdAt } = outcome;
-  return { outcome: { id, event: trigger, url: outcome.url, isActive, createdAt, secret: outcome.secret }, replayed };
+  return { outcome: { id, event: trigger, url: outcome.url, isActive, createdAt, secret: outcome.secret! }, replayed };
 }
 
 const ofIntegration = `from webhook_subscription

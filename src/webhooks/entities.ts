@@ -1,5 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database/database.ts';
+import type { PayloadForm, SignatureKind } from './core/delivery-options.ts';
 import { type DeliveryStatus, openDelivery, unusualDelivery } from './core/delivery-status.ts';
 import type { DisabledReason } from './core/subscription-state.ts';
 
@@ -30,7 +31,11 @@ export const WebhookSubscription = defineEntity({
     rateLimit: p.integer().nullable(),
     /** Attempts in flight at most. */
     concurrency: p.integer(),
-    /** Null once it is deleted, and so are the other sealed values. */
+    payload: p.string().length(4).$type<PayloadForm>().default('full'),
+    signature: p.string().length(7).$type<SignatureKind>().default('hmac'),
+    /** Of the current private key; null with HMAC. */
+    publicKey: p.string().length(60).nullable(),
+    /** With Ed25519 the seeds of private keys stand in the place of secrets. Null once it is deleted, and so are the others. */
     sealedSecret: p.text().nullable(),
     /** The secret before the last rotation, which signs too until it expires. */
     sealedPreviousSecret: p.text().nullable(),

@@ -66,10 +66,14 @@ export const mentionedCommands: readonly DocumentedCommand[] = [...documents].fl
     .filter(({ command }) => beginning.test(command)),
 );
 
+const moduleIn = (document: string, pattern: RegExp): string =>
+  pattern.exec(documents.get(document)!)![0].replaceAll(/^ {4}/gm, '');
+
 /** The example of a receiver in the guide to webhooks, as a module. */
-export const receiverExample: string = /^ {4}import \{ createHmac[\s\S]*?^ {4}\}$/m
-  .exec(documents.get('docs/webhooks.md')!)![0]
-  .replaceAll(/^ {4}/gm, '');
+export const receiverExample = moduleIn('docs/webhooks.md', /^ {4}import \{ createHmac[\s\S]*?^ {4}\}$/m);
+
+/** The same for signatures with a private key. */
+export const publicKeyExample = moduleIn('docs/webhooks.md', /^ {4}import \{ createPublicKey[\s\S]*?^ {4}\}$/m);
 
 const methods = '(?:GET|POST|PUT|PATCH|DELETE)';
 const request = new RegExp(`^(${methods}(?:, ${methods})*)(?: (/\\S*))?`);

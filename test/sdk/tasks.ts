@@ -85,7 +85,7 @@ export function tasksOfClient(baseUrl: string, apiKey: string): Tasks {
     },
     async webhook(url) {
       const { id, secret } = await atelier.webhooks.create({ name: 'Client', url, events: ['test.webhook'] });
-      return { id, secret };
+      return { id, secret: secret! };
     },
     testWebhook: async (id) => void (await atelier.webhooks.test(id)),
     async slack(text) {

@@ -1,6 +1,13 @@
 import { z } from '@hono/zod-openapi';
 import { headerNamePattern, headerValuePattern } from '../../../src/platform/core/http-headers.ts';
 import { eventTypes } from '../../../src/services.ts';
+import {
+  defaultOptions,
+  type PayloadForm,
+  payloadForms,
+  type SignatureKind,
+  signatureKinds,
+} from '../../../src/webhooks/core/delivery-options.ts';
 import { everyEvent } from '../../../src/webhooks/core/events.ts';
 import { type HealthState, healthStates } from '../../../src/webhooks/core/health.ts';
 import { maxCounted } from '../../../src/webhooks/core/retry-release.ts';
@@ -41,6 +48,13 @@ const events = z
 
 const maxPerMinute = 60_000;
 const maxConcurrency = 64;
+
+const meanings = (of: Record<string, string>) =>
+  Object.entries(of)
+    .map(([value, meaning]) => `\`${value}\`: ${meaning}.`)
+    .join(' ');
+const payloadForm = z.enum(Object.keys(payloadForms) as PayloadForm[]);
+const signatureKind = z.enum(Object.keys(signatureKinds) as SignatureKind[]);
 
 const fields = {
   name: nameText,
@@ -86,6 +100,15 @@ const fields = {
     .min(1)
     .max(maxConcurrency)
     .openapi({ description: `The most concurrent attempts. Default ${defaultConcurrency}.` }),
+  payload: payloadForm.openapi({
+    description: [
+      `What the body of a request has. Default \`${defaultOptions.payload}\`. ${meanings(payloadForms)}`,
+      'An event whose data has no `id` is then named by its own.',
+    ].join(' '),
+  }),
+  signature: signatureKind.openapi({
+    description: `How requests are signed. Default \`${defaultOptions.signature}\`. ${meanings(signatureKinds)}`,
+  }),
 };
 
 const { name, url } = fields;
@@ -97,7 +120,9 @@ export type NewWebhookExample = z.input<typeof newWebhookSchema>;
 export const webhookChangeSchema = z.object(fields).partial().openapi('WebhookChange');
 export type WebhookChangeExample = z.input<typeof webhookChangeSchema>;
 
-const secret = z.string().openapi({ description: 'The key that signs deliveries. It is shown only here.' });
+const secret = z.string().openapi({
+  description: 'The key that signs deliveries. It is shown only here. Absent with `signature: ed25519`.',
+});
 
 const shown = {
   id: z.string(),
@@ -109,6 +134,11 @@ const shown = {
   headers: texts,
   rateLimit: z.int().nullable(),
   concurrency: z.int(),
+  payload: payloadForm,
+  signature: signatureKind,
+  publicKey: z.string().nullable().openapi({
+    description: 'With `signature: ed25519` the key that verifies deliveries: `whpk_` and base64. Null otherwise.',
+  }),
   disabledReason: z
     .enum(Object.keys(disabledReasons) as DisabledReason[])
     .nullable()
@@ -163,13 +193,23 @@ const health = z
   .openapi('WebhookHealth', { description: 'How deliveries to the webhook fare.' });
 export const webhookDetailSchema = z.object({ ...shown, health }).openapi('WebhookDetail');
 
-export const createdWebhookSchema = z.object({ ...shown, secret }).openapi('CreatedWebhook');
+export const createdWebhookSchema = z.object({ ...shown, secret: secret.optional() }).openapi('CreatedWebhook');
+export const changedWebhookSchema = z
+  .object({
+    ...shown,
+    secret: z
+      .string()
+      .optional()
+      .openapi({ description: 'A new secret, where `signature` became `hmac`. It is shown only here.' }),
+  })
+  .openapi('ChangedWebhook');
 export const webhookListSchema = listSchema('webhooks', webhookSchema);
 
 export const rotatedSecretSchema = z.object({
   id: z.string(),
-  secret,
+  secret: secret.optional(),
+  publicKey: z.string().optional().openapi({ description: 'With `signature: ed25519`, in the place of the secret.' }),
   previousSecretExpiresAt: z.iso
     .datetime()
-    .openapi({ description: 'Until then deliveries are signed with the previous secret too, in additional headers.' }),
+    .openapi({ description: 'Until then deliveries are signed with the previous secret or private key too.' }),
 });

@@ -22,6 +22,7 @@ export interface EventBody {
   data: object;
 }
 
+/** The body of an event as it is published. */
 export function bodyOf(declared: EventType, { id, type, facts, createdAt }: StoredEvent): EventBody {
   return {
     id: eventIds.format(id),
@@ -31,6 +32,20 @@ export function bodyOf(declared: EventType, { id, type, facts, createdAt }: Stor
     data: declared.data(facts as never),
   };
 }
+
+/** What an event is about: the id in its data, or its own where that has none. */
+export function subjectOf({ id, data }: EventBody): string {
+  const { id: subject } = data as { id?: unknown };
+  return typeof subject === 'string' || typeof subject === 'number' ? String(subject) : id;
+}
+
+/** The body of an event for receivers that read the rest themselves. */
+export const thinBodyOf = (body: EventBody): EventBody => ({
+  id: body.id,
+  type: body.type,
+  createdAt: body.createdAt,
+  data: { id: subjectOf(body) },
+});
 
 /** The JSON Schema of the body of a type. */
 export function bodySchemaOf({ type, description, members, repeatsType, deprecated }: EventType): JsonSchema {

@@ -66,6 +66,30 @@ export function signatureHeaders(
   };
 }
 
+/**
+ * The headers of an attempt that is signed with private keys: what identifies it in all three families, and the signatures
+ * of Standard Webhooks alone.
+ * @param signatures Ed25519 of the input of Standard Webhooks, in base64, of the newest key first
+ */
+export function publicSignatureHeaders(
+  { eventId, eventType, deliveryId, sentAt }: SignedAttempt,
+  brand: string,
+  signatures: readonly string[],
+): Record<string, string> {
+  const { seconds, iso } = timesOf(sentAt);
+  return {
+    [`X-${brand}-Timestamp`]: iso,
+    [`X-${brand}-Delivery`]: deliveryId,
+    [`X-${brand}-Event`]: eventType,
+    [`X-${brand}-Idempotency-Key`]: eventId,
+    'X-Webhook-Timestamp': seconds,
+    'X-Webhook-ID': eventId,
+    'webhook-id': eventId,
+    'webhook-timestamp': seconds,
+    'webhook-signature': signatures.map((one) => `v1a,${one}`).join(' '),
+  };
+}
+
 /** Whether a header belongs to these families and is therefore reserved. */
 export const isSignatureHeader = (name: string, brand: string): boolean =>
   ['x-webhook-', 'webhook-', `x-${brand.toLowerCase()}-`].some((prefix) => name.toLowerCase().startsWith(prefix));

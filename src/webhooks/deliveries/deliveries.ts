@@ -1,6 +1,8 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
+import type { PayloadForm } from '../core/delivery-options.ts';
 import type { EventCatalog } from '../core/event-catalog.ts';
 import { deliveryIds, webhookIds } from '../core/ids.ts';
 import { deliveryNotFound, webhookNotFound } from '../errors.ts';
@@ -51,9 +53,10 @@ const findOne = statement({
     eventCreatedAt: 'timestamptz',
     /** The subscription's integration. */
     integration: 'text?',
+    payload: typed<PayloadForm>('text'),
     sealedSecret: 'text',
   },
-  text: `select ${entryColumns}, e.facts, e.created_at as "eventCreatedAt", s.integration,
+  text: `select ${entryColumns}, e.facts, e.created_at as "eventCreatedAt", s.integration, s.payload,
     s.sealed_secret as "sealedSecret"
      from delivery d join event e on e.id = ${eventIdOf('d')} join webhook_subscription s on s.id = d.subscription_id
     where d.organization_id = :organizationId and d.environment = :environment and d.subscription_id = :subscriptionId
@@ -123,12 +126,12 @@ export async function getDelivery(
       ])
     : [];
   if (!found || !attemptLog) throw deliveryNotFound(deliveryId);
-  const { facts, eventCreatedAt, integration, sealedSecret, ...row } = found;
+  const { facts, eventCreatedAt, integration, payload, sealedSecret, ...row } = found;
   const event = { id: row.eventId, type: row.eventType, facts, createdAt: eventCreatedAt };
   const secret = () => sealer.open(sealedSecret, sealedColumn('sealed_secret', subscription.id, scope.tenant));
   const requestBody =
     integration === null
-      ? payloadOf(events, event)
+      ? payloadOf(events, event, payload)
       : integrationPayloadOf(events, event, { integration, secret: secret() });
   return { ...entryOf(row, subscription), requestBody, attemptLog };
 }

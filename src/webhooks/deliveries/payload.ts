@@ -1,5 +1,6 @@
 import type { EventType } from '../../platform/core/event-type.ts';
-import { bodyOf, type StoredEvent } from '../core/event-body.ts';
+import type { PayloadForm } from '../core/delivery-options.ts';
+import { bodyOf, type StoredEvent, thinBodyOf } from '../core/event-body.ts';
 import type { EventCatalog } from '../core/event-catalog.ts';
 import { eventIds } from '../core/ids.ts';
 import { withSignature } from '../dispatch/sign.ts';
@@ -11,11 +12,13 @@ function declaredIn(catalog: EventCatalog, type: string): EventType {
 }
 
 /**
- * The request body of an event's deliveries: the same bytes on every attempt.
+ * The request body of an event's deliveries: the same bytes on every attempt, until the webhook gets the other form.
  * @throws Error when no part declares the type
  */
-export const payloadOf = (catalog: EventCatalog, event: StoredEvent): string =>
-  JSON.stringify(bodyOf(declaredIn(catalog, event.type), event));
+export function payloadOf(catalog: EventCatalog, event: StoredEvent, form: PayloadForm): string {
+  const body = bodyOf(declaredIn(catalog, event.type), event);
+  return JSON.stringify(form === 'thin' ? thinBodyOf(body) : body);
+}
 
 /**
  * The same to a webhook of an integration, which has another form and its own signature as the last member: the same bytes

@@ -9,7 +9,7 @@ import { testWebhook } from '../core/events.ts';
 import { sealedColumn } from '../subscriptions/subscription-secrets.ts';
 import { type AttemptWork, makeAttempt } from './attempt.ts';
 import { defaultDeliveryPolicy } from './delivery-policy.ts';
-import { newSecret } from './sign.ts';
+import { newSecret } from './signing-keys.ts';
 
 /** A fault of ours, wherever it is. */
 class BrokenEgress extends Egress {
@@ -35,6 +35,8 @@ test('an unexpected error is a failure like any other; an aborted attempt is non
     scheduleAttempts: 0,
     url: 'https://hooks.example.com',
     integration: null,
+    payload: 'full',
+    signature: 'hmac',
     sealedHeaders: null,
     sealedPreviousSecret: null,
     sealedOlderSecret: null,

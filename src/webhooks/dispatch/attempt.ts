@@ -1,11 +1,13 @@
 import { readRetryAfter } from '../../platform/core/retry-after.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { EgressFailure } from '../../platform/egress/egress-failure.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import { SealError, type Sealer } from '../../platform/security/crypto.ts';
 import type { Tenant } from '../../platform/tenant.ts';
+import type { PayloadForm, SignatureKind } from '../core/delivery-options.ts';
 import type { EventCatalog } from '../core/event-catalog.ts';
 import { deliveryIds, eventIds } from '../core/ids.ts';
 import { type AttemptResult, unforeseen, unreadable } from '../core/retry-schedule.ts';
@@ -39,6 +41,8 @@ export interface AttemptWork {
   url: string;
   /** Whose webhook it is; null for an ordinary one. */
   integration: string | null;
+  payload: PayloadForm;
+  signature: SignatureKind;
   sealedHeaders: string | null;
   sealedSecret: string;
   /** Null when there is none, or it has expired. */
@@ -65,6 +69,8 @@ const findWork = statement({
     hasFailed: 'boolean',
     url: 'text',
     integration: 'text?',
+    payload: typed<PayloadForm>('text'),
+    signature: typed<SignatureKind>('text'),
     sealedHeaders: 'text?',
     sealedSecret: 'text',
     sealedPreviousSecret: 'text?',
@@ -77,7 +83,7 @@ const findWork = statement({
   },
   text: `select d.id as "deliveryId", d.attempts, d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
           s.max_attempts as "maxAttempts", s.last_failed_at is not null as "hasFailed", s.url, s.integration,
-            s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
+          s.payload, s.signature, s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
           case when s.previous_secret_expires_at > clock_timestamp() then s.sealed_previous_secret end as "sealedPreviousSecret",
           case when s.older_secret_expires_at > clock_timestamp() then s.sealed_older_secret end as "sealedOlderSecret",
           e.id as "eventId", e.type as "eventType", e.facts, e.created_at as "eventCreatedAt",
@@ -118,9 +124,11 @@ function requestOf(
     sealer.open(sealed, sealedColumn(column, subscriptionId, tenant));
   const event = { id: work.eventId, type: eventType, facts: work.facts, createdAt: work.eventCreatedAt };
   const secret = open(sealedSecret, 'sealed_secret');
-  const { integration } = work;
+  const { integration, payload, signature: kind } = work;
   const body =
-    integration === null ? payloadOf(events, event) : integrationPayloadOf(events, event, { integration, secret });
+    integration === null
+      ? payloadOf(events, event, payload)
+      : integrationPayloadOf(events, event, { integration, secret });
   const own = openHeaders(sealer, sealedHeaders, { id: subscriptionId, tenant });
   const ids = { eventId: eventIds.format(work.eventId), deliveryId: deliveryIds.format(work.deliveryId) };
   const openIfAny = (sealed: string | null, column: SealedColumn) => (sealed === null ? [] : [open(sealed, column)]);
@@ -128,7 +136,7 @@ function requestOf(
     ...openIfAny(sealedPreviousSecret, 'sealed_previous_secret'),
     ...openIfAny(sealedOlderSecret, 'sealed_older_secret'),
   ];
-  const secrets = { brand: webhookBrand, secret, earlierSecrets };
+  const secrets = { brand: webhookBrand, kind, secret, earlierSecrets };
   const signed = sign({ ...ids, eventType, body, sentAt }, secrets);
   // A header of the owner's keeps its value.
   const isOwn = Object.keys(own).some((name) => name.toLowerCase() === correlationHeader);

@@ -1,9 +1,11 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
+import { Webhooks } from '../../../sdk/typescript/src/core/webhooks.ts';
 import { isBrand, isSignatureHeader, type SignedAttempt, signingInputs } from '../core/signing.ts';
-import { newSecret, sign, withSignature } from './sign.ts';
+import { sign, withSignature } from './sign.ts';
+import { newKeys, newSecret } from './signing-keys.ts';
 
 type Headers = Record<string, string>;
 const hex = (secret: string, text: string) => `sha256=${createHmac('sha256', secret).update(text).digest('hex')}`;
@@ -127,6 +129,58 @@ describe('a signed attempt', () => {
 
   test('is never sent unsigned', () => {
     for (const secret of ['', 'whsec_']) expect(() => sign(attemptAt(0), { brand, secret })).toThrow('no secret');
+  });
+});
+
+describe('an attempt that is signed with a private key', () => {
+  const kind = 'ed25519';
+  /** What a receiver writes after reading Standard Webhooks. */
+  const verifiesPublic = (headers: Headers, body: string, publicKey: string) => {
+    const { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signatures } = headers;
+    const x = Buffer.from(publicKey.slice('whpk_'.length), 'base64').toString('base64url');
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+    return signatures!.split(' ').some((one) => {
+      const [version, signature] = one.split(',');
+      return (
+        version === 'v1a' && verify(null, Buffer.from(`${id}.${time}.${body}`), key, Buffer.from(signature!, 'base64'))
+      );
+    });
+  };
+
+  test('verifies with the public keys of all that sign, and with no other', async () => {
+    const [current, previous, other] = [newKeys(kind), newKeys(kind), newKeys(kind)];
+    const attempt = attemptAt(Date.now());
+    const headers = sign(attempt, { brand, kind, secret: current.secret, earlierSecrets: [previous.secret] });
+    for (const { publicKey } of [current, previous]) {
+      expect(publicKey).toMatch(/^whpk_[A-Za-z0-9+/]{43}=$/);
+      expect(verifiesPublic(headers, attempt.body, publicKey!)).toBe(true);
+      expect(verifiesPublic(headers, `${attempt.body} `, publicKey!)).toBe(false);
+      expect(await Webhooks.verify(attempt.body, headers, publicKey!)).toEqual(JSON.parse(attempt.body));
+    }
+    expect(verifiesPublic(headers, attempt.body, other.publicKey!)).toBe(false);
+    await expect(Webhooks.verify(attempt.body, headers, other.publicKey!)).rejects.toThrow();
+  });
+
+  test('has no signature of a secret, and the other headers of all families', () => {
+    const headers = sign(attemptAt(Date.now()), { brand, kind, secret: newKeys(kind).secret });
+    const withSecret = sign(attemptAt(Date.now()), { brand, secret: newSecret() });
+    const signatures = ['X-Service-Signature', 'X-Webhook-Signature'];
+    expect(Object.keys(headers)).toEqual(Object.keys(withSecret).filter((name) => !signatures.includes(name)));
+    expect(headers['webhook-signature']).toMatch(/^v1a,[A-Za-z0-9+/]{86}==$/);
+  });
+
+  test('agrees with the vector of RFC 8032', () => {
+    const bytes = (hexadecimal: string) => Buffer.from(hexadecimal, 'hex').toString('base64');
+    const secret = `whsk_${bytes('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60')}`;
+    const publicKey = `whpk_${bytes('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a')}`;
+    const attempt = attemptAt(Date.now());
+    expect(verifiesPublic(sign(attempt, { brand, kind, secret }), attempt.body, publicKey)).toBe(true);
+  });
+
+  test('is never sent unsigned', () => {
+    for (const secret of ['', 'whsk_', newSecret()]) {
+      expect(() => sign(attemptAt(0), { brand, kind, secret })).toThrow('no private key');
+    }
   });
 });
 

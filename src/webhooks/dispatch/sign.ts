@@ -1,11 +1,14 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { withoutEnd } from '../../platform/core/without-end.ts';
-import { type Signatures, type SignedAttempt, signatureHeaders, signingInputs } from '../core/signing.ts';
-
-const secretPrefix = 'whsec_';
-
-/** A new signing secret: `whsec_` and 32 random bytes in base64. */
-export const newSecret = (): string => secretPrefix + randomBytes(32).toString('base64');
+import type { SignatureKind } from '../core/delivery-options.ts';
+import {
+  publicSignatureHeaders,
+  type Signatures,
+  type SignedAttempt,
+  signatureHeaders,
+  signingInputs,
+} from '../core/signing.ts';
+import { secretPrefix, signEd25519 } from './signing-keys.ts';
 
 function hmac(key: string | Buffer, text: string, encoding: 'hex' | 'base64'): string {
   if (key.length === 0) throw new Error('There is no secret to sign with.');
@@ -34,6 +37,8 @@ function signaturesOf(attempt: SignedAttempt, secret: string): Signatures {
 export interface SigningSecrets {
   /** The brand in the header names of family A. */
   brand: string;
+  /** By default HMAC. */
+  kind?: SignatureKind;
   secret: string;
   /** Secrets before rotations, the newest first, while receivers may still use them. */
   earlierSecrets?: readonly string[];
@@ -42,8 +47,13 @@ export interface SigningSecrets {
 /** The headers that identify and sign an attempt. @throws Error without a secret: nothing is sent unsigned */
 export function sign(
   attempt: SignedAttempt,
-  { brand, secret, earlierSecrets = [] }: SigningSecrets,
+  { brand, kind = 'hmac', secret, earlierSecrets = [] }: SigningSecrets,
 ): Record<string, string> {
+  if (kind === 'ed25519') {
+    const { standard } = signingInputs(attempt);
+    const signatures = [secret, ...earlierSecrets].map((seed) => signEd25519(seed, standard));
+    return publicSignatureHeaders(attempt, brand, signatures);
+  }
   const earlier = earlierSecrets.map((one) => signaturesOf(attempt, one));
   return signatureHeaders(attempt, brand, signaturesOf(attempt, secret), earlier);
 }

@@ -7,8 +7,9 @@ import { typed } from '../../platform/database/sql-types.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
+import type { DeliveryOptions, PayloadForm, SignatureKind } from '../core/delivery-options.ts';
 import { webhookIds } from '../core/ids.ts';
-import { newSecret } from '../dispatch/sign.ts';
+import { newKeys, type SigningKeys } from '../dispatch/signing-keys.ts';
 import { WebhookSubscription } from '../entities.ts';
 import { webhookNotFound } from '../errors.ts';
 import { recordEvents } from '../events/recording.ts';
@@ -27,7 +28,7 @@ export interface SubscriptionServices {
   listening: Pick<SubscribedTypes, 'changed'>;
 }
 
-export interface NewSubscription {
+export interface NewSubscription extends DeliveryOptions {
   name: string;
   url: string;
   /** Event types, or `*`. */
@@ -51,14 +52,16 @@ export type SubscriptionChange = { [Field in keyof NewSubscription]?: NewSubscri
 
 export interface Subscription extends NewSubscription {
   id: string;
+  /** With Ed25519: of the key that signs. */
+  publicKey: string | null;
   disabledReason: OffReason;
   createdAt: Date;
   updatedAt: Date;
 }
 
 /** A stored row. Nullable columns may be missing. */
-type SubscriptionRow = Omit<Subscription, 'headers' | 'rateLimit' | 'disabledReason'> & {
-  [Column in 'sealedHeaders' | 'disabledReason']?: string | null | undefined;
+type SubscriptionRow = Omit<Subscription, 'headers' | 'rateLimit' | 'publicKey' | 'disabledReason'> & {
+  [Column in 'sealedHeaders' | 'publicKey' | 'disabledReason']?: string | null | undefined;
 } & { rateLimit?: number | null | undefined };
 
 export const defaultConcurrency = 8;
@@ -78,6 +81,7 @@ export function viewOf(
   row: SubscriptionRow,
 ): Subscription {
   const { id, name, url, events, isActive, maxAttempts, rateLimit, concurrency, createdAt, updatedAt } = row;
+  const { payload, signature } = row;
   return {
     id,
     name,
@@ -88,6 +92,9 @@ export function viewOf(
     headers: openHeaders(sealer, row.sealedHeaders ?? null, { id, tenant }),
     rateLimit: rateLimit ?? null,
     concurrency,
+    payload,
+    signature,
+    publicKey: row.publicKey ?? null,
     disabledReason: (row.disabledReason ?? null) as OffReason,
     createdAt,
     updatedAt,
@@ -95,11 +102,16 @@ export function viewOf(
 }
 
 export interface CreatedSubscription extends Subscription {
-  secret: string;
+  /** Absent with Ed25519. */
+  secret?: string;
 }
 
+/** What is shown of new keys: the secret, or the public key, which every view has. */
+export const shownKeys = ({ secret, publicKey }: SigningKeys): { secret?: string } =>
+  publicKey === null ? { secret } : {};
+
 /**
- * Creates a subscription, once per Idempotency-Key. Its secret is returned here and nowhere else, except when
+ * Creates a subscription, once per Idempotency-Key. Its secret, if it has one, is returned here and nowhere else, except when
  * this request is repeated.
  * @throws AppError validation_error with paths url and headers.<name>, forbidden, idempotency_key_reused; SealError
  */
@@ -119,7 +131,7 @@ export async function createSubscription(
     const id = newId();
     if (fields.isActive) await checkSameUrl(tx, { id, ...fields });
     const now = new Date();
-    const secret = of?.secret ?? newSecret();
+    const keys = of?.secret === undefined ? newKeys(fields.signature) : { secret: of.secret, publicKey: null };
     const made = tx.em.create(WebhookSubscription, {
       id,
       ...tenant,
@@ -129,7 +141,8 @@ export async function createSubscription(
       disabledReason: null,
       disabledAt: fields.isActive ? null : now,
       sealedHeaders: sealHeaders(sealer, headers, { id, tenant }),
-      sealedSecret: sealer.seal(secret, sealedColumn('sealed_secret', id, tenant)),
+      sealedSecret: sealer.seal(keys.secret, sealedColumn('sealed_secret', id, tenant)),
+      publicKey: keys.publicKey,
       sealedPreviousSecret: null,
       previousSecretExpiresAt: null,
       sealedOlderSecret: null,
@@ -145,7 +158,7 @@ export async function createSubscription(
     await tx.audit({ action: 'webhook.create', subjectId: id, facts });
     await services.listening.changed(tx, fields.events);
     await recordEvents(tx);
-    return { ...viewOf(services, scope, made), secret };
+    return { ...viewOf(services, scope, made), ...shownKeys(keys) };
   };
   return scope.transaction(create, { claim, sealer });
 }
@@ -153,7 +166,7 @@ export async function createSubscription(
 const live =
   'from webhook_subscription where organization_id = :organizationId and environment = :environment and deleted_at is null';
 const columns = `id, name, url, events, is_active as "isActive", max_attempts as "maxAttempts",
-  sealed_headers as "sealedHeaders", rate_limit as "rateLimit", concurrency, disabled_reason as "disabledReason",
+  sealed_headers as "sealedHeaders", rate_limit as "rateLimit", concurrency, payload, signature, public_key as "publicKey", disabled_reason as "disabledReason",
   created_at as "createdAt", updated_at as "updatedAt"`;
 
 const subscriptionRowColumns = {
@@ -166,6 +179,9 @@ const subscriptionRowColumns = {
   sealedHeaders: 'text?',
   rateLimit: 'int?',
   concurrency: 'int',
+  payload: typed<PayloadForm>('text'),
+  signature: typed<SignatureKind>('text'),
+  publicKey: 'text?',
   disabledReason: 'text?',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',

@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
+import { defaultOptions } from '../../../../src/webhooks/core/delivery-options.ts';
 import { webhookIds } from '../../../../src/webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../../../../src/webhooks/core/retry-schedule.ts';
 import { createSubscription, defaultConcurrency } from '../../../../src/webhooks/subscriptions/subscriptions.ts';
@@ -53,11 +54,11 @@ export function bookingWebhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const routes = newRoutes();
   routes.openapi(create, async (c) => {
-    const input = { ...usual, ...c.req.valid('json') };
+    const input = { ...usual, ...defaultOptions, ...c.req.valid('json') };
     const { outcome, replayed } = await createSubscription(services, c.get('scope'), input, readIdempotency(c));
     const { id, name, url, events, secret, isActive, createdAt } = outcome;
     markReplayed(c, replayed);
-    const shown = { id: webhookIds.format(id), name, url, events, secret, isActive };
+    const shown = { id: webhookIds.format(id), name, url, events, secret: secret!, isActive };
     return c.json(success({ ...shown, createdAt: createdAt.toISOString() }), 201);
   });
   return routes;

@@ -1,5 +1,6 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
+import { defaultOptions } from '../../../../src/webhooks/core/delivery-options.ts';
 import { webhookIds } from '../../../../src/webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../../../../src/webhooks/core/retry-schedule.ts';
 import { webhookNotFound } from '../../../../src/webhooks/errors.ts';
@@ -10,6 +11,7 @@ import {
 } from '../../../../src/webhooks/subscriptions/change-subscription.ts';
 import { getSubscriptionDetail, type WebhookHealth } from '../../../../src/webhooks/subscriptions/health.ts';
 import {
+  type CreatedSubscription,
   createSubscription,
   defaultConcurrency,
   listSubscriptions,
@@ -24,6 +26,7 @@ import { operationsOf } from '../../../operation.ts';
 import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
 import { listOf, pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
 import {
+  changedWebhookSchema,
   createdWebhookSchema,
   newWebhookSchema,
   rotatedSecretSchema,
@@ -32,7 +35,6 @@ import {
   webhookDetailSchema,
   webhookInPath,
   webhookListSchema,
-  webhookSchema,
 } from '../../../schemas/webhooks/webhook.ts';
 import {
   createdWebhookExamples,
@@ -61,6 +63,12 @@ const toAnswer = ({ id, createdAt, updatedAt, ...subscription }: Subscription): 
   ...subscription,
   createdAt: createdAt.toISOString(),
   updatedAt: updatedAt.toISOString(),
+});
+
+/** With a new secret, where there is one. */
+const toKeyedAnswer = ({ secret, ...subscription }: CreatedSubscription) => ({
+  ...toAnswer(subscription),
+  ...(secret !== undefined && { secret }),
 });
 
 const healthOf = ({ failingSince, nextProbeAt, ...health }: WebhookHealth) => ({
@@ -92,14 +100,15 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'webhooks.create',
     summary: 'Create a webhook',
     description: [
-      'Sends events to a URL of yours. Deliveries are signed with the returned secret, which is shown once.',
+      'Sends events to a URL of yours. Deliveries are signed with the returned secret, which is shown once, or with a private',
+      'key whose `publicKey` every answer has.',
       'The plan says how many webhooks there can be, those of scheduling and of integrations included; one more is answered',
       'with 403 `forbidden`.',
     ].join(' '),
     body: jsonContent(newWebhookSchema, newWebhookExamples),
     idempotent: true,
     answers: {
-      201: answer('Returns the webhook with its secret.', createdWebhookSchema, {
+      201: answer('Returns the webhook with its secret or its public key.', createdWebhookSchema, {
         examples: createdWebhookExamples,
         links,
         replayable: true,
@@ -124,11 +133,16 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'updateWebhook',
     'x-client-method': 'webhooks.update',
     summary: 'Update a webhook',
-    description:
-      'Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`.',
+    description: [
+      'Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`. Another',
+      '`signature` makes new keys at once, and earlier ones sign nothing any more.',
+      'The fields `payload` and `signature` of a webhook of an integration cannot be changed.',
+    ].join(' '),
     params: webhookInPath,
     body: jsonContent(webhookChangeSchema, webhookChangeExamples),
-    answers: { 200: answer('Returns the updated webhook.', webhookSchema, { examples: webhookExamples, links }) },
+    answers: {
+      200: answer('Returns the updated webhook.', changedWebhookSchema, { examples: webhookExamples, links }),
+    },
   });
   const remove = operation({
     method: 'delete',
@@ -149,12 +163,13 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description: [
       'Returns a new secret, which is shown once. For 24 hours deliveries are signed with the previous secret too, even if',
       'the secret is rotated again meanwhile; at most the three newest secrets sign.',
+      'With `signature: ed25519` it is a private key that is replaced, and `publicKey` is returned.',
     ].join(' '),
     params: webhookInPath,
     bodyIsOptional: true,
     idempotent: true,
     answers: {
-      200: answer('Returns the new secret.', rotatedSecretSchema, {
+      200: answer('Returns the new secret or public key.', rotatedSecretSchema, {
         examples: rotatedSecretExamples,
         replayable: true,
       }),
@@ -169,12 +184,13 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(create, async (c) => {
     const { isActive = true, maxAttempts = defaultMaxAttempts, headers = {}, ...given } = c.req.valid('json');
-    const { rateLimit = null, concurrency = defaultConcurrency, ...required } = given;
-    const input = { ...required, isActive, maxAttempts, headers, rateLimit, concurrency };
+    const { rateLimit = null, concurrency = defaultConcurrency, ...rest } = given;
+    const { payload = defaultOptions.payload, signature = defaultOptions.signature, ...required } = rest;
+    const options = { payload, signature };
+    const input = { ...options, ...required, isActive, maxAttempts, headers, rateLimit, concurrency };
     const { outcome, replayed } = await createSubscription(services, c.get('scope'), input, readIdempotency(c));
-    const { secret, ...subscription } = outcome;
     markReplayed(c, replayed);
-    return c.json(success({ ...toAnswer(subscription), secret }), 201);
+    return c.json(success(toKeyedAnswer(outcome)), 201);
   });
   routes.openapi(get, async (c) => {
     const { health, ...subscription } = await getSubscriptionDetail(services, c.get('scope'), c.req.valid('param').id);
@@ -182,7 +198,8 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(patch, async (c) => {
     const { id } = c.req.valid('param');
-    return c.json(success(toAnswer(await updateSubscription(services, c.get('scope'), id, c.req.valid('json')))), 200);
+    const updated = await updateSubscription(services, c.get('scope'), id, c.req.valid('json'));
+    return c.json(success(toKeyedAnswer(updated)), 200);
   });
   routes.openapi(remove, async (c) => {
     await deleteSubscription(services, c.get('scope'), c.req.valid('param').id);

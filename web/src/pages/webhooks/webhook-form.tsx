@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
 import { RequestExample } from '../../components/code.tsx';
-import { CheckField, TextArea, TextField } from '../../components/field.tsx';
+import { CheckField, SelectField, TextArea, TextField } from '../../components/field.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
@@ -13,6 +13,8 @@ export interface WebhookValues {
   url: string;
   events: string[];
   isActive: boolean;
+  payload: 'full' | 'thin';
+  signature: 'hmac' | 'ed25519';
 }
 
 export interface WebhookFormProps {
@@ -23,6 +25,25 @@ export interface WebhookFormProps {
   onSubmit(values: WebhookValues): Promise<unknown>;
 }
 
+const payloads = [
+  { value: 'full', label: 'The whole event' },
+  { value: 'thin', label: 'Thin' },
+];
+const signatures = [
+  { value: 'hmac', label: 'HMAC, with a secret' },
+  { value: 'ed25519', label: 'Ed25519, with a public key' },
+];
+
+/** The values of a webhook that does not exist yet. */
+export const newWebhookValues: WebhookValues = {
+  name: '',
+  url: '',
+  events: ['workflow.run.completed'],
+  isActive: true,
+  payload: 'full',
+  signature: 'hmac',
+};
+
 /** The fields of a webhook that can be chosen. */
 export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormProps) {
   const { environment } = useSession();
@@ -30,7 +51,9 @@ export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormP
   const [url, setUrl] = useState(initial.url);
   const [events, setEvents] = useState(initial.events.join('\n'));
   const [isActive, setActive] = useState(initial.isActive);
-  const body = { name, url, events: events.split(/[\s,]+/).filter(Boolean), isActive };
+  const [payload, setPayload] = useState(initial.payload);
+  const [signature, setSignature] = useState(initial.signature);
+  const body = { name, url, events: events.split(/[\s,]+/).filter(Boolean), isActive, payload, signature };
   const submit = useAction(() => onSubmit(body));
   return (
     <form
@@ -54,6 +77,24 @@ export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormP
         hint="A type on each line, or * for all. The catalogue on the page of webhooks lists them."
         value={events}
         onChange={({ target }) => setEvents(target.value)}
+      />
+      <SelectField
+        label="Payload"
+        hint="A thin body has the ids alone, and your receiver reads the rest through the API."
+        options={payloads}
+        value={payload}
+        onChange={({ target }) => setPayload(target.value as WebhookValues['payload'])}
+      />
+      <SelectField
+        label="Signature"
+        hint={
+          id
+            ? 'Another signature makes new keys at once. The old ones sign nothing any more.'
+            : 'With Ed25519 your receiver needs the public key alone.'
+        }
+        options={signatures}
+        value={signature}
+        onChange={({ target }) => setSignature(target.value as WebhookValues['signature'])}
       />
       <CheckField label="Active" checked={isActive} onChange={({ target }) => setActive(target.checked)} />
       <div className="flex justify-end">

@@ -11,9 +11,10 @@ import { Status } from '../../components/status.tsx';
 import { Pager, Table } from '../../components/table.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { Time } from '../../components/time.tsx';
+import { notify } from '../../components/toast.tsx';
 import { useSession } from '../../session/context.tsx';
 import { EventCatalog } from './event-catalog.tsx';
-import { WebhookForm, type WebhookValues } from './webhook-form.tsx';
+import { newWebhookValues, WebhookForm, type WebhookValues } from './webhook-form.tsx';
 
 const limit = 50;
 
@@ -94,6 +95,7 @@ function NewWebhook() {
     const created = await api.webhooks.create(values);
     setOpen(false);
     setSecret(created.secret);
+    if (created.publicKey) notify('Created. The page of the webhook shows its public key.');
     await queries.invalidateQueries({ queryKey: key('webhooks') });
   };
   return (
@@ -102,11 +104,7 @@ function NewWebhook() {
         New webhook
       </Button>
       <Dialog title="New webhook" isOpen={isOpen} onClose={() => setOpen(false)}>
-        <WebhookForm
-          initial={{ name: '', url: '', events: ['workflow.run.completed'], isActive: true }}
-          submitLabel="Create"
-          onSubmit={create}
-        />
+        <WebhookForm initial={newWebhookValues} submitLabel="Create" onSubmit={create} />
       </Dialog>
       <SecretOnce
         title="Signing secret"

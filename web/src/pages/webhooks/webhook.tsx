@@ -58,6 +58,7 @@ export default function Webhook() {
             ['Next probe', <Time key="probe" at={data.health.nextProbeAt} />],
             ['Id', <Copy key="id" text={data.id} />],
             ['URL', data.url],
+            ['Public key', data.publicKey ? <Copy key="public" text={data.publicKey} /> : '–'],
           ]}
         />
       </Section>
@@ -81,14 +82,17 @@ function Actions({ webhook }: { webhook: WebhookDetail }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [secret, setSecret] = useState<string>();
+  const isPublic = webhook.signature === 'ed25519';
   const test = useAction(async () => {
     await api.webhooks.test(webhook.id);
     notify('A test event is being sent.');
     await queries.invalidateQueries({ queryKey: key('deliveries', webhook.id) });
   });
   const rotate = async () => {
-    const rotated = (await api.webhooks.rotateSecret(webhook.id)) as { secret?: string; publicKey?: string };
-    setSecret(rotated.secret ?? rotated.publicKey);
+    const { secret: next } = await api.webhooks.rotateSecret(webhook.id);
+    setSecret(next);
+    if (!next) notify('The webhook has a new public key.');
+    await queries.invalidateQueries({ queryKey: key('webhook', webhook.id) });
   };
   const remove = async () => {
     await api.webhooks.delete(webhook.id);
@@ -102,12 +106,12 @@ function Actions({ webhook }: { webhook: WebhookDetail }) {
         Send a test event
       </Button>
       <ConfirmButton
-        question="Rotate the signing secret?"
-        consequence="The old secret signs beside the new one for 24 hours."
+        question={isPublic ? 'Replace the key that signs?' : 'Rotate the signing secret?'}
+        consequence={`The old ${isPublic ? 'key' : 'secret'} signs beside the new one for 24 hours.`}
         confirmLabel="Rotate"
         onConfirm={rotate}
       >
-        Rotate the secret
+        {isPublic ? 'Rotate the key' : 'Rotate the secret'}
       </ConfirmButton>
       <ConfirmButton
         look="danger"
@@ -172,15 +176,28 @@ function Recover({ webhookId }: { webhookId: string }) {
 function Settings({ webhook }: { webhook: WebhookDetail }) {
   const { api, key } = useSession();
   const queries = useQueryClient();
-  const { id, name, url, events, isActive } = webhook;
+  const { id, name, url, events, isActive, payload, signature } = webhook;
+  const [secret, setSecret] = useState<string>();
   const save = async (values: WebhookValues) => {
-    await api.webhooks.update(id, values);
+    const changed = await api.webhooks.update(id, values);
+    setSecret(changed.secret);
     notify('Saved.');
     await queries.invalidateQueries({ queryKey: key('webhook', id) });
   };
   return (
     <Section title="Settings">
-      <WebhookForm id={id} initial={{ name, url, events, isActive }} submitLabel="Save" onSubmit={save} />
+      <WebhookForm
+        id={id}
+        initial={{ name, url, events, isActive, payload, signature }}
+        submitLabel="Save"
+        onSubmit={save}
+      />
+      <SecretOnce
+        title="New signing secret"
+        note="It is shown only once."
+        secret={secret}
+        onClose={() => setSecret(undefined)}
+      />
     </Section>
   );
 }

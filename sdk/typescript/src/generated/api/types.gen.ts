@@ -2803,6 +2803,12 @@ export type Webhook = {
     };
     rateLimit: number | null;
     concurrency: number;
+    payload: 'full' | 'thin';
+    signature: 'hmac' | 'ed25519';
+    /**
+     * With `signature: ed25519` the key that verifies deliveries: `whpk_` and base64. Null otherwise.
+     */
+    publicKey: string | null;
     /**
      * Why the webhook was turned off automatically; null otherwise. `gone`: its receiver answered 410 Gone. `failing`: every delivery to it has failed for five days.
      */
@@ -2823,6 +2829,12 @@ export type CreatedWebhook = {
     };
     rateLimit: number | null;
     concurrency: number;
+    payload: 'full' | 'thin';
+    signature: 'hmac' | 'ed25519';
+    /**
+     * With `signature: ed25519` the key that verifies deliveries: `whpk_` and base64. Null otherwise.
+     */
+    publicKey: string | null;
     /**
      * Why the webhook was turned off automatically; null otherwise. `gone`: its receiver answered 410 Gone. `failing`: every delivery to it has failed for five days.
      */
@@ -2830,9 +2842,9 @@ export type CreatedWebhook = {
     createdAt: string;
     updatedAt: string;
     /**
-     * The key that signs deliveries. It is shown only here.
+     * The key that signs deliveries. It is shown only here. Absent with `signature: ed25519`.
      */
-    secret: string;
+    secret?: string;
 };
 
 export type NewWebhook = {
@@ -2867,6 +2879,14 @@ export type NewWebhook = {
      * The most concurrent attempts. Default 8.
      */
     concurrency?: number;
+    /**
+     * What the body of a request has. Default `full`. `full`: the whole event. `thin`: `id`, `type` and `createdAt` of the event, and `data.id` alone. An event whose data has no `id` is then named by its own.
+     */
+    payload?: 'full' | 'thin';
+    /**
+     * How requests are signed. Default `hmac`. `hmac`: with HMAC-SHA256 and a secret that the receiver knows, in three families of headers. `ed25519`: with Ed25519, as `v1a` in `webhook-signature` alone: the receiver knows the public key.
+     */
+    signature?: 'hmac' | 'ed25519';
 };
 
 export type WebhookDetail = {
@@ -2881,6 +2901,12 @@ export type WebhookDetail = {
     };
     rateLimit: number | null;
     concurrency: number;
+    payload: 'full' | 'thin';
+    signature: 'hmac' | 'ed25519';
+    /**
+     * With `signature: ed25519` the key that verifies deliveries: `whpk_` and base64. Null otherwise.
+     */
+    publicKey: string | null;
     /**
      * Why the webhook was turned off automatically; null otherwise. `gone`: its receiver answered 410 Gone. `failing`: every delivery to it has failed for five days.
      */
@@ -2924,6 +2950,36 @@ export type WebhookHealth = {
     successRate24h: number | null;
 };
 
+export type ChangedWebhook = {
+    id: string;
+    name: string;
+    url: string;
+    events: Array<string>;
+    isActive: boolean;
+    maxAttempts: number;
+    headers: {
+        [key: string]: string;
+    };
+    rateLimit: number | null;
+    concurrency: number;
+    payload: 'full' | 'thin';
+    signature: 'hmac' | 'ed25519';
+    /**
+     * With `signature: ed25519` the key that verifies deliveries: `whpk_` and base64. Null otherwise.
+     */
+    publicKey: string | null;
+    /**
+     * Why the webhook was turned off automatically; null otherwise. `gone`: its receiver answered 410 Gone. `failing`: every delivery to it has failed for five days.
+     */
+    disabledReason: 'gone' | 'failing' | null;
+    createdAt: string;
+    updatedAt: string;
+    /**
+     * A new secret, where `signature` became `hmac`. It is shown only here.
+     */
+    secret?: string;
+};
+
 export type WebhookChange = {
     name?: string;
     /**
@@ -2956,6 +3012,14 @@ export type WebhookChange = {
      * The most concurrent attempts. Default 8.
      */
     concurrency?: number;
+    /**
+     * What the body of a request has. Default `full`. `full`: the whole event. `thin`: `id`, `type` and `createdAt` of the event, and `data.id` alone. An event whose data has no `id` is then named by its own.
+     */
+    payload?: 'full' | 'thin';
+    /**
+     * How requests are signed. Default `hmac`. `hmac`: with HMAC-SHA256 and a secret that the receiver knows, in three families of headers. `ed25519`: with Ed25519, as `v1a` in `webhook-signature` alone: the receiver knows the public key.
+     */
+    signature?: 'hmac' | 'ed25519';
 };
 
 export type Delivery = {
@@ -5259,9 +5323,9 @@ export type BookingWebhook = {
     url: string;
     events: Array<string>;
     /**
-     * The key that signs deliveries. It is shown only here.
+     * The key that signs deliveries. It is shown only here. Absent with `signature: ed25519`.
      */
-    secret: string;
+    secret?: string;
     isActive: boolean;
     createdAt: string;
 };
@@ -6368,7 +6432,7 @@ export type UpdateWebhookResponses = {
      */
     200: {
         success: true;
-        data: Webhook;
+        data: ChangedWebhook;
     };
 };
 
@@ -6962,7 +7026,7 @@ export type CreateWebhookData = {
 
 export type CreateWebhookResponses = {
     /**
-     * Returns the webhook with its secret.
+     * Returns the webhook with its secret or its public key.
      */
     201: {
         success: true;
@@ -6986,18 +7050,22 @@ export type RotateWebhookSecretData = {
 
 export type RotateWebhookSecretResponses = {
     /**
-     * Returns the new secret.
+     * Returns the new secret or public key.
      */
     200: {
         success: true;
         data: {
             id: string;
             /**
-             * The key that signs deliveries. It is shown only here.
+             * The key that signs deliveries. It is shown only here. Absent with `signature: ed25519`.
              */
-            secret: string;
+            secret?: string;
             /**
-             * Until then deliveries are signed with the previous secret too, in additional headers.
+             * With `signature: ed25519`, in the place of the secret.
+             */
+            publicKey?: string;
+            /**
+             * Until then deliveries are signed with the previous secret or private key too.
              */
             previousSecretExpiresAt: string;
         };

@@ -23,8 +23,10 @@ export class Webhooks extends Resource {
    * Update a webhook.
    *
    * Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`.
+   * Another `signature` makes new keys at once, and earlier ones sign nothing any more. The fields `payload` and
+   * `signature` of a webhook of an integration cannot be changed.
    */
-  update(id: string, body: NonNullable<api.UpdateWebhookData['body']>, options?: RequestOptions): Promise<api.Webhook> {
+  update(id: string, body: NonNullable<api.UpdateWebhookData['body']>, options?: RequestOptions): Promise<api.ChangedWebhook> {
     return this.transport.call(sdk.updateWebhook, { path: { id }, body }, { answer: 'json', isEnveloped: true }, options);
   }
 
@@ -49,9 +51,9 @@ export class Webhooks extends Resource {
   /**
    * Create a webhook.
    *
-   * Sends events to a URL of yours. Deliveries are signed with the returned secret, which is shown once. The plan
-   * says how many webhooks there can be, those of scheduling and of integrations included; one more is answered
-   * with 403 `forbidden`.
+   * Sends events to a URL of yours. Deliveries are signed with the returned secret, which is shown once, or with
+   * a private key whose `publicKey` every answer has. The plan says how many webhooks there can be, those of
+   * scheduling and of integrations included; one more is answered with 403 `forbidden`.
    */
   create(body: NonNullable<api.CreateWebhookData['body']>, options?: RequestOptions): Promise<api.CreatedWebhook> {
     return this.transport.call(sdk.createWebhook, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
@@ -61,7 +63,8 @@ export class Webhooks extends Resource {
    * Rotate the signing secret of a webhook.
    *
    * Returns a new secret, which is shown once. For 24 hours deliveries are signed with the previous secret too,
-   * even if the secret is rotated again meanwhile; at most the three newest secrets sign.
+   * even if the secret is rotated again meanwhile; at most the three newest secrets sign. With `signature:
+   * ed25519` it is a private key that is replaced, and `publicKey` is returned.
    */
   rotateSecret(id: string, options?: RequestOptions): Promise<Data<api.RotateWebhookSecretResponse>> {
     return this.transport.call(sdk.rotateWebhookSecret, { path: { id } }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);

@@ -1,0 +1,23 @@
+/** What the body of a request has. */
+export const payloadForms = {
+  full: 'the whole event',
+  thin: '`id`, `type` and `createdAt` of the event, and `data.id` alone',
+} as const;
+export type PayloadForm = keyof typeof payloadForms;
+
+/** How requests are signed. */
+export const signatureKinds = {
+  hmac: 'with HMAC-SHA256 and a secret that the receiver knows, in three families of headers',
+  ed25519: 'with Ed25519, as `v1a` in `webhook-signature` alone: the receiver knows the public key',
+} as const;
+export type SignatureKind = keyof typeof signatureKinds;
+
+/** What the owner of a webhook chooses about its requests. */
+export interface DeliveryOptions {
+  payload: PayloadForm;
+  signature: SignatureKind;
+}
+
+export const defaultOptions: DeliveryOptions = { payload: 'full', signature: 'hmac' };
+
+export const optionNames = Object.keys(defaultOptions) as (keyof DeliveryOptions)[];
