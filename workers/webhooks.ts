@@ -1,6 +1,7 @@
 import { priorities } from '../src/temporal/contracts/priorities.ts';
 import { queues } from '../src/temporal/contracts/queues.ts';
 import { webhookWorkflows } from '../src/temporal/contracts/webhooks.ts';
+import { EventAddresser } from '../src/webhooks/addressing/address-events.ts';
 import { DeadLetterWorkflows } from '../src/webhooks/dead-letters/dead-letter-workflows.ts';
 import { FanOut } from '../src/webhooks/deliveries/fan-out.ts';
 import { Dispatcher } from '../src/webhooks/dispatch/dispatcher.ts';
@@ -45,6 +46,9 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
   deadLetterWorkflows.start();
   const fanOut = new FanOut(services);
   fanOut.start();
+  const addresser = new EventAddresser(services);
+  services.addressing.onWake(() => addresser.wake());
+  addresser.start();
   await ensureSchedule(services, {
     workflowType: webhookWorkflows.redriveDeadLetters,
     queue: queues.webhooks,
@@ -55,7 +59,8 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
     failed: Promise.race([worker.failed, workflows.done]),
     async stop() {
       workflows.shutdown();
-      await Promise.all([worker.stop(), workflows.done, dispatcher.stop(), deadLetterWorkflows.stop(), fanOut.stop()]);
+      const loops = [dispatcher, deadLetterWorkflows, fanOut, addresser];
+      await Promise.all([worker.stop(), workflows.done, ...loops.map((loop) => loop.stop())]);
     },
   };
 }

@@ -45,6 +45,7 @@ import { EventMatcher } from './events/event-matcher.ts';
 import { eventsChannel } from './events/events-sql.ts';
 import { forgetEvents } from './events/forget-events.ts';
 import { lookBack } from './events/look-back.ts';
+import { webhookFilters } from './events/webhook-filters.ts';
 import { failPoint } from './fail-points.ts';
 import { RunWait, WaitingTotal } from './flows/entities.ts';
 import type { HttpSenders } from './flows/http/http-sender.ts';
@@ -126,8 +127,20 @@ export const automation: Part<
   failPoints: failPoint.names,
   promptKinds: ['run.start', 'run.proceed', 'run.cancel', 'run.stop', 'concurrency.admit', 'workflow.release'],
   boundedTasks: automationTasks,
-  open({ database, deliveryPolicy, egress, env, metrics, notifications, sealer, tenantEnds }) {
+  open({
+    boundedWork,
+    database,
+    deliveryPolicy,
+    egress,
+    env,
+    eventFilters,
+    metrics,
+    notifications,
+    sealer,
+    tenantEnds,
+  }) {
     tenantEnds.on(endAutomations);
+    eventFilters.evaluateWith(webhookFilters(boundedWork));
     const waiters = new Waiters('run');
     notifications.on(waiters.channel, (runId) => waiters.notifyLocal(runId));
     const eventMatcher = new EventMatcher();

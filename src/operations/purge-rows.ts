@@ -39,6 +39,7 @@ export const tablesOfOrganizations: readonly Table[] = [
   { name: 'event_start' },
   { name: 'workflow_event' },
   { name: 'event_fan_out' },
+  { name: 'event_addressing' },
   { name: 'delivery_backlog' },
   { name: 'event' },
   { name: 'event_recording' },

@@ -31,9 +31,15 @@ export const WebhookSubscription = defineEntity({
     rateLimit: p.integer().nullable(),
     /** Attempts in flight at most. */
     concurrency: p.integer(),
+    /** Over `event`, the whole body. Null: all events of its types are delivered. */
+    filter: p.text().nullable(),
+    /** How often the filter failed since it was given. */
+    filterErrors: p.integer().default(0),
+    /** When the filter was last changed. */
+    rulesChangedAt: p.datetime().nullable(),
     payload: p.string().length(4).$type<PayloadForm>().default('full'),
     signature: p.string().length(7).$type<SignatureKind>().default('hmac'),
-    /** Of the current private key; null with HMAC. */
+    /** The key that verifies what the current private key signs; null with HMAC. */
     publicKey: p.string().length(60).nullable(),
     /** With Ed25519 the seeds of private keys stand in the place of secrets. Null once it is deleted, and so are the others. */
     sealedSecret: p.text().nullable(),

@@ -2,6 +2,9 @@ import { defineFailPoints } from '../platform/parts/fail-points.ts';
 
 export const failPoint = defineFailPoints(
   'event.fanned_out',
+  'event.addressing',
+  'event.filtered',
+  'event.addressed',
   'delivery.leased',
   'delivery.sent',
   'delivery.recorded',

@@ -1,5 +1,6 @@
 // What other parts use of webhooks: they publish events, alone or in a statement of theirs, and have subscriptions of their own kind.
 
+export type { FilterEvaluator, Filtered, FilterOutcome } from './addressing/filters.ts';
 export {
   deliveriesChannel,
   isAwaited,

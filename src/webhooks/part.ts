@@ -2,6 +2,8 @@ import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/database/batches.ts';
 import type { Part } from '../platform/parts/part.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
+import { EventAddressing } from './addressing/entities.ts';
+import { EventFilters } from './addressing/filters.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { deliveryStates } from './core/delivery-status.ts';
 import { deliveryIds, eventIds, recoveryIds, webhookIds } from './core/ids.ts';
@@ -11,7 +13,7 @@ import { countedDeliveries } from './deliveries/block-entities.ts';
 import { sweepDeliveryBacklog } from './deliveries/delivery-backlog.ts';
 import { sweepDeliveryBlocks } from './deliveries/delivery-blocks.ts';
 import { DeliveryBacklog, EventFanOut, SkippedEvents } from './deliveries/fan-out-entities.ts';
-import { deliveriesChannel } from './deliveries/publish-event.ts';
+import { addressingPayload, deliveriesChannel } from './deliveries/publish-event.ts';
 import { continueRecovery } from './deliveries/recovery.ts';
 import { RecoveryProgress } from './deliveries/recovery-entities.ts';
 import { forgetOldDeliveries, forgetOldRecoveries, forgetUnusedHosts } from './deliveries/retention.ts';
@@ -45,9 +47,13 @@ const hourMs = 3_600_000;
 export interface WebhookServices {
   /** Wakes the dispatcher of this process, where it has one. */
   deliveries: DeliveryWakeup;
+  /** Wakes what addresses events in this process, where it does. */
+  addressing: DeliveryWakeup;
   deliveryPolicy: DeliveryPolicy;
   /** The requests of this process that wait for events. */
   eventArrivals: EventArrivals;
+  /** For the feature that knows expressions. */
+  eventFilters: EventFilters;
   /** For features whose providers have to be asked for events. */
   listening: SubscribedTypes;
   /** The word in the names of the signature headers of family A. */
@@ -71,6 +77,7 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     ...countedDeliveries,
     RecoveryProgress,
     EventFanOut,
+    EventAddressing,
     DeliveryBacklog,
     SkippedEvents,
     EventRecording,
@@ -84,7 +91,11 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     const listening = new SubscribedTypes();
     tenantEnds.on((scope) => endSubscriptions(listening, scope));
     const deliveries = new DeliveryWakeup();
-    notifications.on(deliveriesChannel, () => deliveries.wake());
+    const addressing = new DeliveryWakeup();
+    notifications.on(deliveriesChannel, (payload) => {
+      deliveries.wake();
+      if (payload === addressingPayload) addressing.wake();
+    });
     const count = metrics.counter({
       name: 'atelier_delivery_attempts_total',
       help: 'Attempts of webhook deliveries that this process made, by the status that followed.',
@@ -92,7 +103,9 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     });
     return {
       deliveries,
+      addressing,
       eventArrivals: new EventArrivals(database, log),
+      eventFilters: new EventFilters(),
       listening,
       deliveryPolicy: {
         ...scaled(defaultDeliveryPolicy, env.DELIVERY_TIME_SCALE ?? 1),
@@ -103,7 +116,7 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     };
   },
   outbox: (services) => ({
-    'webhook.recover': continueRecovery,
+    'webhook.recover': (scope, recoveryId) => continueRecovery(services, scope, recoveryId),
     'webhook.end_deliveries': endOpenDeliveries,
     'webhook.wake': (scope, subscriptionId) => wakeRetryRelease(services, scope, subscriptionId),
   }),

@@ -34,6 +34,7 @@ export const webhookRowBounds: RowBounds = {
   },
   webhook_host: { retention: { by: 'remove hosts without attempts', after: 'a day without attempts' } },
   event_fan_out: { max: { rows: 1, of: 'event' } },
+  event_addressing: { max: { rows: 1, of: 'event' } },
   event_recording: { max: { rows: 1, of: 'environment' } },
   transaction_clock: { retention: { by: 'note the time of transactions', after: 'seven days' } },
   delivery_backlog: { max: { rows: 1, of: 'environment' } },

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { webhookFilters } from '../../src/automation/events/webhook-filters.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { statements } from '../../src/platform/database/sql.ts';
+import { declared } from '../../src/platform/parts/declared-parts.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryStatuses } from '../../src/webhooks/core/delivery-status.ts';
 import { deliveryIds, recoveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
@@ -10,6 +12,7 @@ import { forgetOldDeliveries } from '../../src/webhooks/deliveries/retention.ts'
 // Declares the statements.
 import '../../src/webhooks/deliveries/delivery-list.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { openBoundedWork } from '../platform/open-bounded-work.ts';
 import { openProduct, type Product } from '../product.ts';
 import { until } from '../until.ts';
 import { analyze, perBlock, seedDeliveries, types } from './many-rows.ts';
@@ -260,7 +263,10 @@ test('a recovery of many is done in parts, from several processes, and each deli
   expect(answer).toMatchObject({ status: 202, body: { data: { queued: 3_000, complete: false } } });
   const recovery = recoveryIds.parse(answer.body.data.recoveryId)!;
   const elsewhere = new Scope(product.database, { organizationId: id, environment: 'test' }, 'elsewhere');
-  await Promise.all([continueRecovery(elsewhere, recovery), continueRecovery(elsewhere, recovery)]);
+  const work = openBoundedWork();
+  const services = { eventFilters: webhookFilters(work), events: declared.events };
+  await Promise.all([1, 2].map(() => continueRecovery(services, elsewhere, recovery)));
+  work.close();
   await until('it is finished', async () => {
     const { rows } = await ask('select queued, finished_at from recovery where id = $1', [recovery]);
     if (rows[0].finished_at !== null) expect(rows[0].queued).toBe(4_999);

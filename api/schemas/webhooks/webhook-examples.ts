@@ -10,7 +10,7 @@ const headers = { 'X-Team': 'orders' };
 export const newWebhookExamples = { A: given, B: { ...given, headers, maxAttempts: 10, rateLimit: 600 } };
 export const webhookChangeExamples = {
   A: { events: ['*'] },
-  B: { name: 'Orders', isActive: true },
+  B: { name: 'Orders', isActive: true, filter: 'event.data.durationMs > 60000' },
 } satisfies Record<string, WebhookChangeExample>;
 
 const createdAt = '2026-11-21T09:30:00.000Z';
@@ -22,6 +22,8 @@ const shown = {
   headers,
   rateLimit: null,
   concurrency: 8,
+  filter: 'event.data.status == "FAILED"',
+  filterErrors: 0,
   payload: 'full' as const,
   signature: 'hmac' as const,
   publicKey: null,

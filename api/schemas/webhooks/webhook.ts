@@ -46,6 +46,8 @@ const events = z
   })
   .openapi({ uniqueItems: true, description: 'Event types. `*` subscribes to all, including future ones.' });
 
+/** Characters of an expression, and half of its UTF-16 units at most. */
+const maxFilterLength = 2_000;
 const maxPerMinute = 60_000;
 const maxConcurrency = 64;
 
@@ -100,6 +102,18 @@ const fields = {
     .min(1)
     .max(maxConcurrency)
     .openapi({ description: `The most concurrent attempts. Default ${defaultConcurrency}.` }),
+  filter: z
+    .string()
+    .max(2 * maxFilterLength, `Expected at most ${maxFilterLength} characters.`)
+    .nullable()
+    .openapi({
+      maxLength: maxFilterLength,
+      description: [
+        'A CEL expression over `event`, which is the whole body of an event, whatever `payload` says:',
+        '`event.data.status == "FAILED"`. Events for which it is not true are not delivered. Default null: all events of the',
+        'given types are.',
+      ].join(' '),
+    }),
   payload: payloadForm.openapi({
     description: [
       `What the body of a request has. Default \`${defaultOptions.payload}\`. ${meanings(payloadForms)}`,
@@ -134,6 +148,10 @@ const shown = {
   headers: texts,
   rateLimit: z.int().nullable(),
   concurrency: z.int(),
+  filter: z.string().nullable(),
+  filterErrors: z.int().openapi({
+    description: 'How often the filter failed since it was given. An event for which it fails is not delivered.',
+  }),
   payload: payloadForm,
   signature: signatureKind,
   publicKey: z.string().nullable().openapi({

@@ -6,6 +6,7 @@ import type { perform as checkSchemaTask } from './check-schema.ts';
 import type { perform as diffTask } from './diff-definitions.ts';
 import type { perform as evaluateTask } from './evaluate-expression.ts';
 import type { perform as matchEventTask } from './match-event.ts';
+import type { perform as matchFiltersTask } from './match-filters.ts';
 import type { perform as readYamlTask } from './read-yaml.ts';
 import type { perform as writeYamlTask } from './write-yaml.ts';
 
@@ -34,6 +35,12 @@ export const checkAnswer: TaskOf<typeof checkAnswerTask> = { module: module('che
 /** Matches an event with several triggers and waits. One that is costly is found by matching fewer at a time. */
 export const matchEvent: TaskOf<typeof matchEventTask> = { module: module('match-event'), limitMs: limits.match };
 
+/** Evaluates filters of webhooks in the same way. */
+export const matchFilters: TaskOf<typeof matchFiltersTask> = {
+  module: module('match-filters'),
+  limitMs: limits.match,
+};
+
 /** Compiles the form too, in a process that does not know it yet. */
 export const checkForm: TaskOf<typeof checkFormTask> = { module: module('check-form'), limitMs: limits.answer };
 
@@ -48,6 +55,7 @@ export const automationTasks = [
   checkSchema,
   checkAnswer,
   matchEvent,
+  matchFilters,
   diffDefinitions,
   readYaml,
   writeYaml,

@@ -14,10 +14,12 @@ export type SignatureKind = keyof typeof signatureKinds;
 
 /** What the owner of a webhook chooses about its requests. */
 export interface DeliveryOptions {
+  /** A CEL expression over `event`, its whole body: events for which it is not true are not delivered. */
+  filter: string | null;
   payload: PayloadForm;
   signature: SignatureKind;
 }
 
-export const defaultOptions: DeliveryOptions = { payload: 'full', signature: 'hmac' };
+export const defaultOptions: DeliveryOptions = { filter: null, payload: 'full', signature: 'hmac' };
 
 export const optionNames = Object.keys(defaultOptions) as (keyof DeliveryOptions)[];

@@ -1,7 +1,7 @@
 import { statement, systemStatement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import type { Environment } from '../../platform/tenant.ts';
-import { deliveriesChannel, deliveryColumns, listenersOf, newDelivery } from './publish-event.ts';
+import { deliveryColumns, listenersOf, newDelivery, wakeDeliveries } from './publish-event.ts';
 
 /** Events that one statement reads at most. */
 const perStatement = 200;
@@ -39,9 +39,19 @@ const picked = `picked as materialized (
        left join lateral (select type, created_at from event where id = f.event_id offset 0) e on true),
    ${listenersOf('picked')}`;
 
-// Webhooks that were created after the event are none of its business.
+// Webhooks that were created after the event are none of its business, and those with a filter neither.
 const addressees = (events: string) => `${events} p join listener l
-         on l.type = p.type and l.created_at <= p.created_at and (p.after_id is null or l.id > p.after_id)`;
+         on l.type = p.type and l.created_at <= p.created_at and (p.after_id is null or l.id > p.after_id)
+        and not l.reads_event`;
+
+// A webhook that got its filter after the event has not been addressed: that is not known to a transaction before.
+const toAddress = `to_address as (
+     insert into event_addressing (organization_id, environment, event_id)
+     select :organizationId, :environment, p.event_id from picked p
+      where exists (select from listener l where l.type = p.type and l.reads_event
+                     and l.rules_changed_at > p.created_at - interval '1 minute')
+     on conflict (organization_id, environment, event_id) do nothing
+     returning event_id)`;
 
 /**
  * Creates the next deliveries of a tenant, `:perStep` at most: of as many events as they are enough for, or some of one event. The
@@ -55,7 +65,9 @@ export const createDeliveries = statement({
    sized as (
      select p.*, coalesce(l.webhooks, 0) as webhooks, row_number() over (order by p.event_id) as nth,
             sum(coalesce(l.webhooks, 0)) over (order by p.event_id) as so_far
-       from picked p left join (select type, count(*) as webhooks from listener group by type) l using (type)),
+       from picked p
+       left join (select type, count(*) as webhooks from listener where not reads_event group by type) l using (type)),
+   ${toAddress},
    chosen as (select * from sized where so_far <= :perStep or nth = 1),
    target as materialized (
      select p.event_id, p.type, p.created_at, l.id as webhook_id from ${addressees('chosen')}
@@ -79,7 +91,7 @@ export const createDeliveries = statement({
       where f.organization_id = :organizationId and f.environment = :environment and f.event_id = c.event_id
         and c.event_id not in (select event_id from rest))
    select (select count(*)::int from chosen) as events, (select count(*)::int from new_delivery) as deliveries,
-          case when exists (select from new_delivery) then pg_notify('${deliveriesChannel}', '') end`,
+          ${wakeDeliveries}`,
 });
 
 /** Counts the next events as skipped by the webhooks that listen to them. They stay recorded for `recover`. */
@@ -87,6 +99,7 @@ export const skipEvents = statement({
   name: 'fan_out.skip_events',
   row: { events: 'int' },
   text: `with ${picked},
+   ${toAddress},
    missed as (
      select l.id, count(*)::int as count, min(p.created_at) as first_at, max(p.created_at) as last_at
        from ${addressees('picked')} group by l.id),

@@ -11,6 +11,8 @@ export const isTestEvent = (event: string) => `(${event}.is_test or ${event}.typ
 
 /** The channel that wakes the dispatchers. */
 export const deliveriesChannel = 'atelier_deliveries';
+/** Its payload when events are to be addressed, see address-events.ts. */
+export const addressingPayload = 'addressing';
 
 /** Selects the row of a new delivery. @param at when it is made, in SQL; by default when the event occurred */
 export const newDelivery = (event: string, subscription: string, at = `${event}.created_at`) =>
@@ -21,6 +23,9 @@ export const deliveryColumns = `id, organization_id, environment, subscription_i
 
 export const listens = (subscription: string, event: string) =>
   `(${subscription}.events @> to_jsonb(${event}.type::text) or ${subscription}.events @> '"*"')`;
+
+/** For SQL: whether the body of an event decides about its delivery to a webhook. */
+export const readsEvent = (subscription: string) => `(${subscription}.filter is not null)`;
 
 /** For SQL: whether a trigger or a waiting step names the type of an event. Most of the time it is one look each at an index. */
 export const isAwaited = (event: string) =>
@@ -64,26 +69,33 @@ export const isBacklogFull = `exists (select from delivery_backlog where organiz
 
 /** A CTE with the active webhooks of the tenant that listen to the types of the CTE `events`, one row for each type. */
 export const listenersOf = (events: string) => `listener as materialized (
-     select t.type, s.id, s.created_at from (select distinct type from ${events}) t
+     select t.type, s.id, s.created_at, s.rules_changed_at, ${readsEvent('s')} as reads_event from (select distinct type from ${events}) t
        join webhook_subscription s on s.organization_id = :organizationId and s.environment = :environment and ${subscriptionIs('s', 'active')}
         and ${listens('s', 't')})`;
 
 /**
  * CTEs that write the deliveries of `new_event` to the webhooks of the tenant that listen: the first thousand. The
- * events after those are put off, see fan-out.ts, and so are all while too many deliveries wait.
+ * events after those are put off, see fan-out.ts, and so are all while too many deliveries wait. Those that webhooks with
+ * filters listen to are addressed later, see address-events.ts.
  */
 export const newDeliveries = `${listenersOf('new_event')},
    addressed as (
      select e.id, e.type, e.created_at,
             sum(l.webhooks) over (order by e.created_at, e.id) > ${maxDirectDeliveries} or ${isBacklogFull} as waits
-       from new_event e join (select type, count(*) as webhooks from listener group by type) l using (type)),
+       from new_event e
+       join (select type, count(*) as webhooks from listener where not reads_event group by type) l using (type)),
+   to_address as (
+     insert into event_addressing (organization_id, environment, event_id)
+     select :organizationId, :environment, e.id from new_event e
+      where exists (select from listener l where l.type = e.type and l.reads_event)
+     returning event_id),
    put_off as (
      insert into event_fan_out (organization_id, environment, event_id)
      select :organizationId, :environment, id from addressed where waits
      returning event_id),
    new_delivery as (
      insert into delivery (${deliveryColumns})
-     ${newDelivery('e', 's')} from addressed e join listener s using (type) where not e.waits
+     ${newDelivery('e', 's')} from addressed e join listener s using (type) where not e.waits and not s.reads_event
      returning id)`;
 
 /**
@@ -111,8 +123,9 @@ export const publishEventsSql = (announced: string) => `
      returning id, type, created_at),
    ${newDeliveries}`;
 
-/** An expression that wakes the dispatchers when `new_delivery` has rows. */
-export const wakeDeliveries = `case when exists (select from new_delivery) then pg_notify('${deliveriesChannel}', '') end`;
+/** An expression that wakes the dispatchers when `new_delivery` has rows, and the addressers when `to_address` has. */
+export const wakeDeliveries = `case when exists (select from to_address) then pg_notify('${deliveriesChannel}', '${addressingPayload}')
+          when exists (select from new_delivery) then pg_notify('${deliveriesChannel}', '') end`;
 
 const publishStatement = statement({
   name: 'event.announce',
@@ -184,7 +197,7 @@ const publishTestStatement = statement({
      insert into delivery (${deliveryColumns}, ignores_breaker)
      ${newDelivery('e', 's')}, true from new_event e join webhook_subscription s on s.id = :subscriptionId
      returning id)
-   select id as "deliveryId", ${wakeDeliveries} from new_delivery`,
+   select id as "deliveryId", pg_notify('${deliveriesChannel}', '') from new_delivery`,
 });
 
 /**

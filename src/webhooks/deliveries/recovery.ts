@@ -6,11 +6,12 @@ import { AppError, invalid } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { tenancyLimits } from '../../tenancy/core/limits.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
+import { type FilteredRecoveryServices, recoverFilteredPart } from '../addressing/recover-filtered.ts';
 import { type ReplayServices, renewed, requireActive } from '../dead-letters/replay.ts';
 import { failPoint } from '../fail-points.ts';
 import { beginRetries } from '../retries/retry-release.ts';
 import { hasFullBacklog, takeBacklogShare } from './delivery-backlog.ts';
-import { deliveriesChannel, deliveryColumns, isTestEvent, listens, newDelivery } from './publish-event.ts';
+import { deliveriesChannel, deliveryColumns, isTestEvent, listens, newDelivery, readsEvent } from './publish-event.ts';
 
 /*
  * A recovery goes through the dead letters of a subscription and then through the events of its tenant, oldest first, in
@@ -71,21 +72,25 @@ async function requireKept(tx: Transaction, subscriptionId: string, since: Date)
 interface RecoveryRow {
   subscriptionId: string;
   readsEvents: boolean;
+  /** Whether the bodies of events decide which are delivered: see recover-filtered.ts. */
+  readsBodies: boolean;
   queued: number;
 }
 
-const selectOpen = `select subscription_id as "subscriptionId", reads_events as "readsEvents", queued from recovery
+const selectOpen = `select subscription_id as "subscriptionId", reads_events as "readsEvents", queued,
+     (select ${readsEvent('s')} from webhook_subscription s where s.id = subscription_id) as "readsBodies" from recovery
     where organization_id = :organizationId and environment = :environment and id = :recoveryId and finished_at is null`;
+const openRow = { subscriptionId: 'uuid', readsEvents: 'boolean', readsBodies: 'boolean', queued: 'int' } as const;
 const findRecovery = statement({
   name: 'recovery.find',
   parameters: { recoveryId: 'uuid' },
-  row: { subscriptionId: 'uuid', readsEvents: 'boolean', queued: 'int' },
+  row: openRow,
   text: selectOpen,
 });
 const lockRecovery = statement({
   name: 'recovery.lock',
   parameters: { recoveryId: 'uuid' },
-  row: { subscriptionId: 'uuid', readsEvents: 'boolean', queued: 'int' },
+  row: openRow,
   text: `${selectOpen} for update`,
 });
 
@@ -140,7 +145,7 @@ const recoverEvents = statement({
      insert into delivery (${deliveryColumns})
      ${newDelivery('e', 's', 'clock_timestamp()')} from part e
        join recovery r on ${ofThis}
-       join webhook_subscription s on s.id = r.subscription_id and ${listens('s', 'e')}
+       join webhook_subscription s on s.id = r.subscription_id and ${listens('s', 'e')} and not ${readsEvent('s')}
       where not ${isTestEvent('e')} and e.created_at >= greatest(s.created_at, s.recoverable_from)
       order by e.created_at, e.id
      on conflict (subscription_id, event_id) do nothing
@@ -160,7 +165,9 @@ const forgetSkipped = statement({
   name: 'recovery.forget_skipped',
   parameters: { recoveryId: 'uuid' },
   text: `with rest as (
-     select r.subscription_id, count(e.id)::int as count, min(e.created_at) as first_at
+     select r.subscription_id, min(e.created_at) as first_at,
+            -- Which of them match a filter is not known here.
+            least(count(e.id)::int, k.count) as count
        from recovery r
        join skipped_events k on k.subscription_id = r.subscription_id and k.first_at >= r.since
        join webhook_subscription s on s.id = r.subscription_id
@@ -171,7 +178,7 @@ const forgetSkipped = statement({
              and not exists (select from event_fan_out f
                               where f.organization_id = :organizationId and f.environment = :environment
                                 and f.event_id = e.id)
-      where ${ofThis} group by r.subscription_id),
+      where ${ofThis} group by r.subscription_id, k.count),
    gone as (
      delete from skipped_events k using rest
       where k.organization_id = :organizationId and k.environment = :environment
@@ -187,6 +194,18 @@ const finish = statement({
   text: `update recovery set finished_at = clock_timestamp() where organization_id = :organizationId
     and environment = :environment and id = :recoveryId`,
 });
+
+/** The same for a webhook with a filter. A webhook that is turned off meanwhile ends it the next time. */
+async function recoverFiltered(services: FilteredRecoveryServices, scope: Scope, recoveryId: string): Promise<boolean> {
+  try {
+    const complete = await recoverFilteredPart(services, scope, recoveryId);
+    if (complete) await scope.rows(forgetSkipped, { recoveryId });
+    return complete;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return false;
+  }
+}
 
 /** Does the next part of a recovery, of a subscription that is locked and active. @returns what is left to do, and what was done */
 async function recoverPart(
@@ -225,11 +244,13 @@ export async function recoverDeliveries(
     await requireKept(tx, subscriptionId, since);
     const recoveryId = newId();
     await tx.rows(begin, { recoveryId, subscriptionId, since });
-    let done = { subscriptionId, readsEvents: false, queued: 0, complete: false };
+    const { readsBodies } = (await tx.one(findRecovery, { recoveryId }))!;
+    let done = { subscriptionId, readsEvents: false, readsBodies, queued: 0, complete: false };
     const isFull = await hasFullBacklog(tx);
     for (let part = 0, isEnough = isFull; part < maxParts && !done.complete && !isEnough; part++) {
       isEnough = done.readsEvents;
       done = await recoverPart(tx, recoveryId, done);
+      if (done.readsEvents && readsBodies) break;
     }
     if (!done.complete && !isFull) await tx.enqueue('webhook.recover', recoveryId);
     return { recoveryId, queued: done.queued, complete: done.complete };
@@ -244,9 +265,13 @@ export async function recoverDeliveries(
  * Goes on with a recovery, and comes back to it when it takes long. It is over when the subscription is turned off. While
  * too many deliveries wait it rests until `sweepDeliveryBacklog` lets it go on.
  */
-export async function continueRecovery(scope: Scope, recoveryId: string): Promise<void> {
+export async function continueRecovery(
+  services: FilteredRecoveryServices,
+  scope: Scope,
+  recoveryId: string,
+): Promise<void> {
   const end = performance.now() + maxWorkMs;
-  const proceed = async (tx: Transaction): Promise<boolean> => {
+  const proceed = async (tx: Transaction): Promise<boolean | 'reads bodies'> => {
     const recovery = await tx.one(findRecovery, { recoveryId });
     if (!recovery || (await hasFullBacklog(tx))) return true;
     try {
@@ -258,10 +283,13 @@ export async function continueRecovery(scope: Scope, recoveryId: string): Promis
     }
     // Another process may have gone on with it until the subscription was locked.
     const current = await tx.one(lockRecovery, { recoveryId });
-    return !current || (await recoverPart(tx, recoveryId, current)).complete;
+    if (!current) return true;
+    if (current.readsEvents && current.readsBodies) return 'reads bodies';
+    return (await recoverPart(tx, recoveryId, current)).complete;
   };
   while (performance.now() < end) {
-    const complete = await scope.transaction(proceed);
+    const done = await scope.transaction(proceed);
+    const complete = done === 'reads bodies' ? await recoverFiltered(services, scope, recoveryId) : done;
     failPoint('delivery.recovery_part');
     if (complete) return;
   }

@@ -125,6 +125,9 @@ const removeEvents = statement({
           and not exists (select from event_fan_out f
                            where f.organization_id = :organizationId and f.environment = :environment
                              and f.event_id = e.id)
+          and not exists (select from event_addressing a
+                           where a.organization_id = :organizationId and a.environment = :environment
+                             and a.event_id = e.id)
         order by e.created_at, e.id limit :limit)
      returning 1)
    select count(*)::int as count from gone`,

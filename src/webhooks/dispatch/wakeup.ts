@@ -1,4 +1,4 @@
-/** Wakes the dispatcher of this process, if it has one, when attempts may be due. */
+/** Wakes the dispatcher of this process, if it has one, when attempts may be due; or what else works on deliveries. */
 export class DeliveryWakeup {
   #listener: (() => void) | undefined;
 

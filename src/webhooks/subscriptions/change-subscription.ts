@@ -25,7 +25,9 @@ const fixedEvents = () =>
 
 /** The requests of an integration's webhook have a form and a signature of their own. @throws AppError validation_error */
 function requireFixedOptions(subscription: WebhookSubscription, change: SubscriptionChange): void {
-  const changed = optionNames.filter((name) => change[name] !== undefined && change[name] !== subscription[name]);
+  const changed = optionNames.filter(
+    (name) => change[name] !== undefined && change[name] !== (subscription[name] ?? null),
+  );
   if (changed.length === 0) return;
   const message = 'A webhook of an integration does not have this field.';
   throw invalid(changed.map((path) => ({ path, message })));
@@ -55,7 +57,7 @@ function replaceKeys(
  * deliveries in the same transaction. Another `signature` makes new keys at once: the secret, if there is one, is returned
  * here and nowhere else.
  * @param id in either form
- * @throws AppError not_found, validation_error with paths url, headers.<name> and, for a webhook of an integration, events and
+ * @throws AppError not_found, validation_error with paths url, headers.<name>, filter and, for a webhook of an integration, events and
  *   those of its options; SealError
  */
 export async function updateSubscription(
@@ -65,6 +67,7 @@ export async function updateSubscription(
   change: SubscriptionChange,
 ): Promise<CreatedSubscription> {
   checkSubscription(services.egress, services.webhookBrand, change);
+  if (typeof change.filter === 'string') await services.eventFilters.check(scope.tenantKey, change.filter);
   const { tenant } = scope;
   const updated = await scope.transaction(async (tx) => {
     const subscription = await lockSubscription(tx.em, id);
@@ -78,7 +81,9 @@ export async function updateSubscription(
     const { isActive: wasActive, events: listenedTo } = subscription;
     const isSignedOtherwise = fields.signature !== undefined && fields.signature !== subscription.signature;
     const isElsewhere = fields.url !== undefined && fields.url !== subscription.url;
+    const isFilteredOtherwise = fields.filter !== undefined && fields.filter !== (subscription.filter ?? null);
     Object.assign(subscription, fields, { updatedAt: new Date() });
+    if (isFilteredOtherwise) Object.assign(subscription, { filterErrors: 0, rulesChangedAt: new Date() });
     if (headers) {
       subscription.sealedHeaders = sealHeaders(services.sealer, headers, { id: subscription.id, tenant });
     }

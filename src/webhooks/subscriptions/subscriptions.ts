@@ -7,6 +7,7 @@ import { typed } from '../../platform/database/sql-types.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
+import type { EventFilters } from '../addressing/filters.ts';
 import type { DeliveryOptions, PayloadForm, SignatureKind } from '../core/delivery-options.ts';
 import { webhookIds } from '../core/ids.ts';
 import { newKeys, type SigningKeys } from '../dispatch/signing-keys.ts';
@@ -21,6 +22,7 @@ import type { SubscribedTypes } from './subscribed-types.ts';
 import { type Headers, openHeaders, sealedColumn, sealHeaders } from './subscription-secrets.ts';
 
 export interface SubscriptionServices {
+  eventFilters: Pick<EventFilters, 'check'>;
   egress: Pick<Egress, 'checkDestination'>;
   sealer: Sealer;
   /** The brand in the signature headers of family A: `X-<brand>-Signature`. */
@@ -52,6 +54,8 @@ export type SubscriptionChange = { [Field in keyof NewSubscription]?: NewSubscri
 
 export interface Subscription extends NewSubscription {
   id: string;
+  /** How often its filter failed since it was given. */
+  filterErrors: number;
   /** With Ed25519: of the key that signs. */
   publicKey: string | null;
   disabledReason: OffReason;
@@ -60,8 +64,8 @@ export interface Subscription extends NewSubscription {
 }
 
 /** A stored row. Nullable columns may be missing. */
-type SubscriptionRow = Omit<Subscription, 'headers' | 'rateLimit' | 'publicKey' | 'disabledReason'> & {
-  [Column in 'sealedHeaders' | 'publicKey' | 'disabledReason']?: string | null | undefined;
+type SubscriptionRow = Omit<Subscription, 'headers' | 'rateLimit' | 'filter' | 'publicKey' | 'disabledReason'> & {
+  [Column in 'sealedHeaders' | 'filter' | 'publicKey' | 'disabledReason']?: string | null | undefined;
 } & { rateLimit?: number | null | undefined };
 
 export const defaultConcurrency = 8;
@@ -81,7 +85,7 @@ export function viewOf(
   row: SubscriptionRow,
 ): Subscription {
   const { id, name, url, events, isActive, maxAttempts, rateLimit, concurrency, createdAt, updatedAt } = row;
-  const { payload, signature } = row;
+  const { payload, signature, filterErrors } = row;
   return {
     id,
     name,
@@ -92,6 +96,8 @@ export function viewOf(
     headers: openHeaders(sealer, row.sealedHeaders ?? null, { id, tenant }),
     rateLimit: rateLimit ?? null,
     concurrency,
+    filter: row.filter ?? null,
+    filterErrors,
     payload,
     signature,
     publicKey: row.publicKey ?? null,
@@ -113,7 +119,7 @@ export const shownKeys = ({ secret, publicKey }: SigningKeys): { secret?: string
 /**
  * Creates a subscription, once per Idempotency-Key. Its secret, if it has one, is returned here and nowhere else, except when
  * this request is repeated.
- * @throws AppError validation_error with paths url and headers.<name>, forbidden, idempotency_key_reused; SealError
+ * @throws AppError validation_error with paths url, headers.<name> and filter, forbidden, idempotency_key_reused; SealError
  */
 export async function createSubscription(
   services: SubscriptionServices,
@@ -123,6 +129,7 @@ export async function createSubscription(
   of?: IntegrationWebhook,
 ): Promise<Once<CreatedSubscription>> {
   checkSubscription(services.egress, services.webhookBrand, input);
+  if (input.filter !== null) await services.eventFilters.check(scope.tenantKey, input.filter);
   const { sealer } = services;
   const { tenant } = scope;
   const create = async (tx: Transaction) => {
@@ -137,6 +144,8 @@ export async function createSubscription(
       ...tenant,
       ...fields,
       ...untried,
+      filterErrors: 0,
+      rulesChangedAt: null,
       integration: of?.integration ?? null,
       disabledReason: null,
       disabledAt: fields.isActive ? null : now,
@@ -166,7 +175,7 @@ export async function createSubscription(
 const live =
   'from webhook_subscription where organization_id = :organizationId and environment = :environment and deleted_at is null';
 const columns = `id, name, url, events, is_active as "isActive", max_attempts as "maxAttempts",
-  sealed_headers as "sealedHeaders", rate_limit as "rateLimit", concurrency, payload, signature, public_key as "publicKey", disabled_reason as "disabledReason",
+  sealed_headers as "sealedHeaders", rate_limit as "rateLimit", concurrency, filter, filter_errors as "filterErrors", payload, signature, public_key as "publicKey", disabled_reason as "disabledReason",
   created_at as "createdAt", updated_at as "updatedAt"`;
 
 const subscriptionRowColumns = {
@@ -179,6 +188,8 @@ const subscriptionRowColumns = {
   sealedHeaders: 'text?',
   rateLimit: 'int?',
   concurrency: 'int',
+  filter: 'text?',
+  filterErrors: 'int',
   payload: typed<PayloadForm>('text'),
   signature: typed<SignatureKind>('text'),
   publicKey: 'text?',

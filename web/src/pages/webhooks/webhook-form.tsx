@@ -13,6 +13,8 @@ export interface WebhookValues {
   url: string;
   events: string[];
   isActive: boolean;
+  /** Null for none. */
+  filter: string | null;
   payload: 'full' | 'thin';
   signature: 'hmac' | 'ed25519';
 }
@@ -40,6 +42,7 @@ export const newWebhookValues: WebhookValues = {
   url: '',
   events: ['workflow.run.completed'],
   isActive: true,
+  filter: null,
   payload: 'full',
   signature: 'hmac',
 };
@@ -51,9 +54,18 @@ export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormP
   const [url, setUrl] = useState(initial.url);
   const [events, setEvents] = useState(initial.events.join('\n'));
   const [isActive, setActive] = useState(initial.isActive);
+  const [filter, setFilter] = useState(initial.filter ?? '');
   const [payload, setPayload] = useState(initial.payload);
   const [signature, setSignature] = useState(initial.signature);
-  const body = { name, url, events: events.split(/[\s,]+/).filter(Boolean), isActive, payload, signature };
+  const body = {
+    name,
+    url,
+    events: events.split(/[\s,]+/).filter(Boolean),
+    isActive,
+    filter: filter.trim() || null,
+    payload,
+    signature,
+  };
   const submit = useAction(() => onSubmit(body));
   return (
     <form
@@ -77,6 +89,14 @@ export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormP
         hint="A type on each line, or * for all. The catalogue on the page of webhooks lists them."
         value={events}
         onChange={({ target }) => setEvents(target.value)}
+      />
+      <TextArea
+        label="Filter"
+        hint='An expression over the event, such as event.data.status == "FAILED". Only events for which it is true are sent.'
+        className="font-mono text-xs"
+        rows={2}
+        value={filter}
+        onChange={({ target }) => setFilter(target.value)}
       />
       <SelectField
         label="Payload"

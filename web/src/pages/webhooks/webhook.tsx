@@ -58,6 +58,7 @@ export default function Webhook() {
             ['Next probe', <Time key="probe" at={data.health.nextProbeAt} />],
             ['Id', <Copy key="id" text={data.id} />],
             ['URL', data.url],
+            ['Filter errors', data.filter === null ? '–' : data.filterErrors.toLocaleString()],
             ['Public key', data.publicKey ? <Copy key="public" text={data.publicKey} /> : '–'],
           ]}
         />
@@ -176,7 +177,7 @@ function Recover({ webhookId }: { webhookId: string }) {
 function Settings({ webhook }: { webhook: WebhookDetail }) {
   const { api, key } = useSession();
   const queries = useQueryClient();
-  const { id, name, url, events, isActive, payload, signature } = webhook;
+  const { id, name, url, events, isActive, filter, payload, signature } = webhook;
   const [secret, setSecret] = useState<string>();
   const save = async (values: WebhookValues) => {
     const changed = await api.webhooks.update(id, values);
@@ -188,7 +189,7 @@ function Settings({ webhook }: { webhook: WebhookDetail }) {
     <Section title="Settings">
       <WebhookForm
         id={id}
-        initial={{ name, url, events, isActive, payload, signature }}
+        initial={{ name, url, events, isActive, filter, payload, signature }}
         submitLabel="Save"
         onSubmit={save}
       />

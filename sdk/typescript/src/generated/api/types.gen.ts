@@ -2803,6 +2803,11 @@ export type Webhook = {
     };
     rateLimit: number | null;
     concurrency: number;
+    filter: string | null;
+    /**
+     * How often the filter failed since it was given. An event for which it fails is not delivered.
+     */
+    filterErrors: number;
     payload: 'full' | 'thin';
     signature: 'hmac' | 'ed25519';
     /**
@@ -2829,6 +2834,11 @@ export type CreatedWebhook = {
     };
     rateLimit: number | null;
     concurrency: number;
+    filter: string | null;
+    /**
+     * How often the filter failed since it was given. An event for which it fails is not delivered.
+     */
+    filterErrors: number;
     payload: 'full' | 'thin';
     signature: 'hmac' | 'ed25519';
     /**
@@ -2880,6 +2890,10 @@ export type NewWebhook = {
      */
     concurrency?: number;
     /**
+     * A CEL expression over `event`, which is the whole body of an event, whatever `payload` says: `event.data.status == "FAILED"`. Events for which it is not true are not delivered. Default null: all events of the given types are.
+     */
+    filter?: string | null;
+    /**
      * What the body of a request has. Default `full`. `full`: the whole event. `thin`: `id`, `type` and `createdAt` of the event, and `data.id` alone. An event whose data has no `id` is then named by its own.
      */
     payload?: 'full' | 'thin';
@@ -2901,6 +2915,11 @@ export type WebhookDetail = {
     };
     rateLimit: number | null;
     concurrency: number;
+    filter: string | null;
+    /**
+     * How often the filter failed since it was given. An event for which it fails is not delivered.
+     */
+    filterErrors: number;
     payload: 'full' | 'thin';
     signature: 'hmac' | 'ed25519';
     /**
@@ -2962,6 +2981,11 @@ export type ChangedWebhook = {
     };
     rateLimit: number | null;
     concurrency: number;
+    filter: string | null;
+    /**
+     * How often the filter failed since it was given. An event for which it fails is not delivered.
+     */
+    filterErrors: number;
     payload: 'full' | 'thin';
     signature: 'hmac' | 'ed25519';
     /**
@@ -3012,6 +3036,10 @@ export type WebhookChange = {
      * The most concurrent attempts. Default 8.
      */
     concurrency?: number;
+    /**
+     * A CEL expression over `event`, which is the whole body of an event, whatever `payload` says: `event.data.status == "FAILED"`. Events for which it is not true are not delivered. Default null: all events of the given types are.
+     */
+    filter?: string | null;
     /**
      * What the body of a request has. Default `full`. `full`: the whole event. `thin`: `id`, `type` and `createdAt` of the event, and `data.id` alone. An event whose data has no `id` is then named by its own.
      */
