@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { localSignInPath } from '../src/accounts/local-owner.ts';
+import { localOwner, localSignInPath } from '../src/accounts/local-owner.ts';
 import { migrate } from '../src/platform/database/migrate.ts';
 import { openDatabase } from '../src/platform/database/open-database.ts';
 import { createKey } from '../src/tenancy/keys.ts';
@@ -28,7 +28,8 @@ async function prepareDatabase({ ownerUrl, url }: DatabaseLogins, credentialsFil
       createOrganization: (input) => createOrganization(database, input),
       createKey: (input) => createKey(database, input),
     });
-    return { credentials, signInPath: await localSignInPath(database, credentials.organizationId) };
+    const signInPath = await localSignInPath(database, credentials.organizationId);
+    return { credentials, signInPath, ownerEmail: localOwner.email };
   } finally {
     await database.close();
   }

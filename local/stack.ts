@@ -38,6 +38,8 @@ export interface PreparedDatabase {
   credentials: Credentials;
   /** Where the owner of the organization Demo signs in, once; undefined after that. */
   signInPath: string | undefined;
+  /** The address of that owner, who operates the installation. */
+  ownerEmail: string;
 }
 
 /** Two logins at one database. */
@@ -152,6 +154,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'stop'>> {
       WORKFLOW_BUNDLE_DIR: folder.bundles,
       MAIL_FOLDER: start.settings.parentEnvironment.MAIL_FOLDER || folder.mail,
       NODE_COMPILE_CACHE: folder.compileCache,
+      ...operatorSettings(start.settings.parentEnvironment, database.ownerEmail, temporal.uiUrl),
     },
     logFile: folder.logs.app,
     onSpawn: (pid) => start.record('app', pid),
@@ -253,6 +256,12 @@ function egressSettings(given: Variables): Record<string, string> {
   const settings = { EGRESS_ALLOW_CIDRS: allowed, EGRESS_DENY_CIDRS, EGRESS_PORTS };
   return namedSettings(settings, Object.keys(settings));
 }
+
+/** The owner of a local installation operates it too, and sees the web UI of its Temporal server. */
+const operatorSettings = (given: Variables, ownerEmail: string, uiUrl: string | undefined): Record<string, string> => ({
+  OPERATOR_EMAILS: given.OPERATOR_EMAILS || ownerEmail,
+  ...namedSettings({ TEMPORAL_UI_URL: given.TEMPORAL_UI_URL || uiUrl }, ['TEMPORAL_UI_URL']),
+});
 
 /** Those of the variables that have a value. */
 function namedSettings(given: Variables, names: readonly string[]): Record<string, string> {

@@ -2,6 +2,7 @@ import { createMiddleware } from 'hono/factory';
 import { userIds } from '../../src/accounts/core/ids.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { AppError, invalid, rateLimited } from '../../src/platform/errors.ts';
+import type { RequestOrigin } from '../../src/platform/security/audit.ts';
 import type { Tenant } from '../../src/platform/tenant.ts';
 import type { Services } from '../../src/services.ts';
 import { type Caller, userIdOf } from '../../src/tenancy/caller.ts';
@@ -169,6 +170,14 @@ function actorOf(caller: Caller): string {
   return userId === undefined ? keyIds.format(caller.keyId!) : userIds.format(userId);
 }
 
+/** The request as the audit log names it. The address is worked out for entries alone. */
+const originOf = (c: ApiContext): RequestOrigin => ({
+  requestId: c.get('requestId'),
+  get ip() {
+    return c.get('clientAddress')();
+  },
+});
+
 /** What a route asks of every request, before it looks at it. */
 export interface Requirements {
   scopes: readonly string[];
@@ -220,7 +229,7 @@ function middlewareFor(access: Access, required: Requirements) {
         if (c.get('surface').hasDialects) checkVariantHeader(signs.header);
         return whenKnown(caller.token && access.tokenAuthenticator.countUse(caller), () => {
           if (required.id) checkId(c.req.param('id')!, required.id);
-          c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), actorOf(caller)));
+          c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), actorOf(caller), originOf(c)));
           return next();
         });
       });

@@ -4,7 +4,7 @@ import { typed } from '../platform/database/sql-types.ts';
 import { systemTransaction, type UnitOfWork } from '../platform/database/unit-of-work.ts';
 import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import type { Environment } from '../platform/tenant.ts';
+import type { AuditAuthor } from '../platform/security/audit.ts';
 import type { Role } from '../tenancy/core/roles.ts';
 import { invitationIds, userIds } from './core/ids.ts';
 import type { AccountTimes } from './core/times.ts';
@@ -13,12 +13,9 @@ import { noOrganization, provenUser, readEmail } from './people.ts';
 import { hashOfToken, randomToken, tokenOfInvitation, tokenPattern } from './tokens.ts';
 
 /** Who does something to the members of an organization, as the audit log names it. */
-export interface Acting {
-  /** `usr_…` or `operator`. */
-  actor: string;
+export interface Acting extends AuditAuthor {
+  /** Absent for operators, who are no user. */
   userId?: string;
-  environment?: Environment;
-  correlationId?: string;
 }
 
 export interface InvitationView {
@@ -141,7 +138,7 @@ export interface IssuedInvitation {
 export async function invite(
   database: Database,
   { organizationId, role, ...given }: NewInvitation,
-  { actor, userId, environment, correlationId }: Acting,
+  { userId, ...by }: Acting,
   { times, secret }: { times: AccountTimes; secret?: string | undefined },
 ): Promise<IssuedInvitation> {
   const email = readEmail(given.email);
@@ -169,12 +166,10 @@ export async function invite(
     await tx.audit({
       organizationId,
       subjectId: id,
-      actor,
       action: 'invitation.create',
-      // Never an address: the log is not erased.
+      // Never an address of e-mail: the log is not erased.
       facts: { role },
-      ...(environment && { environment }),
-      ...(correlationId && { correlationId }),
+      ...by,
     });
   });
   return { id, email, role, token, createdAt, expiresAt };

@@ -59,7 +59,7 @@ export async function listInvitations(
 export async function revokeInvitation(
   database: Database,
   { organizationId, id }: { organizationId: string; id: string },
-  { actor, environment, correlationId }: Acting,
+  { userId: _, ...by }: Acting,
 ): Promise<void> {
   await systemTransaction(database, async (tx) => {
     const found = await tx.one(revoke, { organizationId, id });
@@ -68,10 +68,8 @@ export async function revokeInvitation(
     await tx.audit({
       organizationId,
       subjectId: id,
-      actor,
       action: 'invitation.revoke',
-      ...(environment && { environment }),
-      ...(correlationId && { correlationId }),
+      ...by,
     });
   });
 }

@@ -8,7 +8,7 @@ import { addMember } from './invitations.ts';
 import { createLink } from './links.ts';
 import { provenUser } from './people.ts';
 
-const localOwner = { email: 'owner@atelier.localhost', name: 'Owner' } as const;
+export const localOwner = { email: 'owner@atelier.localhost', name: 'Owner' } as const;
 
 const hasOwner = systemStatement({
   name: 'local_owner.has_signed_in',

@@ -145,7 +145,7 @@ export async function changeRole(
   database: Database,
   of: OfMember,
   role: Role,
-  { actor, environment, correlationId }: Acting,
+  { userId: _, ...by }: Acting,
 ): Promise<MemberView> {
   return systemTransaction(database, async (tx) => {
     const member = await lockMember(tx, of);
@@ -155,11 +155,9 @@ export async function changeRole(
       await tx.audit({
         organizationId: of.organizationId,
         subjectId: member.id,
-        actor,
         action: 'member.update',
         facts: { role, before: member.role },
-        ...(environment && { environment }),
-        ...(correlationId && { correlationId }),
+        ...by,
       });
     }
     return view({ ...member, role });
@@ -167,11 +165,7 @@ export async function changeRole(
 }
 
 /** Removes a member. All sessions of the person end. @throws AppError not_found, forbidden, conflict (the last owner) */
-export async function removeMember(
-  database: Database,
-  of: OfMember,
-  { actor, environment, correlationId }: Acting,
-): Promise<void> {
+export async function removeMember(database: Database, of: OfMember, { userId: _, ...by }: Acting): Promise<void> {
   await systemTransaction(database, async (tx) => {
     const member = await lockMember(tx, of);
     await checkOwners(tx, of.organizationId, member, of.by);
@@ -179,11 +173,9 @@ export async function removeMember(
     await tx.audit({
       organizationId: of.organizationId,
       subjectId: member.id,
-      actor,
       action: 'member.delete',
       facts: { role: member.role, user: userIds.format(member.userId) },
-      ...(environment && { environment }),
-      ...(correlationId && { correlationId }),
+      ...by,
     });
   });
 }

@@ -30,6 +30,17 @@ export interface Accounts {
   origin: string;
   mayAnybodySignUp: boolean;
   auth: LateAuth;
+  /** The namespace in Temporal's web UI, which shows every organization: for operators alone. */
+  temporalUrlFor(email: string): string | null;
+}
+
+type OperatorSettings = { OPERATOR_EMAILS: string[]; TEMPORAL_UI_URL?: string | undefined; TEMPORAL_NAMESPACE: string };
+
+function temporalUrls({ OPERATOR_EMAILS, TEMPORAL_UI_URL, TEMPORAL_NAMESPACE }: OperatorSettings) {
+  if (TEMPORAL_UI_URL === undefined) return () => null;
+  const operators = new Set(OPERATOR_EMAILS.map((email) => email.toLowerCase()));
+  const url = `${withoutSlash(TEMPORAL_UI_URL)}/namespaces/${encodeURIComponent(TEMPORAL_NAMESPACE)}`;
+  return (email: string) => (operators.has(email) ? url : null);
 }
 
 export interface AccountServices {
@@ -61,6 +72,7 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
         mailer: openMailer(mailSettings(env)),
         baseUrl: withoutSlash(publicUrl),
         origin: new URL(publicUrl).origin,
+        temporalUrlFor: temporalUrls(env),
         auth: new LateAuth({ databaseUrl, log, publicUrl, secret, cookie, times, mayAnybodySignUp }),
       },
     };

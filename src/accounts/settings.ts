@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { httpUrl, list } from '../platform/env-types.ts';
 
 export const accountSettings = {
   shape: {
     ACCOUNTS_SIGN_UP: z.enum(['invitation', 'open']).default('invitation'),
+    OPERATOR_EMAILS: list.prefault(''),
+    TEMPORAL_UI_URL: httpUrl.optional(),
     ACCOUNTS_TIME_SCALE: z.coerce.number().min(0.00001).max(1).optional(),
   },
   refusedInProduction: ['ACCOUNTS_TIME_SCALE'] as const,

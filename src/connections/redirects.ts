@@ -4,7 +4,7 @@ import { statement, systemStatement } from '../platform/database/sql.ts';
 import { systemTransaction, type UnitOfWork } from '../platform/database/unit-of-work.ts';
 import { knownAddresses } from '../platform/egress/egress-destination.ts';
 import { invalid } from '../platform/errors.ts';
-import { operator } from '../platform/security/audit.ts';
+import { type AuditAuthor, operator } from '../platform/security/audit.ts';
 import { findOrganization } from '../tenancy/index.ts';
 
 const maxRedirects = 20;
@@ -94,7 +94,7 @@ export function addRedirect(
   id: string,
   text: string,
   allowsLoopback: boolean,
-  actor: string = operator,
+  by: AuditAuthor = { actor: operator },
 ): Promise<Redirects> {
   const url = readRedirect(text, allowsLoopback);
   if (typeof url === 'string') throw refused(url);
@@ -104,7 +104,7 @@ export function addRedirect(
     const [adds] = await tx.rows(add, { organizationId, url: comparable(url) });
     if (!adds) return;
     if (known.length >= maxRedirects) throw refused(`An organization has at most ${maxRedirects} addresses.`);
-    await audit(tx, organizationId, 'redirect.add', comparable(url), actor);
+    await audit(tx, organizationId, 'redirect.add', comparable(url), by);
   });
 }
 
@@ -113,19 +113,19 @@ export function removeRedirect(
   database: Database,
   id: string,
   text: string,
-  actor: string = operator,
+  by: AuditAuthor = { actor: operator },
 ): Promise<Redirects> {
   const url = URL.parse(text);
   return changeList(database, id, async (tx, organizationId) => {
     const [removed] = url ? await tx.rows(remove, { organizationId, url: comparable(url) }) : [];
-    if (removed) await audit(tx, organizationId, 'redirect.remove', comparable(url!), actor);
+    if (removed) await audit(tx, organizationId, 'redirect.remove', comparable(url!), by);
   });
 }
 
 const refused = (message: string) => invalid([{ path: 'url', message }], `url: ${message}`);
 
-const audit = (tx: UnitOfWork, organizationId: string, action: string, url: string, actor: string) =>
-  tx.audit({ organizationId, subjectId: organizationId, actor, action, facts: { url } });
+const audit = (tx: UnitOfWork, organizationId: string, action: string, url: string, by: AuditAuthor) =>
+  tx.audit({ organizationId, subjectId: organizationId, action, facts: { url }, ...by });
 
 async function changeList(
   database: Database,

@@ -21,12 +21,16 @@ interface ExpiringKey {
   expiresAt: Date;
   organizationId: string;
   organization: string;
-  email: string;
+  /** Addresses that were not notified yet, each with what its notice is about. */
+  recipients: { email: string; about: string }[];
 }
+
+/** Owners of one organization that are notified; its contact comes on top. */
+const maxOwners = 20;
 
 const findExpiring = systemStatement({
   name: 'key_expiry.find',
-  parameters: { now: 'timestamptz', noticeDays: 'int', after: 'uuid', limit: 'int' },
+  parameters: { now: 'timestamptz', noticeDays: 'int', after: 'uuid', limit: 'int', maxOwners: 'int' },
   row: {
     id: 'uuid',
     name: 'text',
@@ -35,22 +39,30 @@ const findExpiring = systemStatement({
     expiresAt: 'timestamptz',
     organizationId: 'uuid',
     organization: 'text',
-    email: 'text',
+    recipients: typed<ExpiringKey['recipients']>('jsonb'),
   },
   text: `select k.id, k.name, k.prefix, k.last_four as "lastFour", k.expires_at as "expiresAt",
-          o.id as "organizationId", o.name as organization, o.email
-     from api_key k join organization o on o.id = k.organization_id and o.email is not null and o.deleted_at is null
-    where k.revoked_at is null and k.expires_at > :now
+          o.id as "organizationId", o.name as organization, asked.recipients
+     from api_key k join organization o on o.id = k.organization_id and o.deleted_at is null
+    cross join lateral (
+      select jsonb_agg(jsonb_build_object('email', r.email, 'about', r.about)) as recipients
+        from (select o.email, 'key-expiry ' || k.id as about where o.email is not null
+              union all
+              (select u.email, 'key-expiry ' || k.id || ' ' || u.id
+                 from auth."member" m join auth."user" u on u.id = m."userId"
+                where m."organizationId" = o.id and m.role = 'owner' and u.email is distinct from lower(o.email)
+                order by m.id limit :maxOwners)) r
+       where not exists (select from notice n where n.organization_id = o.id and n.about = r.about
+                            and n.sent_at is not null)) asked
+    where asked.recipients is not null and k.revoked_at is null and k.expires_at > :now
       and k.expires_at <= :now + make_interval(days => :noticeDays) and k.id > :after
-      and not exists (select from notice n where n.organization_id = o.id and n.about = 'key-expiry ' || k.id
-                         and n.sent_at is not null)
     order by k.id limit :limit`,
 });
 
-const noticeOf = (key: ExpiringKey): Notice => ({
+const noticeOf = (key: ExpiringKey, { email, about }: ExpiringKey['recipients'][number]): Notice => ({
   organizationId: key.organizationId,
-  about: `key-expiry ${key.id}`,
-  to: key.email,
+  about,
+  to: email,
   subject: `An API key of ${key.organization} expires soon`,
   text: [
     `The API key "${key.name}" (${key.prefix}…${key.lastFour}, ${keyIds.format(key.id)}) of ${key.organization}`,
@@ -62,15 +74,16 @@ const noticeOf = (key: ExpiringKey): Notice => ({
 });
 
 /**
- * Mails every organization that has a key which expires within seven days of `now`, once per key. Keys of organizations
- * without an address are mailed if the organization gets one in time.
+ * Mails the contact and the owners of every organization that has a key which expires within seven days of `now`, once per
+ * key and address. Who becomes one of them in time is mailed too.
  */
 export async function noticeExpiringKeys(database: Database, mailer: Mailer, now: Date): Promise<NoticeReport> {
   const report: NoticeReport = { sent: 0, failed: [] };
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
-    const keys = await sqlOn(database.pool).rows(findExpiring, { now, noticeDays, after, limit: batch });
-    const { sent, failed } = await sendNotices(database, mailer, keys.map(noticeOf));
+    const keys = await sqlOn(database.pool).rows(findExpiring, { now, noticeDays, after, limit: batch, maxOwners });
+    const notices = keys.flatMap((key) => key.recipients.map((recipient) => noticeOf(key, recipient)));
+    const { sent, failed } = await sendNotices(database, mailer, notices);
     report.sent += sent;
     report.failed.push(...failed);
     if (keys.length < batch) return report;

@@ -39,8 +39,11 @@ const find = systemStatement({
     actor: 'text',
     facts: typed<Record<string, unknown>>('jsonb'),
     recordedAt: 'timestamptz',
+    requestId: 'text?',
+    ip: 'text?',
   },
-  text: `select number, action, subject_id as "subjectId", actor, facts, recorded_at as "recordedAt" from audit_log
+  text: `select number, action, subject_id as "subjectId", actor, facts, recorded_at as "recordedAt",
+      request_id as "requestId", ip from audit_log
     where organization_id = :organizationId and number < :before
       and (:actor is null or actor = :actor) and (:action is null or action = :action)
       and (:since is null or recorded_at >= :since) and (:until is null or recorded_at < :until)
@@ -117,8 +120,8 @@ export async function readAuditLog(
         type: row.action.slice(0, row.action.indexOf('.')),
         id: ids.get(row.action)?.format(row.subjectId) ?? row.subjectId,
       },
-      requestId: null,
-      ip: null,
+      requestId: row.requestId,
+      ip: row.ip,
       changes: changesOf(row.facts),
     };
   });

@@ -4,7 +4,7 @@ import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { systemTransaction, type UnitOfWork } from '../platform/database/unit-of-work.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { operator } from '../platform/security/audit.ts';
+import { type AuditAuthor, operator } from '../platform/security/audit.ts';
 import { organizationIds } from './core/ids.ts';
 import { isPlanName, type PlanName, planNames } from './core/plans.ts';
 import type { Organization } from './entities.ts';
@@ -241,13 +241,12 @@ export const restorableDays = 30;
 /**
  * Deletes an organization: when it returns, every process refuses its keys; its schedules and deliveries stop. It can be
  * restored for 30 days and is then removed with everything that it has. Deleting it again changes nothing.
- * @param actor as the audit log names it
  * @throws AppError not_found
  */
 export async function deleteOrganization(
   database: Database,
   id: string,
-  actor: string = operator,
+  by: AuditAuthor = { actor: operator },
 ): Promise<{ id: string; deletedAt: Date; removedAfter: Date }> {
   const { id: uuid } = await findOrganization(database, id);
   const deletedAt = await systemTransaction(database, async (tx) => {
@@ -255,7 +254,7 @@ export async function deleteOrganization(
     if (organization.deletedAt) return organization.deletedAt;
     const now = new Date();
     await tx.rows(setDeleted, { id: uuid, deletedAt: now, now });
-    await tx.audit({ organizationId: uuid, subjectId: uuid, actor, action: 'organization.delete' });
+    await tx.audit({ organizationId: uuid, subjectId: uuid, action: 'organization.delete', ...by });
     return now;
   });
   await announceKeyChange(database);

@@ -235,11 +235,21 @@ describe('the organization', () => {
     const roles = (await viewer.api.get('/api/v1/audit-log?action=organization.update')).body.data.entries;
     expect(roles[0]).toMatchObject({ actor: { type: 'user', name: admin.email }, target: { type: 'organization' } });
     expect((await viewer.api.get('/api/v1/audit-log?after=x')).status).toBe(400);
-    const newest = (await viewer.api.get('/api/v1/credits/entries?limit=1')).body.data;
-    const older = (await viewer.api.get(`/api/v1/credits/entries?limit=100&after=${newest.nextCursor}`)).body.data;
-    expect(newest.entries).toHaveLength(1);
-    expect(older.entries).not.toContainEqual(newest.entries[0]);
-    const steps = [...newest.entries, ...older.entries].map(({ step }) => step);
+
+    const from = { 'x-forwarded-for': '203.0.113.77' };
+    const asked = await admin.api.patch('/api/v1/organization', { name: 'Acme again' }, from);
+    const hook = { name: 'Hook', url: 'https://example.com/', events: ['*'] };
+    const made = await admin.api.post('/api/v1/webhooks', hook, from);
+    const newest = (await viewer.api.get('/api/v1/audit-log?limit=2')).body.data.entries;
+    expect(newest).toMatchObject([
+      { action: 'webhook.create', requestId: made.headers.get('x-request-id'), ip: '203.0.113.77' },
+      { action: 'organization.update', requestId: asked.headers.get('x-request-id'), ip: '203.0.113.77' },
+    ]);
+    const newestStep = (await viewer.api.get('/api/v1/credits/entries?limit=1')).body.data;
+    const older = (await viewer.api.get(`/api/v1/credits/entries?limit=100&after=${newestStep.nextCursor}`)).body.data;
+    expect(newestStep.entries).toHaveLength(1);
+    expect(older.entries).not.toContainEqual(newestStep.entries[0]);
+    const steps = [...newestStep.entries, ...older.entries].map(({ step }) => step);
     expect(steps).toContain('granted');
     expect((await viewer.api.get('/api/v1/credits/entries?after=e30')).status).toBe(400);
     const { plan, limits } = (await viewer.api.get('/api/v1/limits')).body.data;

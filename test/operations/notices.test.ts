@@ -13,6 +13,8 @@ import { beginRequest } from '../../api/middleware/begin-request.ts';
 import { deprecated } from '../../api/middleware/deprecated.ts';
 import { newRoutes } from '../../api/new-routes.ts';
 import type { Surface } from '../../api/surface.ts';
+import { accountTimes } from '../../src/accounts/core/times.ts';
+import { acceptInvitation, invite } from '../../src/accounts/invitations.ts';
 import { announceDeprecations } from '../../src/operations/deprecations.ts';
 import { noticeExpiringKeys } from '../../src/operations/key-expiry.ts';
 import { AddressRanges } from '../../src/platform/egress/address-ranges.ts';
@@ -20,6 +22,7 @@ import { type Mailer, openMailer } from '../../src/platform/mail.ts';
 import { openLog } from '../../src/platform/observability/log.ts';
 import { openServices, readEnv } from '../../src/services.ts';
 import { housekeepingWorkflows } from '../../src/temporal/contracts/housekeeping.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
 import { createOrganization, updateOrganization } from '../../src/tenancy/organizations.ts';
 import { openProduct, type Product } from '../product.ts';
@@ -92,6 +95,25 @@ describe('a key that expires soon', () => {
     await notice(earlier(days(3)));
     expect(recipients()).toContain('found@example.com');
     expect(recipients()).toHaveLength(new Set(recipients()).size);
+  });
+
+  test('is announced to owners too, to each address once, and to nobody else', async () => {
+    const id = await organization('Boss@example.com');
+    for (const [email, role] of [
+      ['boss@example.com', 'owner'],
+      ['second@example.com', 'owner'],
+      ['admin@example.com', 'admin'],
+    ] as const) {
+      const by = { times: accountTimes() };
+      const invited = { organizationId: organizationIds.parse(id)!, email, role };
+      const { token } = await invite(product.database, invited, { actor: 'operator' }, by);
+      expect(await acceptInvitation(product.database, token)).toBeDefined();
+    }
+    await expiringKey(id, expires);
+    const mine = () => recipients().filter((to) => /^(boss|second|admin)@/i.test(to));
+    await notice(earlier(days(6)));
+    await notice(earlier(days(5)));
+    expect(mine()).toEqual(['Boss@example.com', 'second@example.com']);
   });
 
   test('of many processes that look at once one sends', async () => {

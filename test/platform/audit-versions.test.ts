@@ -67,6 +67,35 @@ test('entries of the version before verify by its rule, and new ones by RFC 8785
   expect(Buffer.from(second!.hash)).toEqual(sha256(first!.hash, position(2), sha256(canonical)));
 });
 
+test('the request that asked is part of what is verified', async () => {
+  const organizationId = await newOrganization();
+  const origin = { requestId: 'e6d5c1f0-8b7e-4a57-a3a6-0c8e9be5a001', ip: '2001:db8::7' };
+  const asked = new Scope(database, { organizationId, environment: 'live' }, 'correlation', 'operator', origin);
+  await asked.transaction((tx) => tx.audit({ action: 'credits.grant', subjectId: newId() }));
+  const later = new Scope(database, { organizationId, environment: 'live' }, 'correlation');
+  await later.audit({ action: 'credits.grant', subjectId: newId() });
+  const [second, first] = await latestAudit(database, organizationId, 2);
+  expect(first).toMatchObject({ ...origin, hashVersion: 3 });
+  expect(second).toMatchObject({ requestId: null, ip: null, hashVersion: 2 });
+  expect(await verifyAudit(database, organizationId)).toEqual({ entries: 2, lastHash: expect.any(String) });
+
+  const forge = async (set: string, number: number) => {
+    await admin.query('begin');
+    await admin.query('alter table audit_log disable trigger only_grows');
+    await admin.query(`update audit_log set ${set} where organization_id = $1 and number = $2`, [
+      organizationId,
+      number,
+    ]);
+    await admin.query('alter table audit_log enable trigger only_grows');
+    await admin.query('commit');
+    return (await verifyAudit(database, organizationId)).broken;
+  };
+  expect(await forge("ip = '198.51.100.1'", 1)).toBe(1);
+  expect(await forge("ip = '2001:db8::7'", 1)).toBeUndefined();
+  // An address that is added to an entry without one is no part of its hash, and is noticed all the same.
+  expect(await forge("ip = '198.51.100.1'", 2)).toBe(2);
+});
+
 test('an entry that claims the other version is not what was written', async () => {
   const organizationId = await newOrganization();
   const scope = new Scope(database, { organizationId, environment: 'test' }, 'correlation', 'operator');

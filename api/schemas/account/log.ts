@@ -41,8 +41,11 @@ export const auditLogSchema = z
         }),
         action: z.string().openapi({ description: '`<resource>.<verb>`' }),
         target: z.object({ type: z.string(), id: z.string() }),
-        requestId: z.string().nullable(),
-        ip: z.string().nullable(),
+        requestId: z
+          .string()
+          .nullable()
+          .openapi({ description: '`X-Request-ID` of the request that asked; null for commands and background work.' }),
+        ip: z.string().nullable().openapi({ description: "The client's address of that request." }),
         changes: z.array(z.object({ path: z.string(), from: z.unknown(), to: z.unknown() })),
       }),
     ),
@@ -55,8 +58,8 @@ const entry = {
   actor: { type: 'user' as const, id: 'usr_0199aaaabbbb7ccc8dddeeeeffff0000', name: 'ada@example.com' },
   action: 'member.update',
   target: { type: 'member', id: 'mem_0199dddd222272228333444455556666' },
-  requestId: null,
-  ip: null,
+  requestId: '0d9f4a53-6c0e-4c5b-9a54-3f1f7f1d7c11',
+  ip: '203.0.113.7',
   changes: [{ path: 'role', from: 'member', to: 'admin' }],
 };
 const log = { entries: [entry], nextCursor: null };

@@ -12,6 +12,9 @@ export const personSchema = z
   .object({
     user: z.object({ id: z.string(), email: z.string(), name: z.string() }),
     organizations: z.array(z.object({ id: z.string(), name: z.string(), slug: z.string(), role: roleSchema })),
+    temporalUrl: z.string().nullable().openapi({
+      description: "The namespace in Temporal's web UI, for operators of the installation; null for everybody else.",
+    }),
   })
   .openapi('SignedInPerson');
 
@@ -23,6 +26,7 @@ export const personExample = {
   organizations: [
     { id: organizationIds.format(exampleOrganizationId), name: 'Acme', slug: 'acme', role: 'owner' as const },
   ],
+  temporalUrl: null,
 };
 
 export const revokedSchema = z.object({

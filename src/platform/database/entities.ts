@@ -77,8 +77,10 @@ export const AuditEntry = defineEntity({
     recordedAt: p.datetime(),
     previousHash: p.blob(),
     hash: p.blob(),
-    /** Which rule the hash was made by: 1, or 2 with RFC 8785. */
+    /** Which rule the hash was made by: 1, 2 with RFC 8785, or 3 with the request that asked. */
     hashVersion: p.smallint().default(1),
+    requestId: p.string().length(36).nullable(),
+    ip: p.string().length(45).nullable(),
   },
 });
 export type AuditEntry = InferEntity<typeof AuditEntry>;

@@ -2,9 +2,15 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase, QueryResultRow } from 'pg';
 import { LockHeld, TransactionLocks } from '../concurrency/local-locks.ts';
 import { type Enqueued, enqueue, enqueuedBy } from '../outbox/enqueue.ts';
-import { auditValues, recordAudit, type TenantAuditRecord } from '../security/audit.ts';
+import {
+  type AuditAuthor,
+  auditValues,
+  type RequestOrigin,
+  recordAudit,
+  type TenantAuditRecord,
+} from '../security/audit.ts';
 import type { EnvironmentKey, TenantKey } from '../security/tenant-key.ts';
-import type { Tenant } from '../tenant.ts';
+import type { Environment, Tenant } from '../tenant.ts';
 import type { Database } from './database.ts';
 import { type ClaimOptions, claimLock, type Once, once } from './idempotency.ts';
 import { assignTenant, isConnectionSound } from './pooled-connection.ts';
@@ -22,14 +28,29 @@ export class Scope implements TenantSql {
   readonly correlationId: string;
   /** Who asked, as the audit log names it: a key's id, `operator`, or `system` for background work. */
   readonly actor: string;
+  /** The request that asked; absent where work goes on without one. */
+  readonly origin: RequestOrigin | undefined;
   readonly #database: Database;
   #hints: Map<string, unknown> | undefined;
 
-  constructor(database: Database, tenant: Tenant, correlationId: string, actor = 'system') {
+  constructor(
+    database: Database,
+    tenant: Tenant,
+    correlationId: string,
+    actor = 'system',
+    origin: RequestOrigin | undefined = undefined,
+  ) {
     this.#database = database;
     this.tenant = tenant;
     this.correlationId = correlationId;
     this.actor = actor;
+    this.origin = origin;
+  }
+
+  /** Who asks, as the audit log names it. */
+  get author(): AuditAuthor & { environment: Environment } {
+    const { tenant, actor, correlationId, origin } = this;
+    return { environment: tenant.environment, actor, correlationId, ...(origin && { origin }) };
   }
 
   /** The organization, as pools know it that organizations share. */
@@ -110,14 +131,13 @@ export class Scope implements TenantSql {
 
   /** Writes down what this scope's actor did, in a transaction of its own: for what no transaction did. */
   audit(record: TenantAuditRecord): Promise<void> {
-    const { tenant, actor, correlationId } = this;
-    return this.#withConnection((client) => recordAudit(sqlOn(client), { ...tenant, actor, correlationId, ...record }));
+    const { tenant, author } = this;
+    return this.#withConnection((client) => recordAudit(sqlOn(client), { ...tenant, ...author, ...record }));
   }
 
   /** What a statement with `auditSql` binds, to write down what this scope's actor did. */
   auditValues(record: TenantAuditRecord): ReturnType<typeof auditValues> {
-    const { tenant, actor, correlationId } = this;
-    return auditValues({ ...tenant, actor, correlationId, ...record });
+    return auditValues({ ...this.tenant, ...this.author, ...record });
   }
 
   /** @param names of locks that the transaction will need: they are waited for before it has a connection */
@@ -185,7 +205,7 @@ export class Transaction extends Scope {
   readonly #locks: TransactionLocks;
 
   constructor(database: Database, outer: Scope, unit: UnitOfWork, locks: TransactionLocks) {
-    super(database, outer.tenant, outer.correlationId, outer.actor);
+    super(database, outer.tenant, outer.correlationId, outer.actor, outer.origin);
     this.#database = database;
     this.#outer = outer;
     this.#unit = unit;
@@ -228,8 +248,7 @@ export class Transaction extends Scope {
    * audit log wait from here to the end of this one.
    */
   override audit(record: TenantAuditRecord): Promise<void> {
-    const { tenant, actor, correlationId } = this;
-    return this.#unit.audit({ ...tenant, actor, correlationId, ...record });
+    return this.#unit.audit({ ...this.tenant, ...this.author, ...record });
   }
 
   /**

@@ -11,25 +11,39 @@ import type { Environment } from '../tenant.ts';
 /** The actor of commands on the installation itself. */
 export const operator = 'operator';
 
+/** The request that asked for what an entry records. */
+export interface RequestOrigin {
+  requestId: string;
+  /** The client's address. */
+  ip: string;
+}
+
+/** Who does something, and by which request. */
+export interface AuditAuthor {
+  /** The id of the key or the person that asked (`key_…`, `usr_…`), or `operator`. */
+  actor: string;
+  environment?: Environment;
+  correlationId?: string;
+  /** Absent for commands and for work that goes on without its request. */
+  origin?: RequestOrigin;
+}
+
 /** What the actor of a scope did to a resource of its tenant. */
 export type TenantAuditRecord = Pick<AuditRecord, 'action' | 'subjectId' | 'facts'>;
 
-export interface AuditRecord {
+export interface AuditRecord extends AuditAuthor {
   /** Canonical uuid. */
   organizationId: string;
-  environment?: Environment;
   /** One that a part declares. */
   action: string;
   /** Canonical uuid of what it was done to. */
   subjectId: string;
-  /** The id of the key that asked (`key_…`), or `operator`. */
-  actor: string;
-  correlationId?: string;
   /** Values that say what changed, of JSON; never a secret, and no text of a tenant's own. */
   facts?: Record<string, unknown>;
 }
 
-const hashVersion = 2;
+/** The rule of hashes: entries with the request that asked hash it too. */
+const hashVersions = { withoutOrigin: 2, withOrigin: 3 } as const;
 
 /** Parameters of a statement with `auditSql`, which `auditValues` gives. */
 export const auditParameters = {
@@ -43,6 +57,9 @@ export const auditParameters = {
   auditFacts: 'jsonb',
   auditRecordedAt: 'timestamptz',
   auditHash: 'bytea',
+  auditHashVersion: 'smallint',
+  auditRequestId: 'text?',
+  auditIp: 'text?',
 } as const satisfies Declaration;
 
 /**
@@ -51,7 +68,7 @@ export const auditParameters = {
  */
 export const auditSql = `append_audit(${Object.keys(auditParameters)
   .map((name) => `:${name}`)
-  .join(', ')}, ${hashVersion}::smallint)`;
+  .join(', ')})`;
 
 const append = systemStatement({ name: 'audit.append', parameters: auditParameters, text: `select ${auditSql}` });
 
@@ -63,8 +80,9 @@ const sha256 = (...parts: (string | Uint8Array)[]): Buffer =>
 type Content = Omit<AuditEntry, 'number' | 'previousHash' | 'hash' | 'hashVersion'>;
 
 /** The digest of an entry's whole content, in one form. */
-function digestOf(content: Content, version: number): Buffer {
-  const plain = { ...content, recordedAt: content.recordedAt.toISOString() };
+function digestOf({ requestId, ip, ...content }: Content, version: number): Buffer {
+  const origin = version === hashVersions.withOrigin ? { requestId, ip } : {};
+  const plain = { ...content, recordedAt: content.recordedAt.toISOString(), ...origin };
   // Entries of version 1 were written before RFC 8785 was used.
   return sha256(version === 1 ? sortedJson(plain) : canonicalize({ ...plain, hashVersion: version })!);
 }
@@ -73,8 +91,11 @@ function digestOf(content: Content, version: number): Buffer {
 export function auditValues(record: AuditRecord): ValuesFor<typeof auditParameters> {
   const { organizationId, action, subjectId, actor, facts = {} } = record;
   const { environment = null, correlationId = null } = record;
+  const { requestId = null, ip = null } = record.origin ?? {};
   const recordedAt = new Date();
-  const content = { organizationId, environment, action, subjectId, actor, correlationId, facts, recordedAt };
+  const whose = { organizationId, environment, action, subjectId, actor };
+  const content = { ...whose, correlationId, facts, recordedAt, requestId, ip };
+  const hashVersion = record.origin ? hashVersions.withOrigin : hashVersions.withoutOrigin;
   return {
     auditOrganizationId: organizationId,
     auditFirstHash: firstHash,
@@ -86,6 +107,9 @@ export function auditValues(record: AuditRecord): ValuesFor<typeof auditParamete
     auditFacts: JSON.stringify(facts),
     auditRecordedAt: recordedAt.toISOString(),
     auditHash: digestOf(content, hashVersion),
+    auditHashVersion: hashVersion,
+    auditRequestId: requestId,
+    auditIp: ip,
   };
 }
 
@@ -100,7 +124,7 @@ export async function recordAudit(sql: Sql, record: AuditRecord): Promise<void> 
 
 const columns = `organization_id as "organizationId", number, environment, action, subject_id as "subjectId", actor,
   correlation_id as "correlationId", facts, recorded_at as "recordedAt", previous_hash as "previousHash", hash,
-  hash_version as "hashVersion"`;
+  hash_version as "hashVersion", request_id as "requestId", ip`;
 
 const auditEntryColumns = {
   organizationId: 'uuid',
@@ -115,6 +139,8 @@ const auditEntryColumns = {
   previousHash: 'bytea',
   hash: 'bytea',
   hashVersion: 'smallint',
+  requestId: 'text?',
+  ip: 'text?',
 } as const;
 
 const findLatest = systemStatement({
@@ -162,8 +188,10 @@ export async function verifyAudit(database: Database, organizationId: string): P
     for (const { number, previousHash, hash, hashVersion, ...content } of page) {
       const position = Buffer.alloc(4);
       position.writeInt32BE(number);
+      const hidesOrigin = hashVersion !== hashVersions.withOrigin && (content.requestId ?? content.ip) !== null;
       const sound =
         number === entries + 1 &&
+        !hidesOrigin &&
         previous.equals(previousHash) &&
         sha256(previous, position, digestOf(content, hashVersion)).equals(hash);
       if (!sound) return { ...report(), broken: entries + 1 };

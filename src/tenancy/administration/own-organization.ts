@@ -3,7 +3,7 @@ import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { systemTransaction } from '../../platform/database/unit-of-work.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Environment } from '../../platform/tenant.ts';
+import type { AuditAuthor } from '../../platform/security/audit.ts';
 import { organizationIds } from '../core/ids.ts';
 import type { PlanName } from '../core/plans.ts';
 import { announceKeyChange } from '../key-cache.ts';
@@ -76,7 +76,7 @@ export async function changeOwnOrganization(
   database: Database,
   id: string,
   changes: OwnOrganizationChange,
-  by: { actor: string; environment: Environment; correlationId: string },
+  by: AuditAuthor,
 ): Promise<OwnOrganization> {
   const work = systemTransaction(database, async (tx) => {
     const before = await tx.one(lock, { id });

@@ -2,8 +2,8 @@
 export interface Account {
   user: { id: string; name: string; email: string };
   organizations: Membership[];
-  /** The address of Temporal's web UI, for operators of the installation alone. */
-  temporalUrl?: string | null;
+  /** The address of the namespace in Temporal's web UI, for operators of the installation alone. */
+  temporalUrl: string | null;
 }
 
 export type Role = 'owner' | 'admin' | 'member' | 'viewer';

@@ -1,5 +1,5 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import { invitationIds, memberIds, userIds } from '../../../../src/accounts/core/ids.ts';
+import { invitationIds, memberIds } from '../../../../src/accounts/core/ids.ts';
 import { isAtLeast } from '../../../../src/accounts/core/roles.ts';
 import { mailInvitations } from '../../../../src/accounts/invitation-mails.ts';
 import { type Acting, invite } from '../../../../src/accounts/invitations.ts';
@@ -40,10 +40,8 @@ import { listOf, pageQuery, withPageDefaults } from '../../../schemas/pagination
 
 /** Who acts, as the audit log names it. */
 export const actingOf = (c: ApiContext, { userId }: CallerSession): Acting => ({
-  actor: userIds.format(userId),
+  ...c.get('scope').author,
   userId,
-  environment: c.get('caller').environment,
-  correlationId: c.get('correlationId'),
 });
 
 /** Members and invitations. Keys read them; people write them. */

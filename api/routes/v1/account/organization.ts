@@ -1,5 +1,4 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import { userIds } from '../../../../src/accounts/core/ids.ts';
 import { addRedirect, listRedirects, removeRedirect } from '../../../../src/connections/redirects.ts';
 import { invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
@@ -122,7 +121,7 @@ export function organizationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     answers: { 200: deletedAnswer('The address is removed.') },
   });
 
-  const actorOf = (c: ApiContext) => c.get('scope').actor;
+  const authorOf = (c: ApiContext) => c.get('scope').author;
   const idOf = (c: ApiContext) => organizationIds.format(c.get('caller').organizationId);
 
   const routes = newRoutes();
@@ -130,28 +129,27 @@ export function organizationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(shown(await findOwnOrganization(database, c.get('caller').organizationId))), 200);
   });
   routes.openapi(update, async (c) => {
-    const { organizationId, environment } = c.get('caller');
-    const by = { actor: actorOf(c), environment, correlationId: c.get('correlationId') };
-    const changed = await changeOwnOrganization(database, organizationId, c.req.valid('json'), by);
+    const { organizationId } = c.get('caller');
+    const changed = await changeOwnOrganization(database, organizationId, c.req.valid('json'), authorOf(c));
     return c.json(success(shown(changed)), 200);
   });
   routes.openapi(remove, async (c) => {
-    const { userId } = requirePerson(c, 'owner');
+    requirePerson(c, 'owner');
     const { organizationId, organizationName } = c.get('caller');
     if (c.req.valid('json').confirm.trim() !== organizationName.trim()) {
       throw invalid([{ path: 'confirm', message: "Expected the organization's name." }]);
     }
-    const { id, deletedAt, removedAfter } = await deleteOrganization(database, organizationId, userIds.format(userId));
+    const { id, deletedAt, removedAfter } = await deleteOrganization(database, organizationId, authorOf(c));
     const times = { deletedAt: deletedAt.toISOString(), removedAfter: removedAfter.toISOString() };
     return c.json(success({ id, ...times }), 202);
   });
   routes.openapi(listUrls, async (c) => c.json(success(await listRedirects(database, idOf(c))), 200));
   routes.openapi(addUrl, async (c) => {
     const { url } = c.req.valid('json');
-    return c.json(success(await addRedirect(database, idOf(c), url, allowsLoopback, actorOf(c))), 201);
+    return c.json(success(await addRedirect(database, idOf(c), url, allowsLoopback, authorOf(c))), 201);
   });
   routes.openapi(removeUrl, async (c) => {
-    await removeRedirect(database, idOf(c), c.req.valid('query').url, actorOf(c));
+    await removeRedirect(database, idOf(c), c.req.valid('query').url, authorOf(c));
     return c.json(deleted, 200);
   });
   return routes;

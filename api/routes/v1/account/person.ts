@@ -12,7 +12,7 @@ import { answer } from '../../../schemas/answers.ts';
 
 /** What belongs to a person who is signed in, and to no organization. */
 export function personRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { sessions } = services.accounts;
+  const { sessions, temporalUrlFor } = services.accounts;
   const operation = operationsOf({ tag: 'Account', key: requireSession(services), security: [{ session: [] }] });
 
   const get = operation({
@@ -47,7 +47,8 @@ export function personRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { userId, email, name } = c.get('person');
     const organizations = await sessions.organizationsOf(userId);
     const shown = organizations.map((one) => ({ ...one, id: organizationIds.format(one.id) }));
-    return c.json(success({ user: { id: userIds.format(userId), email, name }, organizations: shown }), 200);
+    const user = { id: userIds.format(userId), email, name };
+    return c.json(success({ user, organizations: shown, temporalUrl: temporalUrlFor(email) }), 200);
   });
   routes.openapi(revoke, async (c) => {
     return c.json(success({ revoked: await sessions.endAll(c.get('person').userId) }), 200);

@@ -63,8 +63,7 @@ export default function Run() {
     await queries.invalidateQueries({ queryKey: key('run', runId) });
   };
   const cancelExample = { method: 'POST', path: `/api/v1/runs/${runId}/cancel`, call: `runs.cancel('${runId}')` };
-  const temporal =
-    account.temporalUrl && `${account.temporalUrl}/namespaces/default/workflows/${workflowIdInTemporal(runId)}`;
+  const temporal = account.temporalUrl && `${account.temporalUrl}/workflows/${workflowIdInTemporal(runId)}`;
 
   return (
     <Page

@@ -3285,6 +3285,10 @@ export type SignedInPerson = {
         slug: string;
         role: Role;
     }>;
+    /**
+     * The namespace in Temporal's web UI, for operators of the installation; null for everybody else.
+     */
+    temporalUrl: string | null;
 };
 
 /**
@@ -3482,7 +3486,13 @@ export type AuditLog = {
             type: string;
             id: string;
         };
+        /**
+         * `X-Request-ID` of the request that asked; null for commands and background work.
+         */
         requestId: string | null;
+        /**
+         * The client's address of that request.
+         */
         ip: string | null;
         changes: Array<{
             path: string;
