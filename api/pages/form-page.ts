@@ -4,7 +4,7 @@ import { AppError, invalid } from '../../src/platform/errors.ts';
 import { dropAnswerHeaders } from '../answer-headers.ts';
 import type { ApiContext, ApiEnv } from '../context.ts';
 import { statusOf } from '../envelopes.ts';
-import { framedPolicy, type Html, pageOf, pagePolicy, problem } from './html-page.ts';
+import { framedPolicy, type Html, pageOf, pagePolicy, problem, scriptedPolicy } from './html-page.ts';
 
 // Pages with a form for people without a key: of bookings, of approvals, and those on which somebody books. The limits of addresses, and the headers because of
 // which nobody keeps such a page, come with their prefix.
@@ -14,6 +14,9 @@ export const asPage = createMiddleware<ApiEnv>((c, next) => {
   c.header('Content-Security-Policy', pagePolicy);
   return next();
 });
+
+/** Lets a page load scripts of our own. */
+export const allowScripts = (c: ApiContext): void => c.header('Content-Security-Policy', scriptedPolicy);
 
 /** Lets pages of these origins show this one in a frame. @param origins as they stand in a header */
 export function allowFrames(c: ApiContext, origins: readonly string[]): void {

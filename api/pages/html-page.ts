@@ -29,9 +29,10 @@ img { max-width: 100%; height: auto; }
 `;
 
 /** Nothing but this style is applied, nothing is loaded, and forms go to this origin alone. @param ancestors who may show it */
-const policyOf = (ancestors: string) =>
+const policyOf = (ancestors: string, ...more: string[]) =>
   [
     "default-src 'none'",
+    ...more,
     `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
     "form-action 'self'",
     "base-uri 'none'",
@@ -39,6 +40,9 @@ const policyOf = (ancestors: string) =>
   ].join('; ');
 
 export const pagePolicy = policyOf("'none'");
+
+/** The same of a page with scripts of this origin, which ask this origin alone. */
+export const scriptedPolicy = policyOf("'none'", "script-src 'self'", "connect-src 'self'");
 
 /** The same of a page that pages of these origins may show in a frame. */
 export const framedPolicy = (origins: readonly string[]) => policyOf(origins.join(' '));

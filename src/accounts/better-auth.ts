@@ -2,11 +2,13 @@ import { passkey } from '@better-auth/passkey';
 import { type BetterAuthOptions, betterAuth } from 'better-auth';
 import { APIError, createAuthEndpoint, createAuthMiddleware } from 'better-auth/api';
 import { setSessionCookie } from 'better-auth/cookies';
+import { generateRandomString } from 'better-auth/crypto';
 import { organization, twoFactor } from 'better-auth/plugins';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { Log } from '../platform/observability/log.ts';
-import { addressHeader } from './core/paths.ts';
+import { hasPasskeys } from './core/passkeys.ts';
+import { addressHeader, challengeCookie } from './core/paths.ts';
 import type { AccountTimes } from './core/times.ts';
 import { hashPassword, maxPasswordLength, minPasswordLength, passwordProblem, verifyPassword } from './passwords.ts';
 import type { SessionCookie } from './session-cookie.ts';
@@ -23,24 +25,69 @@ export interface AuthOptions {
 }
 
 /** Begins a session for a person who has proved who they are in a way of ours. Not served: our pages call it. */
-const sessionsOfOurs = {
+const sessionsOfOurs = (challengeMs: number) => ({
   id: 'atelier-sessions',
   endpoints: {
     beginSession: createAuthEndpoint(
       '/atelier/begin-session',
       { method: 'POST', metadata: { SERVER_ONLY: true }, body: z.object({ userId: z.uuid() }) },
       async (ctx) => {
-        const { internalAdapter } = ctx.context;
+        const { internalAdapter, secret } = ctx.context;
         const user = await internalAdapter.findUserById(ctx.body.userId);
         if (!user) throw new APIError('NOT_FOUND');
+        if ((user as { twoFactorEnabled?: boolean | null }).twoFactorEnabled) {
+          // The challenge of the plugin, which asks for it after passwords alone: its own pages end this one too.
+          const identifier = `2fa-${generateRandomString(20)}`;
+          const expiresAt = new Date(Date.now() + challengeMs);
+          await internalAdapter.createVerificationValue({ value: user.id, identifier, expiresAt });
+          await internalAdapter.createVerificationValue({
+            value: '0',
+            identifier: `2fa-attempts-${identifier}`,
+            expiresAt,
+          });
+          const cookie = ctx.context.createAuthCookie(challengeCookie, { maxAge: secondsOf(challengeMs) });
+          await ctx.setSignedCookie(cookie.name, identifier, secret, cookie.attributes);
+          return ctx.json({ needsCode: true });
+        }
         // Always a new one: what a browser brought along is no part of it.
         const session = await internalAdapter.createSession(user.id);
         await setSessionCookie(ctx, { session, user });
-        return ctx.json({ userId: user.id });
+        return ctx.json({ needsCode: false });
       },
     ),
   },
-};
+});
+
+const secondsOf = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
+
+/** Passkeys of one person. */
+const maxPasskeys = 20;
+
+const unverifiedPerson = () =>
+  new APIError('BAD_REQUEST', { message: 'The passkey must ask for your finger, face or PIN.', code: 'NOT_VERIFIED' });
+
+/** A passkey is signed in with alone: it must be two factors by itself. The plugin does not ask for that. */
+const passkeys = (hostname: string, origin: string) =>
+  passkey({
+    rpID: hostname,
+    rpName: 'Atelier',
+    origin,
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    registration: {
+      async afterVerification({ ctx, verification, user }) {
+        if (!verification.registrationInfo?.userVerified) throw unverifiedPerson();
+        const where = [{ field: 'userId', value: user.id }];
+        if ((await ctx.context.adapter.count({ model: 'passkey', where })) < maxPasskeys) return;
+        const message = `A person has at most ${maxPasskeys} passkeys.`;
+        throw new APIError('BAD_REQUEST', { message, code: 'TOO_MANY_PASSKEYS' });
+      },
+    },
+    authentication: {
+      async afterVerification({ verification }) {
+        if (!verification.authenticationInfo.userVerified) throw unverifiedPerson();
+      },
+    },
+  });
 
 const given = z.object({
   newPassword: z.string().optional(),
@@ -63,9 +110,6 @@ const beforeEach = createAuthMiddleware(async (ctx) => {
   // Whoever knew the password before is signed out.
   if (ctx.path === '/change-password') return { context: { body: { ...ctx.body, revokeOtherSessions: true } } };
 });
-
-/** Passkeys belong to a name: browsers make none for an address. */
-const hasPasskeys = (hostname: string) => !/^[\d.]+$|^\[/.test(hostname);
 
 const optionsOf = ({ pool, log, publicUrl, secret, cookie, times, mayAnybodySignUp }: AuthOptions) => {
   const { origin, hostname } = new URL(publicUrl);
@@ -107,10 +151,11 @@ const optionsOf = ({ pool, log, publicUrl, secret, cookie, times, mayAnybodySign
     },
     hooks: { before: beforeEach },
     plugins: [
-      sessionsOfOurs,
+      sessionsOfOurs(times.secondStepMs),
       organization({ allowUserToCreateOrganization: false }),
-      twoFactor({ issuer: 'Atelier' }),
-      ...(hasPasskeys(hostname) ? [passkey({ rpID: hostname, rpName: 'Atelier', origin })] : []),
+      // Who has no password proves a code in its place, on our page.
+      twoFactor({ issuer: 'Atelier', allowPasswordless: true, twoFactorCookieMaxAge: secondsOf(times.secondStepMs) }),
+      ...(hasPasskeys(hostname) ? [passkeys(hostname, origin)] : []),
     ],
   } satisfies BetterAuthOptions;
 };

@@ -4,7 +4,7 @@ import { typed } from '../platform/database/sql-types.ts';
 import { systemTransaction, type UnitOfWork } from '../platform/database/unit-of-work.ts';
 import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import type { AuditAuthor } from '../platform/security/audit.ts';
+import type { AuditAuthor, RequestOrigin } from '../platform/security/audit.ts';
 import type { Role } from '../tenancy/core/roles.ts';
 import { invitationIds, userIds } from './core/ids.ts';
 import type { AccountTimes } from './core/times.ts';
@@ -189,7 +189,12 @@ export async function findInvitation(database: Database, token: string): Promise
   return sqlOn(database.pool).one(findByToken, { tokenHash: hashOfToken(token) });
 }
 
-async function join(tx: UnitOfWork, invitation: PendingInvitation, userId: string): Promise<void> {
+async function join(
+  tx: UnitOfWork,
+  invitation: PendingInvitation,
+  userId: string,
+  origin: RequestOrigin | undefined,
+): Promise<void> {
   const { id, organizationId, role } = invitation;
   await tx.rows(setAccepted, { id });
   failPoint('invitation.accepted');
@@ -201,6 +206,7 @@ async function join(tx: UnitOfWork, invitation: PendingInvitation, userId: strin
     actor: userIds.format(userId),
     action: 'member.create',
     facts: { role, invitation: invitationIds.format(id) },
+    ...(origin && { origin }),
   });
 }
 
@@ -208,29 +214,39 @@ async function join(tx: UnitOfWork, invitation: PendingInvitation, userId: strin
  * Accepts an invitation, once: its person is a member then.
  * @returns the user's id; undefined where the token is not one of an open invitation
  */
-export async function acceptInvitation(database: Database, token: string): Promise<string | undefined> {
+export async function acceptInvitation(
+  database: Database,
+  token: string,
+  origin?: RequestOrigin,
+): Promise<string | undefined> {
   if (!tokenPattern.test(token)) return undefined;
   return systemTransaction(database, async (tx) => {
     const invitation = await tx.one(lockByToken, { tokenHash: hashOfToken(token) });
     if (!invitation) return undefined;
     const userId = await provenUser(tx, invitation.email);
-    await join(tx, invitation, userId);
+    await join(tx, invitation, userId, origin);
     failPoint('invitation.before-commit');
     return userId;
   });
 }
 
 /** Accepts what an address is invited to, for the person who has just proved it. */
-export async function acceptAll(tx: UnitOfWork, email: string, userId: string): Promise<void> {
-  for (const invitation of await tx.rows(lockByEmail, { email })) await join(tx, invitation, userId);
+export async function acceptAll(
+  tx: UnitOfWork,
+  email: string,
+  userId: string,
+  origin: RequestOrigin | undefined,
+): Promise<void> {
+  for (const invitation of await tx.rows(lockByEmail, { email })) await join(tx, invitation, userId, origin);
 }
 
-/** Makes a person a member without an invitation: the owner of a new installation. */
+/** Makes a person a member without an invitation: the owner of a new installation, or of an organization of their own. */
 export async function addMember(
   tx: UnitOfWork,
-  { organizationId, userId, role, actor }: { organizationId: string; userId: string; role: Role; actor: string },
+  { organizationId, userId, role }: { organizationId: string; userId: string; role: Role },
+  by: AuditAuthor,
 ): Promise<void> {
   const member = await tx.one(insertMember, { id: newId(), organizationId, userId, role });
   if (!member) return;
-  await tx.audit({ organizationId, subjectId: member.id, actor, action: 'member.create', facts: { role } });
+  await tx.audit({ organizationId, subjectId: member.id, action: 'member.create', facts: { role }, ...by });
 }

@@ -4,6 +4,7 @@ import { systemTransaction } from '../platform/database/unit-of-work.ts';
 import type { AccountTimes } from './core/times.ts';
 import { acceptAll } from './invitations.ts';
 import { provenUser } from './people.ts';
+import { type Entry, ensureOrganization } from './sign-up.ts';
 import { hashOfToken, randomToken, tokenPattern } from './tokens.ts';
 
 // One-time links: opening one proves an address, and signs its person in.
@@ -29,7 +30,7 @@ const consume = systemStatement({
 });
 
 /** For whom a link is made: people with an account, and those who are invited. */
-const mayHaveLink = systemStatement({
+export const mayHaveLink = systemStatement({
   name: 'account_link.may_have',
   parameters: { email: 'text' },
   row: { isKnown: 'boolean' },
@@ -67,13 +68,14 @@ export async function findLink(database: Database, token: string): Promise<strin
  * Uses a link up: its address is proved, and what it is invited to is accepted.
  * @returns the user's id; undefined where the link was used or is too old
  */
-export async function redeemLink(database: Database, token: string): Promise<string | undefined> {
+export async function redeemLink(database: Database, token: string, entry: Entry): Promise<string | undefined> {
   if (!tokenPattern.test(token)) return undefined;
   return systemTransaction(database, async (tx) => {
     const link = await tx.one(consume, { identifier: identifierOf(token) });
     if (!link) return undefined;
     const userId = await provenUser(tx, link.email);
-    await acceptAll(tx, link.email, userId);
+    await acceptAll(tx, link.email, userId, entry.origin);
+    await ensureOrganization(tx, userId, entry);
     return userId;
   });
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { systemTransaction } from '../platform/database/unit-of-work.ts';
+import { operator } from '../platform/security/audit.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { linkPath } from './core/paths.ts';
 import { accountTimes } from './core/times.ts';
@@ -30,7 +31,7 @@ export async function localSignInPath(database: Database, organizationId: string
   return systemTransaction(database, async (tx) => {
     const userId = await provenUser(tx, localOwner.email, localOwner.name);
     const { token } = await createLink(tx, localOwner.email, accountTimes());
-    await addMember(tx, { organizationId: id, userId, role: 'owner', actor: 'operator' });
+    await addMember(tx, { organizationId: id, userId, role: 'owner' }, { actor: operator });
     return `${linkPath}/${token}`;
   });
 }

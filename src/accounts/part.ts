@@ -1,16 +1,23 @@
 import type { Foundation } from '../foundation.ts';
 import { withoutSlash } from '../platform/core/base-url.ts';
 import { inBatches } from '../platform/database/batches.ts';
+import { sqlOn } from '../platform/database/sql.ts';
+import { Egress } from '../platform/egress/egress.ts';
+import { providerRules } from '../platform/egress/egress-destination.ts';
 import { mailSettings } from '../platform/env.ts';
 import { type Mailer, openMailer } from '../platform/mail.ts';
 import type { Part } from '../platform/parts/part.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
 import { invitationIds, memberIds, userIds } from './core/ids.ts';
+import { hasPasskeys } from './core/passkeys.ts';
 import { type AccountTimes, accountTimes } from './core/times.ts';
 import { accountDeclarations } from './declarations.ts';
 import { failPoint } from './fail-points.ts';
 import { mailInvitations } from './invitation-mails.ts';
 import { LateAuth } from './late-auth.ts';
+import type { Oidc } from './oidc.ts';
+import { openOidc } from './open-oidc.ts';
+import { forgetUnproved } from './people.ts';
 import { accountsSecret, SessionCookie } from './session-cookie.ts';
 import { Sessions } from './sessions.ts';
 import { accountSettings } from './settings.ts';
@@ -30,6 +37,11 @@ export interface Accounts {
   origin: string;
   mayAnybodySignUp: boolean;
   auth: LateAuth;
+  /** Whether browsers make passkeys for the address of this installation. */
+  hasPasskeys: boolean;
+  /** Undefined where the environment names no provider. */
+  oidc: Oidc | undefined;
+  providerEgress: Egress;
   /** The namespace in Temporal's web UI, which shows every organization: for operators alone. */
   temporalUrlFor(email: string): string | null;
 }
@@ -61,6 +73,9 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
     const sessions = new Sessions(database, background, times);
     openSessions.answeredBy((inUse) => sessions.areOpen(inUse));
     const mayAnybodySignUp = env.ACCOUNTS_SIGN_UP === 'open';
+    const baseUrl = withoutSlash(publicUrl);
+    // The address of a provider is the operator's, like those of other providers.
+    const providerEgress = new Egress(providerRules(env));
     return {
       accounts: {
         sessions,
@@ -70,18 +85,22 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
         mayAnybodySignUp,
         limits: new SignInLimits(times),
         mailer: openMailer(mailSettings(env)),
-        baseUrl: withoutSlash(publicUrl),
+        baseUrl,
+        providerEgress,
+        hasPasskeys: hasPasskeys(new URL(publicUrl).hostname),
+        oidc: openOidc(env, { secret, baseUrl, times, egress: providerEgress, log }),
         origin: new URL(publicUrl).origin,
         temporalUrlFor: temporalUrls(env),
         auth: new LateAuth({ databaseUrl, log, publicUrl, secret, cookie, times, mayAnybodySignUp }),
       },
     };
   },
-  async close({ accounts: { mailer, auth } }) {
+  async close({ accounts: { mailer, auth, providerEgress } }) {
     mailer.close();
+    await providerEgress.close();
     await auth.close();
   },
-  sweeps: ({ database, accounts: { sessions, mailer, secret, baseUrl } }) => [
+  sweeps: ({ database, accounts: { sessions, mailer, secret, baseUrl, times } }) => [
     {
       name: 'mail invitations',
       everyMs: 60_000,
@@ -91,6 +110,11 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
       name: 'remove old sessions and links',
       everyMs: 60_000,
       run: () => inBatches((limit) => sessions.forgetOld(limit)),
+    },
+    {
+      name: 'remove accounts that nobody proved',
+      everyMs: 3_600_000,
+      run: () => inBatches((limit) => forgetUnproved(sqlOn(database.pool), times.unprovedMs, limit)),
     },
   ],
 };

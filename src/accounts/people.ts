@@ -29,13 +29,27 @@ const verify = systemStatement({
    update auth."user" set "emailVerified" = true, "updatedAt" = clock_timestamp() where id = :id`,
 });
 
+const removeUnproved = systemStatement({
+  name: 'account.remove_unproved',
+  parameters: { seconds: 'float8', limit: 'int' },
+  row: { count: 'int' },
+  text: `with gone as (
+     delete from auth."user" where id = any(array(
+       select id from auth."user" where not "emailVerified"
+          and "createdAt" < clock_timestamp() - make_interval(secs => :seconds) limit :limit)) returning 1)
+   select count(*)::int as count from gone`,
+});
+
 /** As browsers check it, in lower case: one address is one person. */
 const oneAddress = z.email({ pattern: z.regexes.html5Email }).max(320);
+
+/** Whether a text is one address; its case and spaces around it are the caller's. */
+export const isEmail = (text: string): boolean => oneAddress.safeParse(text).success;
 
 /** @throws AppError validation_error */
 export function readEmail(text: string): string {
   const email = text.trim().toLowerCase();
-  if (!oneAddress.safeParse(email).success) {
+  if (!isEmail(email)) {
     throw invalid([{ path: 'email', message: 'Expected one e-mail address.' }], 'email: Expected one e-mail address.');
   }
   return email;
@@ -58,6 +72,10 @@ export async function provenUser(sql: Sql, email: string, name = ''): Promise<st
   if (!isVerified) await sql.rows(verify, { id });
   return id;
 }
+
+/** Removes accounts whose address nobody has proved in time: a stranger began them. @returns how many */
+export const forgetUnproved = async (sql: Sql, unprovedMs: number, limit: number): Promise<number> =>
+  (await sql.one(removeUnproved, { seconds: unprovedMs / 1000, limit }))!.count;
 
 export const noOrganization = (organizationId: string): AppError =>
   new AppError('not_found', `No organization has the id ${organizationIds.format(organizationId)}.`);

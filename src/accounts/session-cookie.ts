@@ -23,10 +23,15 @@ export class SessionCookie {
 
   /** The value in a Cookie header, whatever it is; undefined where there is none. */
   valueIn(header: string | undefined): string | undefined {
+    return this.valueOf(this.name, header);
+  }
+
+  /** The same of another cookie. */
+  valueOf(name: string, header: string | undefined): string | undefined {
     if (header === undefined || header.length > maxCookieLength) return undefined;
     for (const pair of header.split(';')) {
       const at = pair.indexOf('=');
-      if (at > 0 && pair.slice(0, at).trim() === this.name) return pair.slice(at + 1).trim();
+      if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();
     }
     return undefined;
   }

@@ -6,6 +6,7 @@ import { invite } from '../accounts/invitations.ts';
 import { createLink, isKnownEmail } from '../accounts/links.ts';
 import { findMemberByEmail, listUsers, removeMember } from '../accounts/members.ts';
 import { readEmail, readRole } from '../accounts/people.ts';
+import { resetSecondFactor } from '../accounts/second-factor.ts';
 import { withoutSlash } from '../platform/core/base-url.ts';
 import { sqlOn } from '../platform/database/sql.ts';
 import { readPublicUrl, type Variables } from '../platform/env.ts';
@@ -25,7 +26,7 @@ const timesOf = ({ ACCOUNTS_TIME_SCALE: scale }: Variables) => accountTimes(scal
 const urlOf = (settings: Variables, path: string, token: string) =>
   `${withoutSlash(readPublicUrl(settings))}${path}/${token}`;
 
-/** `user invite`, `list`, `remove` and `link`. */
+/** `user invite`, `list`, `remove`, `reset-second-factor` and `link`. */
 export function addUserCommands(user: Command, { withDatabase }: CommandContext): void {
   user
     .command('invite')
@@ -74,6 +75,20 @@ export function addUserCommands(user: Command, { withDatabase }: CommandContext)
         const memberId = await findMemberByEmail(database, organizationId, email);
         await removeMember(database, { organizationId, memberId, by: 'owner' }, acting);
         return { email, organizationId: organizationIds.format(organizationId), removed: true };
+      }, options),
+    );
+  user
+    .command('reset-second-factor')
+    .description('turn the second factor of a person off who has lost it; their sessions end')
+    .requiredOption('--email <address>')
+    .option(...json)
+    .action((options) =>
+      withDatabase(async (database) => {
+        const email = readEmail(options.email);
+        if (!(await resetSecondFactor(database, email))) {
+          throw new AppError('not_found', 'Nobody with this address has an account.');
+        }
+        return { email, reset: true };
       }, options),
     );
   user

@@ -8,7 +8,7 @@ export { findRateLimits } from './find-rate-limits.ts';
 export { countMail } from './mails.ts';
 export { enterAll, MemoryOpenCounter, type OpenCounter } from './open-counter.ts';
 export type { SessionInUse } from './open-sessions.ts';
-export { findOrganization, restorableDays } from './organizations.ts';
+export { createOrganizationIn, findOrganization, restorableDays } from './organizations.ts';
 export type { TenancyServices } from './part.ts';
 export { type RateLimiter, subjectOf } from './rate-limiter.ts';
 export { countRuns, countTokens } from './usage.ts';

@@ -148,22 +148,29 @@ const auditFacts = ({ name, plan, rateMinute, rateDay, callingRuns }: Organizati
 
 /** @throws AppError validation_error */
 export async function createOrganization(database: Database, input: NewOrganization): Promise<OrganizationView> {
+  const created = systemTransaction(database, (tx) => createOrganizationIn(tx, input, { actor: operator }));
+  return view(await created);
+}
+
+/** The same in a transaction of the caller's. @throws AppError validation_error */
+export async function createOrganizationIn(
+  tx: UnitOfWork,
+  input: NewOrganization,
+  by: AuditAuthor,
+): Promise<Organization> {
   check(input);
-  const now = new Date();
-  return systemTransaction(database, async (tx) => {
-    const { name, plan, email = null, rateMinute = null, rateDay = null, callingRuns = null } = input;
-    const given = { name, plan, email, rateMinute, rateDay, callingRuns };
-    const organization = await tx.one(insert, { id: newId(), ...given, now });
-    if (!organization) throw new Error('An insert returned nothing.');
-    await tx.audit({
-      organizationId: organization.id,
-      subjectId: organization.id,
-      actor: operator,
-      action: 'organization.create',
-      facts: auditFacts(organization),
-    });
-    return view(organization);
+  const { name, plan, email = null, rateMinute = null, rateDay = null, callingRuns = null } = input;
+  const given = { name, plan, email, rateMinute, rateDay, callingRuns };
+  const organization = await tx.one(insert, { id: newId(), ...given, now: new Date() });
+  if (!organization) throw new Error('An insert returned nothing.');
+  await tx.audit({
+    organizationId: organization.id,
+    subjectId: organization.id,
+    action: 'organization.create',
+    facts: auditFacts(organization),
+    ...by,
   });
+  return organization;
 }
 
 /** Other changes of this organization wait until the transaction ends. @throws AppError not_found */

@@ -36,7 +36,7 @@ test('nobody who is not signed in sees the page or sets a password', async () =>
     await sendForm(page, { newPassword: 'a long enough one' }),
   ]) {
     expect(answer.status).toBe(303);
-    expect(answer.headers.get('location')).toBe('/api/auth/sign-in');
+    expect(answer.headers.get('location')).toBe('/api/auth/sign-in?next=%2Fapi%2Fauth%2Fpassword');
   }
 });
 

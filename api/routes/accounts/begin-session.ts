@@ -1,31 +1,77 @@
-import { addressHeader } from '../../../src/accounts/core/paths.ts';
+import { addressHeader, signInPath } from '../../../src/accounts/core/paths.ts';
 import type { AccountServices } from '../../../src/accounts/index.ts';
+import type { SignedIn } from '../../../src/accounts/sessions.ts';
+import type { Entry } from '../../../src/accounts/sign-up.ts';
 import type { ApiContext } from '../../context.ts';
+import { answerPage } from '../../pages/form-page.ts';
 import { limitedRange } from '../../requests/client-address.ts';
+import { nextOf, withNext } from './next.ts';
+import { codeForm } from './page-html.ts';
 
-/** What better-auth learns of a request of our pages. */
-export function headersFor(c: ApiContext, { withCookies }: { withCookies: boolean }): Headers {
+/**
+ * What better-auth learns of a request of our pages.
+ * @param withCookies all of them, none, or those whose names end in a text
+ */
+export function headersFor(c: ApiContext, { withCookies }: { withCookies: boolean | string }): Headers {
   const headers = new Headers({ [addressHeader]: c.get('clientAddress')() });
   const agent = c.req.header('user-agent');
   if (agent !== undefined) headers.set('user-agent', agent.slice(0, 500));
-  const cookie = c.req.header('cookie');
-  if (withCookies && cookie !== undefined) headers.set('cookie', cookie);
+  const cookie = cookiesOf(c.req.header('cookie'), withCookies);
+  if (cookie) headers.set('cookie', cookie);
   return headers;
+}
+
+function cookiesOf(header: string | undefined, which: boolean | string): string | undefined {
+  if (typeof which === 'boolean' || header === undefined) return which ? header : undefined;
+  const pairs = header.split(';').filter((pair) => pair.slice(0, pair.indexOf('=')).trim().endsWith(which));
+  return pairs.join(';');
 }
 
 export function takeCookies(c: ApiContext, { headers }: Response): void {
   for (const cookie of headers.getSetCookie()) c.header('Set-Cookie', cookie, { append: true });
 }
 
-/** Begins a new session for a person who has proved an address. */
-export async function beginSession(
+/**
+ * Begins a new session for a person who has proved an address.
+ * @returns whether it begins only after the code of a second factor
+ */
+async function beginSession(c: ApiContext, accounts: AccountServices['accounts'], userId: string): Promise<boolean> {
+  const auth = await accounts.auth.get();
+  const headers = headersFor(c, { withCookies: false });
+  const answer = await auth.api.beginSession({ body: { userId }, headers, asResponse: true });
+  takeCookies(c, answer);
+  return ((await answer.json()) as { needsCode: boolean }).needsCode;
+}
+
+/** Signs a person in who has proved an address: they go on, or enter a code first. */
+export async function enter(
   c: ApiContext,
   accounts: AccountServices['accounts'],
   userId: string,
-): Promise<void> {
-  const auth = await accounts.auth.get();
-  const headers = headersFor(c, { withCookies: false });
-  takeCookies(c, await auth.api.beginSession({ body: { userId }, headers, asResponse: true }));
+  next = nextOf(c),
+): Promise<Response> {
+  if (await beginSession(c, accounts, userId)) return answerPage(c, 'Sign in', codeForm(next));
+  return c.redirect(next, 303);
+}
+
+/** The person of the session cookie; undefined where nobody is signed in. */
+export async function signedIn(
+  c: ApiContext,
+  { sessions, cookie }: AccountServices['accounts'],
+): Promise<SignedIn | undefined> {
+  const value = cookie.valueIn(c.req.header('cookie'));
+  const token = value === undefined ? undefined : cookie.tokenOf(value);
+  return token === undefined ? undefined : sessions.find(token);
+}
+
+/** Where a page of ours leads that was opened without a session. */
+export const toSignIn = (c: ApiContext, next = c.req.path): Response => c.redirect(withNext(signInPath, next), 303);
+
+/** The entry of a person by this request. */
+export function entryOf(c: ApiContext, { limits, mayAnybodySignUp }: AccountServices['accounts']): Entry {
+  const origin = { requestId: c.get('requestId'), ip: c.get('clientAddress')() };
+  const countOrganization = mayAnybodySignUp ? () => limits.countSignUp('organization', addressOf(c)) : undefined;
+  return { origin, countOrganization };
 }
 
 /** The address of a client as limits know it. */

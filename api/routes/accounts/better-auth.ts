@@ -6,7 +6,7 @@ import type { SignedIn } from '../../../src/accounts/sessions.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
-import { addressOf, headersFor } from './begin-session.ts';
+import { addressOf, headersFor, signedIn } from './begin-session.ts';
 
 const maxBodyBytes = 64 * 1024;
 
@@ -17,12 +17,8 @@ const served = new Set([
   'POST /sign-out',
   'POST /change-password',
   'POST /update-user',
-  'POST /two-factor/enable',
-  'POST /two-factor/disable',
-  'POST /two-factor/get-totp-uri',
   'POST /two-factor/verify-totp',
   'POST /two-factor/verify-backup-code',
-  'POST /two-factor/generate-backup-codes',
   'GET /passkey/generate-register-options',
   'POST /passkey/verify-registration',
   'GET /passkey/generate-authenticate-options',
@@ -51,13 +47,7 @@ function accountTried(path: string, body: string, person: SignedIn | undefined):
 
 /** The part of better-auth that the console uses: JSON, for its own pages. */
 export function betterAuthRoutes({ accounts }: Services): OpenAPIHono<ApiEnv> {
-  const { sessions, cookie, limits, origin } = accounts;
-
-  const personOf = async (c: ApiContext): Promise<SignedIn | undefined> => {
-    const value = cookie.valueIn(c.req.header('cookie'));
-    const token = value === undefined ? undefined : cookie.tokenOf(value);
-    return token === undefined ? undefined : sessions.find(token);
-  };
+  const { cookie, limits, origin } = accounts;
 
   function requestFor(c: ApiContext, path: string, body: string | undefined, person: SignedIn | undefined): Request {
     // A session that was not used for too long is none, although better-auth would still know it.
@@ -90,7 +80,8 @@ export function betterAuthRoutes({ accounts }: Services): OpenAPIHono<ApiEnv> {
     const path = c.req.path.slice(authPath.length);
     if (!served.has(`${c.req.method} ${path}`)) throw notFound();
     const body = c.req.method === 'POST' ? await c.req.text() : undefined;
-    const person = await personOf(c);
+    const person = await signedIn(c, accounts);
+    if (path === '/sign-up/email') limits.countSignUp('account', addressOf(c));
     const account = accountTried(path, body ?? '', person);
     const succeeded = account === undefined ? undefined : limits.beginPassword(account, addressOf(c));
     const auth = await accounts.auth.get();

@@ -1,7 +1,19 @@
 import { html } from 'hono/html';
-import { consolePath, invitationPath, linkPath, passwordPath, signInPath } from '../../../src/accounts/core/paths.ts';
+import {
+  codePath,
+  consolePath,
+  invitationPath,
+  linkPath,
+  oidcPath,
+  passkeyScriptPath,
+  passkeysPath,
+  passwordPath,
+  secondFactorPath,
+  signInPath,
+} from '../../../src/accounts/core/paths.ts';
 import { minPasswordLength } from '../../../src/accounts/passwords.ts';
-import type { Html } from '../../pages/html-page.ts';
+import { type Html, problem } from '../../pages/html-page.ts';
+import { withNext } from './next.ts';
 
 const text = (name: string, label: string, more: Html) =>
   html`<p><label for="${name}">${label}</label> <input id="${name}" name="${name}" ${more} required></p>`;
@@ -11,28 +23,50 @@ const email = (value: string) =>
 const password = (name: string, label: string, autocomplete: string) =>
   text(name, label, html`type="password" autocomplete="${autocomplete}"`);
 
-/** Signing in by password, or by a mailed link. */
-export const signInForms = (given: string): Html => html`
-      <form method="post" action="${signInPath}">
+export interface SignInWays {
+  next: string;
+  /** The provider's host; undefined where there is none. */
+  provider: string | undefined;
+  hasPasskeys: boolean;
+}
+
+/** Signing in by password, by a mailed link, by a passkey or at a provider. */
+export const signInForms = (given: string, { next, provider, hasPasskeys }: SignInWays): Html => html`
+      <form method="post" action="${withNext(signInPath, next)}">
         ${email(given)}
         ${password('password', 'Password', 'current-password')}
         <p><button type="submit">Sign in</button></p>
       </form>
       <h2>Without a password</h2>
-      <form method="post" action="${linkPath}">
+      <form method="post" action="${withNext(linkPath, next)}">
         ${email(given)}
         <p><button type="submit">Mail me a link</button></p>
-      </form>`;
+      </form>
+      ${hasPasskeys ? passkeyButton('enter', 'Sign in with a passkey', next) : ''}
+      ${
+        provider === undefined
+          ? ''
+          : html`
+      <p><a href="${withNext(oidcPath, next)}">Sign in with ${provider}</a></p>`
+      }`;
 
-export const codeForm = (): Html => html`
-      <form method="post" action="/api/auth/two-factor">
-        ${text('code', 'Code of your authenticator', html`inputmode="numeric" autocomplete="one-time-code"`)}
+/** A button that the script shows where the browser knows passkeys. */
+const passkeyButton = (action: 'enter' | 'add', label: string, next: string) => html`
+      <p><button type="button" data-passkey="${action}" data-next="${next}" hidden>${label}</button></p>
+      <p class="problem" role="alert" data-passkey-problem hidden></p>
+      <script src="${passkeyScriptPath}" type="module"></script>`;
+
+const code = (label: string) => text('code', label, html`autocomplete="one-time-code" spellcheck="false"`);
+
+export const codeForm = (next: string): Html => html`
+      <form method="post" action="${withNext(codePath, next)}">
+        ${code('Code of your authenticator, or a backup code')}
         <p><button type="submit">Go on</button></p>
       </form>`;
 
-export const linkForm = (token: string, address: string): Html => html`
+export const linkForm = (token: string, address: string, next: string): Html => html`
       <p>You sign in as <strong>${address}</strong>.</p>
-      <form method="post" action="${linkPath}/${token}"><p><button type="submit">Sign in</button></p></form>`;
+      <form method="post" action="${withNext(`${linkPath}/${token}`, next)}"><p><button type="submit">Sign in</button></p></form>`;
 
 export const invitationForm = (
   token: string,
@@ -57,6 +91,83 @@ export const passwordForm = (hasOne: boolean): Html => html`
 export const passwordIsSet = (wasChanged: boolean): Html => html`
       <p>The password is set.${wasChanged ? ' Your other sessions have ended.' : ''}</p>
       <p><a href="${consolePath}">Go on</a></p>`;
+
+const action = (name: string, label: string, content: Html | string = '') => html`
+      <form method="post" action="${secondFactorPath}">
+        <input type="hidden" name="action" value="${name}">
+        ${content}
+        <p><button type="submit">${label}</button></p>
+      </form>`;
+
+/** What a person proves before the second factor changes: the password, or a code where there is none. */
+const proof = (hasPassword: boolean, hasFactor: boolean): Html | string => {
+  if (hasPassword) return password('password', 'Current password', 'current-password');
+  return hasFactor ? code('Code of your authenticator') : '';
+};
+
+/** The way to a second factor, or what can be done with the one there is. */
+export const secondFactorForms = ({ isOn, hasPassword }: { isOn: boolean; hasPassword: boolean }): Html =>
+  isOn
+    ? html`
+      <p>A code of your authenticator is asked for when you sign in, except with a passkey.</p>
+      <h2>Backup codes</h2>
+      ${action('codes', 'Make new backup codes', proof(hasPassword, true))}
+      <h2>Turn it off</h2>
+      ${action('off', 'Turn the second factor off', proof(hasPassword, true))}`
+    : html`
+      <p>With a second factor, signing in asks for a code of an app on your phone, too.</p>
+      ${action('begin', 'Set up a second factor', proof(hasPassword, false))}`;
+
+/** The secret in groups, as people type it. */
+const grouped = (secret: string) => secret.replace(/(.{4})(?=.)/g, '$1 ');
+
+const codeList = (codes: readonly string[]) => html`
+      <p>Each of these backup codes signs you in once, in place of a code. They are shown only now: keep them.</p>
+      <ul>${codes.map((one) => html`<li><code>${one}</code></li>`)}</ul>`;
+
+/** @param secret in base32 @param uri for authenticators on this device */
+export const secondFactorSetup = (secret: string, uri: string, codes: readonly string[]): Html => html`
+      <p>Add this key to your authenticator app, or <a href="${uri}">open it on this device</a>:</p>
+      <p><code>${grouped(secret)}</code></p>
+      ${codeList(codes)}
+      ${confirmForm()}`;
+
+/** The last step of the setup. */
+export const confirmForm = (): Html => action('confirm', 'Turn it on', code('Code that the app shows'));
+
+export const newBackupCodes = (codes: readonly string[]): Html => html`
+      <p>The backup codes of before work no more.</p>
+      ${codeList(codes)}
+      <p><a href="${secondFactorPath}">Back</a></p>`;
+
+export const factorIsChanged = (isOn: boolean): Html => html`
+      <p>The second factor is ${isOn ? 'on' : 'off'}.</p>
+      <p><a href="${consolePath}">Go on</a></p>`;
+
+/** The passkeys of a person: each can be removed, and the script adds one. */
+export const passkeyList = (passkeys: readonly { id: string; name: string; createdAt: Date | null }[]): Html => html`
+      <p>A passkey signs you in with this device or a security key, without a password.</p>
+      <ul>${passkeys.map(
+        ({ id, name, createdAt }) => html`
+        <li>
+          <form method="post" action="${passkeysPath}/${id}/remove">
+            ${name}${createdAt ? html`, since ${createdAt.toISOString().slice(0, 10)}` : ''}
+            <button type="submit" aria-label="Remove ${name}">Remove</button>
+          </form>
+        </li>`,
+      )}</ul>
+      ${passkeys.length === 0 ? html`<p>You have none.</p>` : ''}
+      <p><label for="name">Name of the new passkey</label> <input id="name" maxlength="100" value="Passkey"></p>
+      ${passkeyButton('add', 'Add a passkey', passkeysPath)}
+      <p><a href="${consolePath}">Go on</a></p>`;
+
+/** Why the provider has signed nobody in. */
+export const providerFailed = (message: string): Html => html`
+      ${problem(message)}
+      <p><a href="${signInPath}">Sign in another way</a></p>`;
+
+export const noPasskeysHere: Html = html`
+      <p>Browsers make passkeys for addresses with a name. This installation has none.</p>`;
 
 export const linkIsDead: Html = html`
       <p>This link was used already, or it is too old.</p>

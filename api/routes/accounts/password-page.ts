@@ -1,5 +1,4 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
-import { signInPath } from '../../../src/accounts/core/paths.ts';
 import { hasPassword } from '../../../src/accounts/own-password.ts';
 import { passwordProblem } from '../../../src/accounts/passwords.ts';
 import type { SignedIn } from '../../../src/accounts/sessions.ts';
@@ -8,7 +7,7 @@ import type { ApiContext, ApiEnv } from '../../context.ts';
 import { toOwnName } from '../../own-name.ts';
 import { answerPage, asPage, formChecks, showError } from '../../pages/form-page.ts';
 import { joined, problem } from '../../pages/html-page.ts';
-import { addressOf, headersFor, takeCookies } from './begin-session.ts';
+import { addressOf, headersFor, signedIn, takeCookies, toSignIn } from './begin-session.ts';
 import { field, maxFormBytes, ownForm } from './own-forms.ts';
 import { passwordForm, passwordIsSet } from './page-html.ts';
 
@@ -16,13 +15,8 @@ const title = 'Your password';
 
 /** Where a person who is signed in sets a first password, or changes it. */
 export function passwordPage({ accounts, database, env }: Services): OpenAPIHono<ApiEnv> {
-  const { limits, origin, sessions, cookie } = accounts;
+  const { limits, origin } = accounts;
 
-  const signedIn = async (c: ApiContext): Promise<SignedIn | undefined> => {
-    const value = cookie.valueIn(c.req.header('cookie'));
-    const token = value === undefined ? undefined : cookie.tokenOf(value);
-    return token === undefined ? undefined : sessions.find(token);
-  };
   const refused = (c: ApiContext, message: string, hasOne: boolean) =>
     answerPage(c, title, joined(problem(message), passwordForm(hasOne)), 400);
 
@@ -55,14 +49,14 @@ export function passwordPage({ accounts, database, env }: Services): OpenAPIHono
   routes.onError(showError);
   routes.use('/password', asPage, toOwnName(env.PUBLIC_URL));
   routes.get('/password', async (c) => {
-    const person = await signedIn(c);
-    if (!person) return c.redirect(signInPath, 303);
+    const person = await signedIn(c, accounts);
+    if (!person) return toSignIn(c);
     return answerPage(c, title, passwordForm(await hasPassword(database, person.userId)));
   });
   routes.post('/password', ...formChecks(maxFormBytes), async (c) => {
     const fields = await ownForm(c, origin);
-    const person = await signedIn(c);
-    if (!person) return c.redirect(signInPath, 303);
+    const person = await signedIn(c, accounts);
+    if (!person) return toSignIn(c);
     const hasOne = await hasPassword(database, person.userId);
     const newPassword = field(fields, 'newPassword');
     const reason = passwordProblem(newPassword, person.email);

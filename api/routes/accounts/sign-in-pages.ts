@@ -1,5 +1,5 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
-import { consolePath, linkPath } from '../../../src/accounts/core/paths.ts';
+import { challengeCookie, linkPath } from '../../../src/accounts/core/paths.ts';
 import { acceptInvitation, findInvitation } from '../../../src/accounts/invitations.ts';
 import { createLink, findLink, isKnownEmail, redeemLink } from '../../../src/accounts/links.ts';
 import { readEmail } from '../../../src/accounts/people.ts';
@@ -7,9 +7,10 @@ import { sqlOn } from '../../../src/platform/database/sql.ts';
 import type { Services } from '../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { toOwnName } from '../../own-name.ts';
-import { answerPage, asPage, formChecks, showError } from '../../pages/form-page.ts';
+import { allowScripts, answerPage, asPage, formChecks, showError } from '../../pages/form-page.ts';
 import { type Html, joined, problem } from '../../pages/html-page.ts';
-import { addressOf, beginSession, headersFor, takeCookies } from './begin-session.ts';
+import { addressOf, enter, entryOf, headersFor, takeCookies } from './begin-session.ts';
+import { nextOf, withNext } from './next.ts';
 import { checkFormOrigin, field, maxFormBytes, ownForm } from './own-forms.ts';
 import { codeForm, invitationForm, linkForm, linkIsDead, linkIsMailed, signInForms } from './page-html.ts';
 
@@ -18,17 +19,21 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
   const { accounts, database, background, env } = services;
   const { limits, times, mailer, baseUrl, origin } = accounts;
 
-  const enter = async (c: ApiContext, userId: string) => {
-    await beginSession(c, accounts, userId);
-    return c.redirect(consolePath, 303);
+  const forms = (c: ApiContext, email = ''): Html => {
+    const { hasPasskeys, oidc } = accounts;
+    if (hasPasskeys) allowScripts(c);
+    return signInForms(email, { next: nextOf(c), provider: oidc?.host, hasPasskeys });
   };
   const form = (c: ApiContext): Promise<URLSearchParams> => ownForm(c, origin);
-  const refused = (c: ApiContext, message: string, forms: Html, status: 400 | 401 = 401) =>
-    answerPage(c, 'Sign in', joined(problem(message), forms), status);
+  const refused = (c: ApiContext, message: string, content: Html) =>
+    answerPage(c, 'Sign in', joined(problem(message), content), 401);
 
   /** After the answer: how long it takes says nothing about the account. */
-  const mailLink = async (email: string): Promise<void> => {
-    if (!accounts.mayAnybodySignUp && !(await isKnownEmail(database, email))) return;
+  const mailLink = async (email: string, address: string, next: string): Promise<void> => {
+    if (!(await isKnownEmail(database, email))) {
+      if (!accounts.mayAnybodySignUp) return;
+      limits.countSignUp('link', address);
+    }
     const { token } = await createLink(sqlOn(database.pool), email, times);
     await mailer.send({
       to: email,
@@ -36,7 +41,7 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
       text: [
         'Open this link and press the button to sign in. It works once, for a quarter of an hour.',
         '',
-        `${baseUrl}${linkPath}/${token}`,
+        `${baseUrl}${withNext(`${linkPath}/${token}`, next)}`,
         '',
         'If you did not ask for it, ignore this mail.',
         '',
@@ -51,7 +56,7 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
     routes.use(path, asPage, toOwnName(env.PUBLIC_URL));
   }
 
-  routes.get('/sign-in', (c) => answerPage(c, 'Sign in', signInForms('')));
+  routes.get('/sign-in', (c) => answerPage(c, 'Sign in', forms(c)));
   routes.post('/sign-in', ...formChecks(maxFormBytes), async (c) => {
     const fields = await form(c);
     const [email, password] = [field(fields, 'email'), field(fields, 'password')];
@@ -59,29 +64,34 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
     const auth = await accounts.auth.get();
     const headers = headersFor(c, { withCookies: false });
     const answer = await auth.api.signInEmail({ body: { email, password }, headers, asResponse: true });
-    if (!answer.ok) {
-      const forms = signInForms(email);
-      return refused(c, 'The address or the password is not right.', forms);
-    }
+    if (!answer.ok) return refused(c, 'The address or the password is not right.', forms(c, email));
     succeeded();
     takeCookies(c, answer);
     const { twoFactorRedirect } = (await answer.json()) as { twoFactorRedirect?: boolean };
-    return twoFactorRedirect ? answerPage(c, 'Sign in', codeForm()) : c.redirect(consolePath, 303);
+    const next = nextOf(c);
+    return twoFactorRedirect ? answerPage(c, 'Sign in', codeForm(next)) : c.redirect(next, 303);
   });
   routes.post('/two-factor', ...formChecks(maxFormBytes), async (c) => {
     const code = field(await form(c), 'code').replaceAll(' ', '');
     const auth = await accounts.auth.get();
-    const headers = headersFor(c, { withCookies: true });
-    const answer = await auth.api.verifyTOTP({ body: { code }, headers, asResponse: true });
-    if (!answer.ok) return refused(c, 'The code is not right, or too old.', codeForm());
+    // The challenge alone: a session that the browser has besides is no part of it.
+    const asked = {
+      body: { code },
+      headers: headersFor(c, { withCookies: challengeCookie }),
+      asResponse: true,
+    } as const;
+    const isOfApp = /^\d{6}$/.test(code);
+    const answer = await (isOfApp ? auth.api.verifyTOTP(asked) : auth.api.verifyBackupCode(asked));
+    if (!answer.ok) return refused(c, 'The code is not right, or the sign-in took too long.', codeForm(nextOf(c)));
     takeCookies(c, answer);
-    return c.redirect(consolePath, 303);
+    return c.redirect(nextOf(c), 303);
   });
 
   routes.post('/link', ...formChecks(maxFormBytes), async (c) => {
     const email = readEmail(field(await form(c), 'email'));
-    if (limits.mayMailLink(email, addressOf(c))) {
-      background.runAfterAnswer('mail of a sign-in link', () => mailLink(email));
+    const [address, next] = [addressOf(c), nextOf(c)];
+    if (limits.mayMailLink(email, address)) {
+      background.runAfterAnswer('mail of a sign-in link', () => mailLink(email, address, next));
     }
     return answerPage(c, 'Sign in', linkIsMailed);
   });
@@ -89,12 +99,12 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
   routes.get('/link/:token', async (c) => {
     const email = await findLink(database, c.req.param('token'));
     if (email === undefined) return answerPage(c, 'Sign in', linkIsDead, 404);
-    return answerPage(c, 'Sign in', linkForm(c.req.param('token'), email));
+    return answerPage(c, 'Sign in', linkForm(c.req.param('token'), email, nextOf(c)));
   });
   routes.post('/link/:token', ...formChecks(maxFormBytes), async (c) => {
     checkFormOrigin(c, origin);
-    const userId = await redeemLink(database, c.req.param('token'));
-    return userId === undefined ? answerPage(c, 'Sign in', linkIsDead, 404) : enter(c, userId);
+    const userId = await redeemLink(database, c.req.param('token'), entryOf(c, accounts));
+    return userId === undefined ? answerPage(c, 'Sign in', linkIsDead, 404) : enter(c, accounts, userId);
   });
 
   routes.get('/invitations/:token', async (c) => {
@@ -104,8 +114,8 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.post('/invitations/:token', ...formChecks(maxFormBytes), async (c) => {
     checkFormOrigin(c, origin);
-    const userId = await acceptInvitation(database, c.req.param('token'));
-    return userId === undefined ? answerPage(c, 'Invitation', linkIsDead, 404) : enter(c, userId);
+    const userId = await acceptInvitation(database, c.req.param('token'), entryOf(c, accounts).origin);
+    return userId === undefined ? answerPage(c, 'Invitation', linkIsDead, 404) : enter(c, accounts, userId);
   });
   return routes;
 }

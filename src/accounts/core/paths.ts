@@ -7,6 +7,17 @@ export const invitationPath = `${authPath}/invitations`;
 export const signInPath = `${authPath}/sign-in`;
 /** Where who is signed in sets a password. */
 export const passwordPath = `${authPath}/password`;
+/** Where a person sets a second factor, and where they enter its code to sign in. */
+export const secondFactorPath = `${authPath}/second-factor`;
+export const codePath = `${authPath}/two-factor`;
+/** Where a person adds and removes passkeys. */
+export const passkeysPath = `${authPath}/passkeys`;
+export const passkeyScriptPath = `${authPath}/passkeys.js`;
+/** Where a person goes to sign in at the OpenID provider, and where it sends them back. */
+export const oidcPath = `${authPath}/oidc`;
+export const oidcCallbackPath = `${oidcPath}/callback`;
+/** The name that better-auth gives the cookie of a sign-in which waits for a code, after the prefix of all. */
+export const challengeCookie = 'two_factor';
 /** Where our pages tell better-auth the client's address; whatever a client sends there is replaced. */
 export const addressHeader = 'x-atelier-client-address';
 /** Where people land who have signed in. */

@@ -11,6 +11,10 @@ export interface AccountTimes {
   linkMs: number;
   invitationMs: number;
   failedPasswordsMs: number;
+  /** The second step of a sign-in: a code, or the way to a provider and back. */
+  secondStepMs: number;
+  /** An account whose address nobody has proved is removed after this. */
+  unprovedMs: number;
   mailedLinksMs: number;
 }
 
@@ -21,6 +25,8 @@ const usual: AccountTimes = {
   linkMs: 15 * minuteMs,
   invitationMs: 48 * hourMs,
   failedPasswordsMs: 15 * minuteMs,
+  secondStepMs: 10 * minuteMs,
+  unprovedMs: 24 * hourMs,
   mailedLinksMs: hourMs,
 };
 

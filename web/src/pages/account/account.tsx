@@ -5,6 +5,12 @@ import { Facts, Page, Section } from '../../components/page.tsx';
 import { useSession } from '../../session/context.tsx';
 import { announceEnd } from '../../session/ended.ts';
 
+const ways = [
+  { href: '/api/auth/password', label: 'Set or change the password' },
+  { href: '/api/auth/passkeys', label: 'Passkeys' },
+  { href: '/api/auth/second-factor', label: 'Second factor' },
+];
+
 /** The person who has signed in. Passwords, passkeys and second factors have pages of their own. */
 export default function Account() {
   const { account, api } = useSession();
@@ -34,10 +40,16 @@ export default function Account() {
           ))}
         </ul>
       </Section>
+      <Section title="Signing in">
+        <ul className="m-0">
+          {ways.map(({ href, label }) => (
+            <li key={href}>
+              <a href={href}>{label}</a>
+            </li>
+          ))}
+        </ul>
+      </Section>
       <Section title="Sessions">
-        <p className="mt-0">
-          <a href="/api/auth/password">Change the password</a>
-        </p>
         <ConfirmButton
           look="danger"
           question="End all of your sessions?"

@@ -1,0 +1,64 @@
+import type { Database } from '../platform/database/database.ts';
+import { systemStatement } from '../platform/database/sql.ts';
+import { systemTransaction } from '../platform/database/unit-of-work.ts';
+import { acceptAll } from './invitations.ts';
+import { mayHaveLink } from './links.ts';
+import type { OidcIdentity } from './oidc.ts';
+import { isEmail, provenUser } from './people.ts';
+import { type Entry, ensureOrganization } from './sign-up.ts';
+
+const provider = 'oidc';
+
+const find = systemStatement({
+  name: 'oidc_identity.find',
+  parameters: { provider: 'text', accountId: 'text' },
+  row: { userId: 'uuid', email: 'text' },
+  text: `select u.id as "userId", u.email from auth."account" a join auth."user" u on u.id = a."userId"
+    where a."providerId" = :provider and a."accountId" = :accountId`,
+});
+const join = systemStatement({
+  name: 'oidc_identity.join',
+  parameters: { provider: 'text', accountId: 'text', userId: 'uuid' },
+  row: { userId: 'uuid' },
+  text: `insert into auth."account" ("accountId", "providerId", "userId", "updatedAt")
+    values (:accountId, :provider, :userId, clock_timestamp())
+    on conflict ("accountId") where "providerId" = 'oidc' do nothing returning "userId"`,
+});
+
+/** A subject is one of its issuer alone. */
+const accountIdOf = ({ issuer, subject }: OidcIdentity) => `${issuer} ${subject}`;
+
+/** Why an identity of the provider signs nobody in. */
+export type OidcRefusal = 'unproved_address' | 'no_account';
+
+/**
+ * The person of an identity. One that is new joins the account of its address, which the provider must have proved; an account
+ * is made for who is invited, and for everybody where everybody may sign up. Organizations come by invitations alone.
+ * @returns the user's id, or why there is none
+ */
+export async function userOfIdentity(
+  database: Database,
+  identity: OidcIdentity,
+  entry: Entry,
+): Promise<{ userId: string } | { refusal: OidcRefusal }> {
+  const accountId = accountIdOf(identity);
+  const given = identity.email?.trim().toLowerCase();
+  const email = given !== undefined && identity.isEmailVerified && isEmail(given) ? given : undefined;
+  return systemTransaction(database, async (tx) => {
+    const known = await tx.one(find, { provider, accountId });
+    if (known) {
+      if (known.email === email) await acceptAll(tx, email, known.userId, entry.origin);
+      await ensureOrganization(tx, known.userId, entry);
+      return { userId: known.userId };
+    }
+    if (email === undefined) return { refusal: 'unproved_address' };
+    if (!entry.countOrganization && !(await tx.one(mayHaveLink, { email }))!.isKnown) return { refusal: 'no_account' };
+    const userId = await provenUser(tx, email, identity.name);
+    // One of two first sign-ins at the same moment joins; both are the same person's.
+    const joined =
+      (await tx.one(join, { provider, accountId, userId })) ?? (await tx.one(find, { provider, accountId }))!;
+    await acceptAll(tx, email, joined.userId, entry.origin);
+    await ensureOrganization(tx, joined.userId, entry);
+    return { userId: joined.userId };
+  });
+}

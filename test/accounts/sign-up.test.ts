@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { accountTimes } from '../../src/accounts/core/times.ts';
+import { createLink } from '../../src/accounts/links.ts';
+import { forgetUnproved } from '../../src/accounts/people.ts';
+import { sqlOn } from '../../src/platform/database/sql.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product } from '../product.ts';
+import { clientWith, consoleHeaders, cookieOf, newEmail, ownOrigin, personWith, sendForm } from './people.ts';
+
+let product: Product;
+let base: string;
+
+beforeAll(async () => {
+  product = await openProduct();
+  base = (await product.start(['api'], { ...secrets, ACCOUNTS_SIGN_UP: 'open', ADDRESS_RATE_MAX: '0' })).api;
+});
+afterAll(() => product.close());
+
+async function openLink(email: string, address: string): Promise<Response> {
+  const { token } = await createLink(sqlOn(product.database.pool), email, accountTimes());
+  return sendForm(`${base}/api/auth/link/${token}`, {}, { 'x-forwarded-for': address });
+}
+const organizationsOf = async (cookie: string) =>
+  (await clientWith(base, { cookie }).get('/api/v1/account')).body.data.organizations;
+
+test('whoever signs up gets an organization once, and can work in it', async () => {
+  const email = newEmail();
+  const cookie = cookieOf(await openLink(email, '203.0.113.1'));
+  const organizations = await organizationsOf(cookie);
+  expect(organizations).toEqual([
+    { id: expect.stringMatching(/^org_/), name: email.split('@')[0], slug: expect.any(String), role: 'owner' },
+  ]);
+  const api = clientWith(base, consoleHeaders(cookie, organizations[0].id));
+  expect((await api.post('/api/v1/workflows', { name: 'First', steps: [] })).status).toBe(201);
+  expect((await api.get('/api/v1/limits')).body.data.plan).toBe('free');
+  const { entries } = (await api.get('/api/v1/audit-log')).body.data;
+  expect(entries.map(({ action }: { action: string }) => action)).toEqual(
+    expect.arrayContaining(['organization.create', 'member.create']),
+  );
+  expect(entries.at(-1)).toMatchObject({
+    action: 'organization.create',
+    actor: { type: 'user', name: email },
+    ip: '203.0.113.1',
+  });
+  expect(await organizationsOf(cookieOf(await openLink(email, '203.0.113.1')))).toEqual(organizations);
+});
+
+test('who is invited gets no organization of their own', async () => {
+  const { organizationId } = await product.createTenant();
+  const person = await personWith({ ...product, base, organizationId }, 'viewer');
+  const again = cookieOf(await openLink(person.email, '203.0.113.2'));
+  expect(await organizationsOf(again)).toMatchObject([{ id: organizationId, role: 'viewer' }]);
+});
+
+test('one address gets five in an hour; the link works later', async () => {
+  const statuses = [];
+  for (let time = 0; time < 6; time++) statuses.push((await openLink(newEmail(), '203.0.113.3')).status);
+  expect(statuses).toEqual([303, 303, 303, 303, 303, 429]);
+  const email = newEmail();
+  const { token } = await createLink(sqlOn(product.database.pool), email, accountTimes());
+  const open = (address: string) => sendForm(`${base}/api/auth/link/${token}`, {}, { 'x-forwarded-for': address });
+  const refused = await open('203.0.113.3');
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)]);
+  expect((await open('203.0.113.4')).status).toBe(303);
+});
+
+test('accounts with a password are begun five times an hour by one address, and forgotten where nobody proves them', async () => {
+  const email = newEmail();
+  const begin = (address: string, of = email) =>
+    fetch(`${base}/api/auth/sign-up/email`, {
+      method: 'POST',
+      headers: { origin: ownOrigin, 'content-type': 'application/json', 'x-forwarded-for': address },
+      body: JSON.stringify({ email: of, name: 'Mallory', password: 'chosen by a stranger' }),
+    });
+  const statuses = [];
+  for (let time = 0; time < 6; time++) statuses.push((await begin('203.0.113.5', newEmail())).status);
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+  expect((await begin('203.0.113.6')).status).toBe(200);
+  const password = { email, password: 'chosen by a stranger' };
+  // The stranger signs in neither before the address is proved nor afterwards.
+  expect((await sendForm(`${base}/api/auth/sign-in`, password)).status).toBe(401);
+  expect((await openLink(email, '203.0.113.6')).status).toBe(303);
+  expect((await sendForm(`${base}/api/auth/sign-in`, password)).status).toBe(401);
+
+  const count = async () =>
+    (await product.database.pool.query('select from auth."user" where not "emailVerified"')).rowCount;
+  const sql = sqlOn(product.database.pool);
+  expect(await count()).toBe(5);
+  expect(await forgetUnproved(sql, accountTimes().unprovedMs, 100)).toBe(0);
+  expect(await forgetUnproved(sql, 0, 3)).toBe(3);
+  expect(await forgetUnproved(sql, 0, 100)).toBe(2);
+  expect(await organizationsOf(cookieOf(await openLink(email, '203.0.113.7')))).toHaveLength(1);
+});
