@@ -132,7 +132,7 @@ export class Oidc {
     const given = await oauth.processAuthorizationCodeResponse(server, client, tokens, expected);
     await oauth.validateApplicationLevelSignature(server, tokens, { ...options, [oauth.jwksCache]: this.#keys });
     const claims = oauth.getValidatedIdTokenClaims(given)!;
-    if (claims.sub.length > maxSubjectLength) throw new Error('The subject is too long.');
+    if (claims.sub === '' || claims.sub.length > maxSubjectLength) throw new Error('The subject is empty or too long.');
     return identityOf(claims, await this.#userInfo(oauth, server, client, claims, given.access_token, options));
   }
 

@@ -70,7 +70,7 @@ describe('the cookie', () => {
     const headers = consoleHeaders(cookie, product.tenant.organizationId);
     const ask = async (path: string, method = 'GET') =>
       (await fetch(`${base}${path}`, { method, headers: { ...headers, 'content-type': 'application/json' } })).status;
-    for (const path of ['/api/v1/workflows', '/v1/workflows', '/api/studio/generations']) {
+    for (const path of ['/api/v1/workflows', '/v1/workflows', '/api/studio/history']) {
       expect([path, await ask(path)]).toEqual([path, 200]);
     }
     for (const [path, method] of [

@@ -7,6 +7,7 @@ import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { addressOf, headersFor, signedIn } from './begin-session.ts';
+import { checkFormOrigin } from './own-forms.ts';
 
 const maxBodyBytes = 64 * 1024;
 
@@ -79,6 +80,7 @@ export function betterAuthRoutes({ accounts }: Services): OpenAPIHono<ApiEnv> {
   routes.on(['GET', 'POST'], '/*', limited, async (c) => {
     const path = c.req.path.slice(authPath.length);
     if (!served.has(`${c.req.method} ${path}`)) throw notFound();
+    if (c.req.method === 'POST') checkFormOrigin(c, origin);
     const body = c.req.method === 'POST' ? await c.req.text() : undefined;
     const person = await signedIn(c, accounts);
     if (path === '/sign-up/email') limits.countSignUp('account', addressOf(c));
