@@ -36,6 +36,7 @@ const varying: Record<string, string> = {
     ].map((name) => [name, '<number>']),
   ),
   last4: '<text>',
+  ip: '<address>',
   nextCursor: '<cursor>',
 };
 
