@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database/database.ts';
-import type { PayloadForm, SignatureKind } from './core/delivery-options.ts';
+import type { Ordering, PayloadForm, SignatureKind } from './core/delivery-options.ts';
 import { type DeliveryStatus, openDelivery, unusualDelivery } from './core/delivery-status.ts';
 import type { DisabledReason } from './core/subscription-state.ts';
 
@@ -35,7 +35,8 @@ export const WebhookSubscription = defineEntity({
     filter: p.text().nullable(),
     /** How often the filter failed since it was given. */
     filterErrors: p.integer().default(0),
-    /** When the filter was last changed. */
+    ordering: p.string().length(7).$type<Ordering>().default('none'),
+    /** When the filter or the ordering was last changed. */
     rulesChangedAt: p.datetime().nullable(),
     payload: p.string().length(4).$type<PayloadForm>().default('full'),
     signature: p.string().length(7).$type<SignatureKind>().default('hmac'),
@@ -140,6 +141,13 @@ export const Delivery = defineEntity({
     nextAttemptAt: p.datetime().nullable(),
     /** Until when the attempt belongs to the process that leased it. */
     leasedUntil: p.datetime().nullable(),
+    /**
+     * What its event is about, see core/event-body.ts: deliveries of a webhook about the same subject are made one after
+     * the other. Null where they need not be.
+     */
+    subject: p.string().length(100).nullable(),
+    /** Whether it was found to come after another one about its subject: see dispatch/subject-order.ts. */
+    isHeld: p.boolean().default(false),
     /** Whether its next attempt is made while the breaker is open too: somebody waits for it. */
     ignoresBreaker: p.boolean().default(false),
     /** The status code of the last attempt. */
@@ -169,14 +177,14 @@ export const Delivery = defineEntity({
       where: 'get_byte(uuid_send(id), 15) = 0 and get_byte(uuid_send(id), 14) % 4 = 0',
     },
     {
-      name: 'delivery_first_index',
+      name: 'delivery_ready_index',
       properties: ['subscriptionId', 'createdAt'],
-      where: "status = 'pending' and attempts = 0",
+      where: "status = 'pending' and attempts = 0 and not is_held",
     },
     {
-      name: 'delivery_due_index',
+      name: 'delivery_next_index',
       properties: ['nextAttemptAt'],
-      where: `status in (${openDelivery}) and attempts > 0`,
+      where: `status in (${openDelivery}) and attempts > 0 and not is_held`,
     },
     {
       name: 'delivery_exempt_index',
@@ -191,9 +199,19 @@ export const Delivery = defineEntity({
       where: `status in (${unusualDelivery})`,
     },
     {
-      name: 'delivery_waiting_index',
+      name: 'delivery_retry_index',
       properties: ['subscriptionId', 'nextAttemptAt'],
-      where: `status in (${openDelivery}) and attempts > 0`,
+      where: `status in (${openDelivery}) and attempts > 0 and not is_held`,
+    },
+    {
+      name: 'delivery_held_index',
+      properties: ['subscriptionId', 'subject', 'id'],
+      where: `is_held and status in (${openDelivery})`,
+    },
+    {
+      name: 'delivery_subject_index',
+      properties: ['subscriptionId', 'subject', 'id'],
+      where: `subject is not null and status in (${openDelivery})`,
     },
     {
       name: 'delivery_unparked_index',

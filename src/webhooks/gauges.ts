@@ -2,7 +2,9 @@ import { memoize } from '../platform/concurrency/memoize.ts';
 import { systemStatement } from '../platform/database/sql.ts';
 import { type GaugeOptions, gaugeTimeoutMs } from '../platform/observability/metrics.ts';
 import type { Probe } from '../platform/observability/probe.ts';
-import { openDelivery } from './core/delivery-status.ts';
+import { isFirst } from './dispatch/ready.ts';
+import { isHeld } from './dispatch/subject-order.ts';
+import { isWaiting } from './retries/retry-release.ts';
 
 const cachedMs = 5_000;
 
@@ -14,11 +16,13 @@ const openDeliveries = systemStatement({
     from clock_timestamp() - min(since)), 0)::float8 as "oldestSeconds"
      from (values ('first'), ('retry'), ('dead_lettered')) as wanted (wait)
      left join lateral (
-       (select created_at as since from delivery where wanted.wait = 'first' and status = 'pending' and attempts = 0
+       (select created_at as since from delivery where wanted.wait = 'first' and ${isFirst}
          limit 10000)
        union all
        (select created_at from delivery
-         where wanted.wait = 'retry' and status in (${openDelivery}) and attempts > 0 limit 10000)
+         where wanted.wait = 'retry' and ${isWaiting} limit 10000)
+       union all
+       (select created_at from delivery where wanted.wait = 'retry' and ${isHeld} limit 10000)
        union all
        (select finished_at from delivery where wanted.wait = 'dead_lettered' and status = 'dead_lettered' limit 10000)
      ) as open on true
@@ -42,7 +46,7 @@ const failingWebhooks = systemStatement({
          join webhook_subscription s on s.id = c.subscription_id
          left join lateral (
            select next_attempt_at as at from delivery
-            where subscription_id = c.subscription_id and status in (${openDelivery}) and attempts > 0
+            where subscription_id = c.subscription_id and ${isWaiting}
               and next_attempt_at < statement_timestamp() and (leased_until is null or leased_until < clock_timestamp())
             order by next_attempt_at limit 1) due on true) failing on failing.state = wanted.state
     group by wanted.state`,

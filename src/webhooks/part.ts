@@ -18,6 +18,7 @@ import { continueRecovery } from './deliveries/recovery.ts';
 import { RecoveryProgress } from './deliveries/recovery-entities.ts';
 import { forgetOldDeliveries, forgetOldRecoveries, forgetUnusedHosts } from './deliveries/retention.ts';
 import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './dispatch/delivery-policy.ts';
+import { forgottenSweep } from './dispatch/subject-order.ts';
 import { DeliveryWakeup } from './dispatch/wakeup.ts';
 import { endSubscriptions } from './end-tenant.ts';
 import {
@@ -133,6 +134,7 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
       everyMs: 60_000,
       run: () => inBatches((limit) => sweepDisabled(database, limit)),
     },
+    { name: 'release deliveries that wait for no other', everyMs: 10_000, run: forgottenSweep(database) },
     { name: 'count deliveries in blocks', everyMs: 10_000, run: () => sweepDeliveryBlocks(database) },
     { name: 'count deliveries that wait', everyMs: 10_000, run: () => sweepDeliveryBacklog(database) },
     { name: 'remove deliveries after their retention', everyMs: hourMs, run: () => forgetOldDeliveries(database) },

@@ -92,6 +92,7 @@ export async function insertManyRows(client: pg.Client, has: Rows): Promise<void
     is_active: 'true',
     max_attempts: '10',
     concurrency: '8',
+    ordering: `case when n % 10 = 3 then 'subject' else 'none' end`,
   });
   await add('retry_release', webhooks, {
     subscription_id: nth('n', webhooks),
@@ -112,6 +113,9 @@ export async function insertManyRows(client: pg.Client, has: Rows): Promise<void
     next_attempt_at: `case ${state} when 0 then now() - interval '1 minute' when 1 then now() + interval '1 hour' end`,
     finished_at: `case when ${state} > 1 then now() end`,
     created_at: `now() - interval '10 minutes' - make_interval(secs => n / ${webhooks})`,
+    // Every tenth webhook has some that wait for others about the same subject.
+    subject: `case when n % ${webhooks} % 10 = 3 then 's' || n / ${webhooks} % 7 end`,
+    is_held: `n % ${webhooks} % 10 = 3 and n / ${webhooks} % 10 < 2`,
   });
   await add('delivery', ofFirst, {
     ...ofDelivery,

@@ -11,6 +11,7 @@ import { DeadLetterWorkflows } from '../../src/webhooks/dead-letters/dead-letter
 import { findDeadLetterProgress } from '../../src/webhooks/deliveries/delivery-progress.ts';
 import { defaultDeliveryPolicy } from '../../src/webhooks/dispatch/delivery-policy.ts';
 import { leaseDue } from '../../src/webhooks/dispatch/lease.ts';
+import { releaseNext } from '../../src/webhooks/dispatch/subject-order.ts';
 import { beginRetries } from '../../src/webhooks/retries/retry-release.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { openProduct, type Product } from '../product.ts';
@@ -169,6 +170,62 @@ test('retries are leased when they are due, their webhook has released them and 
   await clock("released_until = now() + interval '1 hour'");
   expect((await lease()).count).toBe(1);
   expect((await lease()).count).toBe(0);
+});
+
+test('deliveries about one subject are leased one after the other, and others meanwhile, however many wait', async () => {
+  const organization = await newOrganization();
+  const { pool } = product.database;
+  const subscription = await waiting(organization, 2_010, 'http://10.0.0.1/ordered');
+  await organization.client.patch(`/v1/webhooks/${webhookIds.format(subscription)}`, { ordering: 'subject' });
+  // The last ten are about something else each.
+  await pool.query(
+    `update delivery d set subject = case when nth > 2000 then 'b' || nth else 'a' end
+       from (select id, row_number() over (order by id) as nth from delivery where subscription_id = $1) numbered
+      where d.id = numbered.id`,
+    [subscription],
+  );
+  const ask = async (sql: string) => (await pool.query(sql, [subscription])).rows;
+  const places = { free: 1_000, held: () => 0 };
+  const leaseAll = async (): Promise<string[]> => {
+    const ids: string[] = [];
+    for (;;) {
+      const { leased, waitMs } = await leaseDue(services(), places);
+      ids.push(...leased.map(({ deliveryId }) => deliveryId));
+      if (leased.length === 0 && (waitMs ?? 1_000) > 10) break;
+    }
+    const own = await ask('select id from delivery where subscription_id = $1');
+    return ids.filter((id) => own.some((row) => row.id === id)).toSorted();
+  };
+  const ofA = (
+    await ask(`select id from delivery where subscription_id = $1 and subject = 'a' order by id limit 3`)
+  ).map(({ id }) => id);
+  const ofOthers = (await ask(`select id from delivery where subscription_id = $1 and subject <> 'a' order by id`)).map(
+    ({ id }) => id,
+  );
+  // Each look reads a bounded number of those that come after others.
+  const first = await leaseDue(services(), places);
+  const held = async () =>
+    (await ask('select count(*)::int as n from delivery where subscription_id = $1 and is_held'))[0].n;
+  expect(await held()).toBeLessThanOrEqual(128);
+  const leased = [...first.leased.map(({ deliveryId }) => deliveryId), ...(await leaseAll())];
+  expect(leased.filter((id) => ofA.includes(id))).toEqual([ofA[0]]);
+  expect(leased.filter((id) => ofOthers.includes(id)).toSorted()).toEqual(ofOthers);
+  expect(await held()).toBe(1_999);
+
+  const scope = new Scope(product.database, { organizationId: organization.id, environment: 'test' }, 'ordered');
+  const end = async (id: string, status: string) => {
+    await pool.query('update delivery set status = $2, leased_until = null, attempts = 1 where id = $1', [id, status]);
+    await releaseNext(scope, [{ subscriptionId: subscription, subject: 'a' }]);
+  };
+  await end(ofA[0], 'dead_lettered');
+  expect(await leaseAll()).toEqual([ofA[1]]);
+  // Replayed while the next one is under way, it comes before those after it.
+  await pool.query(`update delivery set status = 'pending', attempts = 0 where id = $1`, [ofA[0]]);
+  expect(await leaseAll()).toEqual([]);
+  await end(ofA[1], 'delivered');
+  expect(await leaseAll()).toEqual([ofA[0]]);
+  await end(ofA[0], 'delivered');
+  expect(await leaseAll()).toEqual([ofA[2]]);
 });
 
 test('while Temporal is told of dead letters nobody waits for their rows, and a turn that fails is repeated', async () => {

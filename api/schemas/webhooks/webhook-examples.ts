@@ -26,6 +26,7 @@ const shown = {
   filterErrors: 0,
   payload: 'full' as const,
   signature: 'hmac' as const,
+  ordering: 'none' as const,
   publicKey: null,
   disabledReason: null,
   createdAt,

@@ -3,6 +3,8 @@ import { headerNamePattern, headerValuePattern } from '../../../src/platform/cor
 import { eventTypes } from '../../../src/services.ts';
 import {
   defaultOptions,
+  type Ordering,
+  orderings,
   type PayloadForm,
   payloadForms,
   type SignatureKind,
@@ -56,6 +58,7 @@ const meanings = (of: Record<string, string>) =>
     .map(([value, meaning]) => `\`${value}\`: ${meaning}.`)
     .join(' ');
 const payloadForm = z.enum(Object.keys(payloadForms) as PayloadForm[]);
+const ordering = z.enum(Object.keys(orderings) as Ordering[]);
 const signatureKind = z.enum(Object.keys(signatureKinds) as SignatureKind[]);
 
 const fields = {
@@ -123,6 +126,12 @@ const fields = {
   signature: signatureKind.openapi({
     description: `How requests are signed. Default \`${defaultOptions.signature}\`. ${meanings(signatureKinds)}`,
   }),
+  ordering: ordering.openapi({
+    description: [
+      `In which order deliveries are made. Default \`${defaultOptions.ordering}\`. ${meanings(orderings)}`,
+      'An event whose data has no `id` waits for nothing. It holds for events that occur after it was chosen.',
+    ].join(' '),
+  }),
 };
 
 const { name, url } = fields;
@@ -154,6 +163,7 @@ const shown = {
   }),
   payload: payloadForm,
   signature: signatureKind,
+  ordering,
   publicKey: z.string().nullable().openapi({
     description: 'With `signature: ed25519` the key that verifies deliveries: `whpk_` and base64. Null otherwise.',
   }),

@@ -26,9 +26,11 @@ import {
   type TenantToAddress,
 } from './addressing-sql.ts';
 import type { FilterEvaluator, FilterOutcome } from './filters.ts';
+import { orderKeyOf } from './order-key.ts';
 
 /*
- * Whether an event goes to a webhook with a filter shows its body, and what a filter costs is decided by its owner. So the
+ * Whether an event goes to a webhook with a filter shows its body, and so does what it is about, for webhooks whose
+ * deliveries are ordered by that. What a filter costs is decided by its owner. So the
  * transaction of the event's cause writes one row of `event_addressing`, and this loop evaluates the filters, in processes
  * of the pool, and creates the deliveries of those that match.
  *
@@ -86,7 +88,7 @@ interface Step {
   partial: { eventId: string; afterId: string } | undefined;
 }
 
-/** Creates the deliveries of webhooks with filters. Any number of processes may do it at once. */
+/** Creates the deliveries of webhooks with filters or an order. Any number of processes may do it at once. */
 export class EventAddresser {
   readonly #services: AddressingServices;
   readonly #pause = new WakeSignal();
@@ -226,6 +228,7 @@ export class EventAddresser {
   ): Promise<number> {
     const eventIds = matched.map(({ pair }) => pair.eventId);
     const webhookIds = matched.map(({ pair }) => pair.addressee.id);
+    const subjects = matched.map(({ pair: { body, addressee } }) => (addressee.isOrdered ? orderKeyOf(body!) : null));
     const errors = Map.groupBy(failed, ({ pair }) => pair.addressee.id);
     return scope.transaction(async (tx) => {
       if (!(await tx.one(holdLease, held))) return 0;
@@ -239,7 +242,7 @@ export class EventAddresser {
         await tx.rows(skipDeliveries, { eventIds, webhookIds });
         return 0;
       }
-      const { deliveries } = (await tx.one(createDeliveries, { eventIds, webhookIds }))!;
+      const { deliveries } = (await tx.one(createDeliveries, { eventIds, webhookIds, subjects }))!;
       await takeBacklogShare(tx, deliveries);
       return deliveries;
     });

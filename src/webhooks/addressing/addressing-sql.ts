@@ -65,6 +65,8 @@ export const releaseTenant = statement({
 export interface Addressee {
   id: string;
   filter: string | null;
+  /** Whether its deliveries about one subject wait for each other. */
+  isOrdered: boolean;
 }
 
 /**
@@ -95,16 +97,16 @@ export const readEvents = statement({
        left join lateral (select type, facts, created_at from event where id = a.event_id offset 0) e on true),
    part as materialized (select * from picked where coalesce(before, 0) < ${perStep.bytes}),
    listener as materialized (
-     select t.type, s.id, s.filter, s.created_at, s.rules_changed_at, ${readsEvent('s')} as reads_event
+     select t.type, s.id, s.filter, s.ordering <> 'none' as is_ordered, s.created_at, s.rules_changed_at, ${readsEvent('s')} as reads_event
        from (select distinct type from part) t
        join webhook_subscription s on s.organization_id = :organizationId and s.environment = :environment
         and ${subscriptionIs('s', 'active')} and ${listens('s', 't')}
         and (${readsEvent('s')} or s.rules_changed_at is not null)),
    pair as (
-     select p.event_id, l.id, l.filter from part p join listener l on l.type = p.type and ${isAddressed}
+     select p.event_id, l.id, l.filter, l.is_ordered from part p join listener l on l.type = p.type and ${isAddressed}
       order by p.event_id, l.id limit :addressees)
    select p.event_id as "eventId", p.type, p.facts, p.created_at as "createdAt",
-          coalesce((select jsonb_agg(jsonb_build_object('id', pair.id, 'filter', pair.filter) order by pair.id)
+          coalesce((select jsonb_agg(jsonb_build_object('id', pair.id, 'filter', pair.filter, 'isOrdered', pair.is_ordered) order by pair.id)
                       from pair where pair.event_id = p.event_id), '[]') as addressees
      from part p order by p.event_id`,
 });
@@ -134,13 +136,13 @@ export const countFilterErrors = statement({
 // The unique key of deliveries makes it harmless that one exists already.
 export const createDeliveries = statement({
   name: 'addressing.create_deliveries',
-  parameters: { eventIds: 'uuid[]', webhookIds: 'uuid[]' },
+  parameters: { eventIds: 'uuid[]', webhookIds: 'uuid[]', subjects: 'text?[]' },
   row: { deliveries: 'int' },
   text: `with matched as (
-     select * from unnest(:eventIds, :webhookIds) with ordinality as m (event_id, webhook_id, nth)),
+     select * from unnest(:eventIds, :webhookIds, :subjects) with ordinality as m (event_id, webhook_id, subject, nth)),
    new_delivery as (
-     insert into delivery (${deliveryColumns})
-     ${newDelivery('e', 's')} from matched m
+     insert into delivery (${deliveryColumns}, subject)
+     ${newDelivery('e', 's')}, m.subject from matched m
       cross join lateral (select id, type, created_at from event where id = m.event_id offset 0) e
        join webhook_subscription s on s.id = m.webhook_id and ${subscriptionIs('s', 'active')}
       order by m.nth

@@ -7,6 +7,7 @@ import { takeBacklogShare } from '../deliveries/delivery-backlog.ts';
 import { deliveriesChannel, deliveryColumns, isTestEvent, listens, newDelivery } from '../deliveries/publish-event.ts';
 import { countFilterErrors } from './addressing-sql.ts';
 import type { FilterEvaluator } from './filters.ts';
+import { orderKeyOf } from './order-key.ts';
 
 /*
  * The events of a recovery for a webhook with a filter: read and evaluated outside of any transaction, in parts of a bounded
@@ -27,6 +28,7 @@ const readPart = statement({
     fromId: 'uuid',
     subscriptionId: 'uuid',
     filter: 'text?',
+    isOrdered: 'boolean',
     /** The event; null where the part has none. */
     id: 'uuid?',
     type: 'text?',
@@ -46,7 +48,8 @@ const readPart = statement({
      select *, sum(octet_length(facts::text)) over (order by created_at, id) - octet_length(facts::text) as before
        from found),
    part as materialized (select * from sized where before < ${perPart.bytes})
-   select r.after_id as "fromId", s.id as "subscriptionId", s.filter, e.id, e.type, e.created_at as "createdAt",
+   select r.after_id as "fromId", s.id as "subscriptionId", s.filter, s.ordering <> 'none' as "isOrdered",
+          e.id, e.type, e.created_at as "createdAt",
           case when ${listens('s', 'e')} and not ${isTestEvent('e')}
                  and e.created_at >= greatest(s.created_at, s.recoverable_from)
                  and not exists (select from delivery d where d.subscription_id = s.id and d.event_id = e.id)
@@ -69,11 +72,19 @@ const lockAt = statement({
 // The new deliveries are the latest of the list, as all that are recovered are.
 const writePart = statement({
   name: 'recovery.write_filtered',
-  parameters: { recoveryId: 'uuid', subscriptionId: 'uuid', eventIds: 'uuid[]', lastId: 'uuid?', isLast: 'boolean' },
+  parameters: {
+    recoveryId: 'uuid',
+    subscriptionId: 'uuid',
+    eventIds: 'uuid[]',
+    subjects: 'text?[]',
+    lastId: 'uuid?',
+    isLast: 'boolean',
+  },
   row: { queued: 'int' },
   text: `with missed as (
-     insert into delivery (${deliveryColumns})
-     ${newDelivery('e', 's', 'clock_timestamp()')} from unnest(:eventIds) with ordinality as m (event_id, nth)
+     insert into delivery (${deliveryColumns}, subject)
+     ${newDelivery('e', 's', 'clock_timestamp()')}, m.subject
+       from unnest(:eventIds, :subjects) with ordinality as m (event_id, subject, nth)
       cross join lateral (select id, type, created_at from event where id = m.event_id offset 0) e
       cross join lateral (select :subscriptionId as id) s
       order by m.nth
@@ -113,20 +124,22 @@ export async function recoverFilteredPart(
     if (!declared || !id || !createdAt) return [];
     return [{ id, body: bodyOf(declared, { id, type: declared.type, facts, createdAt }), filter: filter ?? 'true' }];
   });
-  const eventIds: string[] = [];
+  const missed: (typeof wanted)[number][] = [];
   let errors = 0;
   for (let at = 0; at < wanted.length; at += perTask) {
     const some = wanted.slice(at, at + perTask);
     const outcomes = await eventFilters.match(scope.tenantKey, some);
-    eventIds.push(...some.filter((_, index) => outcomes[index] === 'matches').map(({ id }) => id));
+    missed.push(...some.filter((_, index) => outcomes[index] === 'matches'));
     errors += outcomes.filter((outcome) => outcome === 'failed').length;
   }
   return scope.transaction(async (tx) => {
     await requireActive(tx, subscriptionId);
     if (!(await tx.one(lockAt, { recoveryId, fromId }))) return false;
     if (errors > 0) await tx.rows(countFilterErrors, { webhookIds: [subscriptionId], counts: [errors] });
-    const lastId = part.at(-1)!.id;
-    const { queued } = (await tx.one(writePart, { recoveryId, subscriptionId, eventIds, lastId, isLast }))!;
+    const eventIds = missed.map(({ id }) => id);
+    const subjects = missed.map(({ body }) => (first.isOrdered ? orderKeyOf(body) : null));
+    const end = { lastId: part.at(-1)!.id, isLast };
+    const { queued } = (await tx.one(writePart, { recoveryId, subscriptionId, eventIds, subjects, ...end }))!;
     await takeBacklogShare(tx, queued);
     return isLast;
   });

@@ -59,7 +59,7 @@ describe('a delivery that waits', () => {
     rateLimit: 60,
     rateFreeAt: null,
   };
-  const due = { nextAttemptAt: now, ignoresBreaker: false };
+  const due = { nextAttemptAt: now, ignoresBreaker: false, isHeld: false };
   const open = { failuresInARow: 10, nextProbeAt: now + 30_000 };
 
   test('says why, and until when', () => {
@@ -72,6 +72,7 @@ describe('a delivery that waits', () => {
       until: now + 5_000,
     });
     expect(delayReason({ ...idle, inFlight: 2 }, due, now)).toEqual({ reason: 'concurrency', until: null });
+    expect(delayReason(idle, { ...due, isHeld: true }, now)).toEqual({ reason: 'order', until: null });
     expect(delayReason(idle, { ...due, nextAttemptAt: now - 5_000 }, now)).toEqual({ reason: 'busy', until: null });
   });
 });

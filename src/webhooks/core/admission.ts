@@ -79,6 +79,7 @@ export const delayReasons = {
   failing: 'the webhook failed ten times in a row, and one attempt every 30 seconds probes it',
   rate_limit: 'the webhook has had as many attempts as its `rateLimit` allows',
   concurrency: 'as many attempts as its `concurrency` allows are under way',
+  order: 'an earlier delivery about the same subject comes first: the `ordering` of the webhook asks for that',
   busy: 'other deliveries of the organization, or to the same host, come first',
 } as const;
 
@@ -92,6 +93,8 @@ export interface DeliveryDelay {
 export interface WaitingDelivery {
   nextAttemptAt: number;
   ignoresBreaker: boolean;
+  /** Whether it waits for another one about its subject. */
+  isHeld: boolean;
 }
 
 /** Dispatchers look at least this often. */
@@ -99,8 +102,9 @@ const usualWaitMs = 1_000;
 
 /** What keeps a delivery waiting at `now`; undefined when it is not due, or its attempt is about to begin. */
 export function delayReason(load: SubscriptionLoad, delivery: WaitingDelivery, now: number): DeliveryDelay | undefined {
-  const { nextAttemptAt, ignoresBreaker } = delivery;
+  const { nextAttemptAt, ignoresBreaker, isHeld } = delivery;
   if (load.isPaused) return { reason: 'paused', until: null };
+  if (isHeld) return { reason: 'order', until: null };
   const { nextProbeAt } = load.breaker;
   if (nextProbeAt !== null && !ignoresBreaker) {
     return { reason: 'failing', until: Math.max(nextProbeAt, nextAttemptAt, now) };

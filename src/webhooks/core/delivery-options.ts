@@ -12,14 +12,23 @@ export const signatureKinds = {
 } as const;
 export type SignatureKind = keyof typeof signatureKinds;
 
+/** In which order deliveries are made. */
+export const orderings = {
+  none: 'deliveries do not wait for each other',
+  subject:
+    'the next delivery about the same `data.id` starts only after the one before was delivered or dead-lettered, and others do not wait for it',
+} as const;
+export type Ordering = keyof typeof orderings;
+
 /** What the owner of a webhook chooses about its requests. */
 export interface DeliveryOptions {
   /** A CEL expression over `event`, its whole body: events for which it is not true are not delivered. */
   filter: string | null;
   payload: PayloadForm;
   signature: SignatureKind;
+  ordering: Ordering;
 }
 
-export const defaultOptions: DeliveryOptions = { filter: null, payload: 'full', signature: 'hmac' };
+export const defaultOptions: DeliveryOptions = { filter: null, payload: 'full', signature: 'hmac', ordering: 'none' };
 
 export const optionNames = Object.keys(defaultOptions) as (keyof DeliveryOptions)[];

@@ -29,7 +29,7 @@ export interface ReplayedDelivery {
 export const renewed = (
   ignoresBreaker: string,
 ) => `status = 'pending', schedule_attempts = 0, next_attempt_at = clock_timestamp(), finished_at = null,
-        leased_until = null, ignores_breaker = ${ignoresBreaker}`;
+        leased_until = null, is_held = false, ignores_breaker = ${ignoresBreaker}`;
 
 // Locks the subscription before the delivery, so that turning it off happens before or after the replay, never between.
 const replayStatement = statement({

@@ -6,7 +6,9 @@ import type { Environment } from '../../platform/tenant.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { openDelivery } from '../core/delivery-status.ts';
 import { webhookLimits } from '../core/limits.ts';
-import { isFirst, subscriptionsOf } from '../dispatch/lease.ts';
+import { subscriptionsOf } from '../dispatch/lease.ts';
+import { isFirst } from '../dispatch/ready.ts';
+import { isHeld } from '../dispatch/subject-order.ts';
 import { isWaiting } from '../retries/retry-release.ts';
 import { isBacklogFull } from './publish-event.ts';
 
@@ -33,12 +35,13 @@ const countWaiting = systemStatement({
     large: 'uuid[]',
   },
   text: `with due as (select id from ${subscriptionsOf(isFirst)} f union select id
-    from ${subscriptionsOf(isWaiting)} w),
+    from ${subscriptionsOf(isWaiting)} w union select id from ${subscriptionsOf(isHeld)} h),
    counted as (
-     select s.id, s.organization_id, s.environment, f.count + w.count as count,
-            f.count = ${countedSingly} or w.count = ${countedSingly} as is_large
+     select s.id, s.organization_id, s.environment, f.count + w.count + h.count as count,
+            greatest(f.count, w.count, h.count) = ${countedSingly} as is_large
        from due join webhook_subscription s on s.id = due.id
-      cross join lateral ${countUpTo(isFirst)} f cross join lateral ${countUpTo(isWaiting)} w)
+      cross join lateral ${countUpTo(isFirst)} f cross join lateral ${countUpTo(isWaiting)} w
+      cross join lateral ${countUpTo(isHeld)} h)
    select c.organization_id as "organizationId", c.environment, o.plan,
           coalesce(sum(c.count) filter (where not is_large), 0)::float8 as waiting,
           coalesce(array_agg(c.id) filter (where is_large), '{}') as large

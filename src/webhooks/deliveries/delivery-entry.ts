@@ -34,13 +34,16 @@ export interface DeliveryEntry {
 
 export interface DeliveryRow extends Omit<DeliveryEntry, 'replayable' | 'delay'> {
   ignoresBreaker: boolean;
+  isHeld: boolean;
   /** Whether an attempt is under way. */
   isLeased: boolean;
 }
 
-export function entryOf({ ignoresBreaker, isLeased, ...row }: DeliveryRow, load: LoadRow): DeliveryEntry {
+export function entryOf({ ignoresBreaker, isHeld, isLeased, ...row }: DeliveryRow, load: LoadRow): DeliveryEntry {
   const due = isOpen(row.status) && !isLeased && row.nextAttemptAt?.getTime();
-  const delay = due ? delayReason(loadOf(load), { nextAttemptAt: due, ignoresBreaker }, load.now.getTime()) : undefined;
+  const delay = due
+    ? delayReason(loadOf(load), { nextAttemptAt: due, ignoresBreaker, isHeld }, load.now.getTime())
+    : undefined;
   return { ...row, replayable: isReplayable(row.status), delay };
 }
 
@@ -58,6 +61,7 @@ export const deliveryRow = {
   nextAttemptAt: 'timestamptz?',
   errorClass: 'text?',
   ignoresBreaker: 'boolean',
+  isHeld: 'boolean',
   isLeased: 'boolean',
   isTest: 'boolean',
   correlationId: 'text',
@@ -66,7 +70,7 @@ export const deliveryRow = {
 export const entryColumns = `d.id, e.id as "eventId", e.type as "eventType", d.status, d.status_code as "statusCode",
   d.response_body as "responseBody", d.response_body_truncated as "responseBodyTruncated",
   d.duration_ms as "durationMs", d.attempts, d.next_attempt_at as "nextAttemptAt", d.error_class as "errorClass",
-  d.ignores_breaker as "ignoresBreaker", coalesce(d.leased_until > clock_timestamp(), false) as "isLeased",
+  d.ignores_breaker as "ignoresBreaker", d.is_held as "isHeld", coalesce(d.leased_until > clock_timestamp(), false) as "isLeased",
   ${isTestEvent('e')} as "isTest", e.correlation_id as "correlationId", d.created_at as "createdAt"`;
 
 const findLoad = statement({

@@ -25,7 +25,8 @@ export const listens = (subscription: string, event: string) =>
   `(${subscription}.events @> to_jsonb(${event}.type::text) or ${subscription}.events @> '"*"')`;
 
 /** For SQL: whether the body of an event decides about its delivery to a webhook. */
-export const readsEvent = (subscription: string) => `(${subscription}.filter is not null)`;
+export const readsEvent = (subscription: string) =>
+  `(${subscription}.filter is not null or ${subscription}.ordering <> 'none')`;
 
 /** For SQL: whether a trigger or a waiting step names the type of an event. Most of the time it is one look each at an index. */
 export const isAwaited = (event: string) =>

@@ -10,9 +10,9 @@ const resendStatement = statement({
   parameters: { subscriptionId: 'uuid', deliveryId: 'uuid' },
   row: { id: 'uuid' },
   text: `with resent as (
-     insert into delivery (${deliveryColumns}, resent_event_id)
+     insert into delivery (${deliveryColumns}, resent_event_id, subject)
      select made.id, :organizationId, :environment, d.subscription_id, made.id, e.type, 'pending', 0, 0,
-            clock_timestamp(), false, clock_timestamp(), e.id
+            clock_timestamp(), false, clock_timestamp(), e.id, d.subject
        from delivery d join event e on e.id = ${eventIdOf('d')} cross join (select uuidv7() as id) made
       where d.organization_id = :organizationId and d.environment = :environment
         and d.subscription_id = :subscriptionId and d.id = :deliveryId

@@ -35,6 +35,7 @@ test('an unexpected error is a failure like any other; an aborted attempt is non
     scheduleAttempts: 0,
     url: 'https://hooks.example.com',
     integration: null,
+    subject: null,
     payload: 'full',
     signature: 'hmac',
     sealedHeaders: null,

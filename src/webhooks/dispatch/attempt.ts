@@ -53,6 +53,8 @@ export interface AttemptWork {
   eventType: string;
   facts: unknown;
   eventCreatedAt: Date;
+  /** Where deliveries about the same wait for each other; null where they do not. */
+  subject: string | null;
   /** The correlation id of what caused the event. */
   correlationId: string;
 }
@@ -79,6 +81,7 @@ const findWork = statement({
     eventType: 'text',
     facts: 'json',
     eventCreatedAt: 'timestamptz',
+    subject: 'text?',
     correlationId: 'text',
   },
   text: `select d.id as "deliveryId", d.attempts, d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
@@ -87,7 +90,7 @@ const findWork = statement({
           case when s.previous_secret_expires_at > clock_timestamp() then s.sealed_previous_secret end as "sealedPreviousSecret",
           case when s.older_secret_expires_at > clock_timestamp() then s.sealed_older_secret end as "sealedOlderSecret",
           e.id as "eventId", e.type as "eventType", e.facts, e.created_at as "eventCreatedAt",
-          e.correlation_id as "correlationId"
+          e.correlation_id as "correlationId", d.subject
      from delivery d
      join webhook_subscription s on s.id = d.subscription_id
      ${eventOf('d', 'id, type, facts, created_at, correlation_id')} e

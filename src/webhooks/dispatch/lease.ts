@@ -13,17 +13,15 @@ import { isWaiting } from '../retries/retry-release.ts';
 import { changeOf, type LoadRow, loadColumns, loadOf, loadRow } from '../subscriptions/subscription-load.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { hostWaitMs, limitedHost, takeHostRate } from './host-rate.ts';
+import { isDue, isFirst, isFree } from './ready.ts';
+import { holdBack, isBehind } from './subject-order.ts';
 
 const maxSubscriptions = 64;
 /** Attempts of one subscription in one batch at most, so that others have their turn. */
 const maxOfSubscription = 64;
 
-// Each names the condition of a partial index. The time is that of the statement: for a volatile one no index is used.
-export const isFirst = "status = 'pending' and attempts = 0";
-const isExempt = `ignores_breaker and status in (${openDelivery})`;
-const isFree = '(leased_until is null or leased_until < clock_timestamp())';
+const isExempt = `ignores_breaker and status in (${openDelivery}) and not is_held`;
 
-const isDue = 'next_attempt_at <= statement_timestamp()';
 /** A retry that is due, and that the workflow of its subscription, whose clock is `c`, has released. */
 const isRetry = `${isWaiting} and ${isDue} and next_attempt_at <= c.released_until`;
 
@@ -55,7 +53,7 @@ const mayBegin = `${subscriptionIs('s', 'active')}
 const lockDue = systemStatement({
   name: 'delivery.lock_due',
   parameters: { maxSubscriptions: 'int', spent: 'uuid[]' },
-  row: { id: 'uuid', organizationId: 'uuid' },
+  row: { id: 'uuid', organizationId: 'uuid', isOrdered: 'boolean' },
   text: `with due as (
      select s.id, row_number() over (partition by s.organization_id order by random()) as turn
        from (${subscriptionsOf(isFirst)} union ${retrying}) d
@@ -63,7 +61,8 @@ const lockDue = systemStatement({
       where s.organization_id <> all(:spent) and ${mayBegin}
         and (select deleted_at from organization where id = s.organization_id) is null
         and (select paused_at from retry_release where subscription_id = s.id) is null)
-   select s.id, s.organization_id as "organizationId" from due join webhook_subscription s on s.id = due.id
+   select s.id, s.organization_id as "organizationId",
+          s.ordering <> 'none' or s.rules_changed_at is not null as "isOrdered" from due join webhook_subscription s on s.id = due.id
     where case when due.turn > 0 then ${mayBegin} end
     order by due.turn, random() limit :maxSubscriptions for no key update of s skip locked`,
 });
@@ -101,9 +100,10 @@ const leaseStatement = (name: string, condition: string, order: string) =>
       select d.id from unnest(:subscriptionIds, :attempts) as g (subscription_id, attempts)
        left join retry_release c on c.subscription_id = g.subscription_id
        cross join lateral (
-         select id from delivery
+         select id, subscription_id, subject from delivery
           where subscription_id = g.subscription_id and ${condition} and ${isFree}
-          order by ${order} limit g.attempts for update skip locked) d)
+          order by ${order} limit g.attempts for update skip locked) d
+      where d.subject is null or not ${isBehind('d')})
    returning id as "deliveryId", organization_id as "organizationId", environment`,
   });
 const leases = [
@@ -172,6 +172,8 @@ async function leaseOn(sql: Sql, capacity: Capacity, services: LeaseServices): P
   const locked = await sql.rows(lockDue, { maxSubscriptions, spent });
   const laterMs = async () => sooner(spent.length > 0 ? rateWaitMs : undefined, await nextMs(sql));
   if (locked.length === 0) return { leased: [], waitMs: await laterMs() };
+  const ordered = locked.filter(({ isOrdered }) => isOrdered).map(({ id }) => id);
+  const held = ordered.length === 0 ? 0 : await holdBack(sql, ordered);
   const maxStarts = Math.min(capacity.free, maxOfSubscription);
   const maxAttempts = locked.map(({ organizationId }) =>
     Math.min(maxStarts, capacity.maxStarts?.(organizationId) ?? maxStarts),
@@ -203,7 +205,9 @@ async function leaseOn(sql: Sql, capacity: Capacity, services: LeaseServices): P
       rateFreeAts: column(1),
     });
   }
-  return { leased, waitMs: leased.length > 0 ? waitMs : sooner(waitMs, await laterMs()) };
+  // Those behind the ones that were held may begin at once.
+  const again = held > 0 ? sooner(waitMs, 1) : waitMs;
+  return { leased, waitMs: leased.length > 0 ? again : sooner(again, await laterMs()) };
 }
 
 /**

@@ -10,6 +10,7 @@ import { disableSubscription } from '../subscriptions/disable-subscription.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import { countAttemptsSql } from './attempt-hours.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
+import { releaseNext, type Subject } from './subject-order.ts';
 
 /** The state of a delivery after its attempt. */
 export interface Recorded {
@@ -137,7 +138,13 @@ const time = (of: number | null): Date | null => (of === null ? null : new Date(
 
 /** A failure changes its subscription, and so does a success after failures. */
 const changesSubscription = ({ outcome, verdict }: Judged): boolean =>
-  verdict.status !== 'delivered' || outcome.work.hasFailed;
+  verdict.status !== 'delivered' || outcome.work.hasFailed || outcome.work.subject !== null;
+
+/** What deliveries about the same subject wait for. */
+const subjectsOf = ({ judged }: Locked): Subject[] =>
+  judged.flatMap(({ outcome: { work } }) =>
+    work.subject === null ? [] : [{ subscriptionId: work.subscriptionId, subject: work.subject }],
+  );
 
 /** What operators see of a failure. */
 const failureOf = ({ outcome: { result } }: Judged): string => result.errorClass ?? `HTTP ${result.status}`;
@@ -253,7 +260,8 @@ export async function recordAttempts(
     const isRetried = ({ judged }: Locked) =>
       judged.some(({ outcome }) => statusOf.get(outcome.work.deliveryId) === 'retrying');
     const changed = await saveAll(tx, once, policy);
-    const retried = once.filter(isRetried).map(({ id }) => id);
+    const released = await releaseNext(tx, once.flatMap(subjectsOf));
+    const retried = [...new Set([...once.filter(isRetried).map(({ id }) => id), ...released])];
     await beginRetries(tx, retried, policy.clock.aheadMs);
     await wakeChanged(tx, changed, policy);
     return recorded;

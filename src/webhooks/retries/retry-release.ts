@@ -8,8 +8,8 @@ import { describeWaiting, maxCounted, nextLookMs, type Waiting } from '../core/r
 import { deliveriesChannel } from '../deliveries/publish-event.ts';
 import type { DeliveryPolicy } from '../dispatch/delivery-policy.ts';
 
-/** For SQL: a delivery whose next attempt is not its first. Names the condition of a partial index. */
-export const isWaiting = `status in (${openDelivery}) and attempts > 0`;
+/** For SQL: a delivery whose next attempt is not its first, and need not wait for another. Names the condition of a partial index. */
+export const isWaiting = `status in (${openDelivery}) and attempts > 0 and not is_held`;
 
 const releaseColumns = 'subscription_id, organization_id, environment, released_until, looks_at, created_at';
 

@@ -82,8 +82,10 @@ export async function updateSubscription(
     const isSignedOtherwise = fields.signature !== undefined && fields.signature !== subscription.signature;
     const isElsewhere = fields.url !== undefined && fields.url !== subscription.url;
     const isFilteredOtherwise = fields.filter !== undefined && fields.filter !== (subscription.filter ?? null);
+    const isOrderedOtherwise = fields.ordering !== undefined && fields.ordering !== subscription.ordering;
     Object.assign(subscription, fields, { updatedAt: new Date() });
-    if (isFilteredOtherwise) Object.assign(subscription, { filterErrors: 0, rulesChangedAt: new Date() });
+    if (isFilteredOtherwise) Object.assign(subscription, { filterErrors: 0 });
+    if (isFilteredOtherwise || isOrderedOtherwise) Object.assign(subscription, { rulesChangedAt: new Date() });
     if (headers) {
       subscription.sealedHeaders = sealHeaders(services.sealer, headers, { id: subscription.id, tenant });
     }

@@ -6,7 +6,9 @@ import { type DeliveryStatus, deliveryStates, openDelivery } from '../core/deliv
 import { type DisabledReason, subscriptionIs } from '../core/subscription-state.ts';
 import { forgetDeliveryBlocks } from '../deliveries/delivery-blocks.ts';
 import { forgetAttempts } from '../dispatch/attempt-hours.ts';
-import { isFirst, subscriptionsOf } from '../dispatch/lease.ts';
+import { subscriptionsOf } from '../dispatch/lease.ts';
+import { isFirst } from '../dispatch/ready.ts';
+import { isHeld } from '../dispatch/subject-order.ts';
 import { isWaiting, wakeRetries } from '../retries/retry-release.ts';
 
 /** Why a subscription is off; null when its owner turned it off. */
@@ -97,7 +99,8 @@ const sweepStatement = systemStatement({
           parked_at = case when s.deleted_at is not null then d.parked_at end
      from webhook_subscription s
     where s.id = d.subscription_id and d.status in (${openDelivery})
-      and d.id = any(array(select id from (${openOf(isFirst)} union all ${openOf(isWaiting)}) o limit :limit))
+      and d.id = any(array(select id from (${openOf(isFirst)} union all ${openOf(isWaiting)}
+        union all ${openOf(isHeld)}) o limit :limit))
    returning d.id`,
 });
 

@@ -1,10 +1,12 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
-import { openDelivery } from '../core/delivery-status.ts';
 import { type HealthState, healthState, successRate } from '../core/health.ts';
 import { maxCounted } from '../core/retry-release.ts';
 import { attemptsOfDay } from '../dispatch/attempt-hours.ts';
+import { isFirst } from '../dispatch/ready.ts';
+import { isHeld } from '../dispatch/subject-order.ts';
 import { webhookNotFound } from '../errors.ts';
+import { isWaiting } from '../retries/retry-release.ts';
 import { getSubscription, type Subscription, type SubscriptionServices } from './subscriptions.ts';
 
 /** How deliveries to a webhook fare. */
@@ -44,8 +46,7 @@ const findHealth = statement({
   },
   text: `select s.consecutive_failures as failures, s.failing_since as "failingSince",
           case when s.is_active then s.next_probe_at end as "nextProbeAt",
-          ${counted("d.status = 'pending' and d.attempts = 0")}
-            + ${counted(`d.status in (${openDelivery}) and d.attempts > 0`)} as waiting,
+          ${counted(isFirst)} + ${counted(isWaiting)} + ${counted(isHeld)} as waiting,
           ${counted("d.status = 'dead_lettered'")} as "deadLettered",
           coalesce((select count from skipped_events where subscription_id = s.id), 0) as skipped, day.delivered,
             day.failed

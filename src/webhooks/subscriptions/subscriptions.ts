@@ -8,7 +8,7 @@ import type { Egress } from '../../platform/egress/egress.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
 import type { EventFilters } from '../addressing/filters.ts';
-import type { DeliveryOptions, PayloadForm, SignatureKind } from '../core/delivery-options.ts';
+import type { DeliveryOptions, Ordering, PayloadForm, SignatureKind } from '../core/delivery-options.ts';
 import { webhookIds } from '../core/ids.ts';
 import { newKeys, type SigningKeys } from '../dispatch/signing-keys.ts';
 import { WebhookSubscription } from '../entities.ts';
@@ -85,7 +85,7 @@ export function viewOf(
   row: SubscriptionRow,
 ): Subscription {
   const { id, name, url, events, isActive, maxAttempts, rateLimit, concurrency, createdAt, updatedAt } = row;
-  const { payload, signature, filterErrors } = row;
+  const { payload, signature, ordering, filterErrors } = row;
   return {
     id,
     name,
@@ -100,6 +100,7 @@ export function viewOf(
     filterErrors,
     payload,
     signature,
+    ordering,
     publicKey: row.publicKey ?? null,
     disabledReason: (row.disabledReason ?? null) as OffReason,
     createdAt,
@@ -175,7 +176,7 @@ export async function createSubscription(
 const live =
   'from webhook_subscription where organization_id = :organizationId and environment = :environment and deleted_at is null';
 const columns = `id, name, url, events, is_active as "isActive", max_attempts as "maxAttempts",
-  sealed_headers as "sealedHeaders", rate_limit as "rateLimit", concurrency, filter, filter_errors as "filterErrors", payload, signature, public_key as "publicKey", disabled_reason as "disabledReason",
+  sealed_headers as "sealedHeaders", rate_limit as "rateLimit", concurrency, filter, filter_errors as "filterErrors", payload, signature, ordering, public_key as "publicKey", disabled_reason as "disabledReason",
   created_at as "createdAt", updated_at as "updatedAt"`;
 
 const subscriptionRowColumns = {
@@ -192,6 +193,7 @@ const subscriptionRowColumns = {
   filterErrors: 'int',
   payload: typed<PayloadForm>('text'),
   signature: typed<SignatureKind>('text'),
+  ordering: typed<Ordering>('text'),
   publicKey: 'text?',
   disabledReason: 'text?',
   createdAt: 'timestamptz',

@@ -136,7 +136,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description: [
       'Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`. Another',
       '`signature` makes new keys at once, and earlier ones sign nothing any more.',
-      'The fields `filter`, `payload` and `signature` of a webhook of an integration cannot be changed.',
+      'The fields `filter`, `payload`, `signature` and `ordering` of a webhook of an integration cannot be changed.',
     ].join(' '),
     params: webhookInPath,
     body: jsonContent(webhookChangeSchema, webhookChangeExamples),
@@ -186,8 +186,8 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { isActive = true, maxAttempts = defaultMaxAttempts, headers = {}, ...given } = c.req.valid('json');
     const { rateLimit = null, concurrency = defaultConcurrency, ...rest } = given;
     const { filter = defaultOptions.filter, payload = defaultOptions.payload, ...others } = rest;
-    const { signature = defaultOptions.signature, ...required } = others;
-    const options = { filter, payload, signature };
+    const { signature = defaultOptions.signature, ordering = defaultOptions.ordering, ...required } = others;
+    const options = { filter, payload, signature, ordering };
     const input = { ...options, ...required, isActive, maxAttempts, headers, rateLimit, concurrency };
     const { outcome, replayed } = await createSubscription(services, c.get('scope'), input, readIdempotency(c));
     markReplayed(c, replayed);

@@ -17,6 +17,7 @@ export interface WebhookValues {
   filter: string | null;
   payload: 'full' | 'thin';
   signature: 'hmac' | 'ed25519';
+  ordering: 'none' | 'subject';
 }
 
 export interface WebhookFormProps {
@@ -35,6 +36,10 @@ const signatures = [
   { value: 'hmac', label: 'HMAC, with a secret' },
   { value: 'ed25519', label: 'Ed25519, with a public key' },
 ];
+const orderings = [
+  { value: 'none', label: 'As they come' },
+  { value: 'subject', label: 'One after the other about the same thing' },
+];
 
 /** The values of a webhook that does not exist yet. */
 export const newWebhookValues: WebhookValues = {
@@ -45,6 +50,7 @@ export const newWebhookValues: WebhookValues = {
   filter: null,
   payload: 'full',
   signature: 'hmac',
+  ordering: 'none',
 };
 
 /** The fields of a webhook that can be chosen. */
@@ -57,6 +63,7 @@ export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormP
   const [filter, setFilter] = useState(initial.filter ?? '');
   const [payload, setPayload] = useState(initial.payload);
   const [signature, setSignature] = useState(initial.signature);
+  const [ordering, setOrdering] = useState(initial.ordering);
   const body = {
     name,
     url,
@@ -65,6 +72,7 @@ export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormP
     filter: filter.trim() || null,
     payload,
     signature,
+    ordering,
   };
   const submit = useAction(() => onSubmit(body));
   return (
@@ -115,6 +123,13 @@ export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormP
         options={signatures}
         value={signature}
         onChange={({ target }) => setSignature(target.value as WebhookValues['signature'])}
+      />
+      <SelectField
+        label="Order"
+        hint="With an order, the next delivery about the same id waits until the one before was taken or given up."
+        options={orderings}
+        value={ordering}
+        onChange={({ target }) => setOrdering(target.value as WebhookValues['ordering'])}
       />
       <CheckField label="Active" checked={isActive} onChange={({ target }) => setActive(target.checked)} />
       <div className="flex justify-end">

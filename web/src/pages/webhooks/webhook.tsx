@@ -177,7 +177,7 @@ function Recover({ webhookId }: { webhookId: string }) {
 function Settings({ webhook }: { webhook: WebhookDetail }) {
   const { api, key } = useSession();
   const queries = useQueryClient();
-  const { id, name, url, events, isActive, filter, payload, signature } = webhook;
+  const { id, name, url, events, isActive, filter, payload, signature, ordering } = webhook;
   const [secret, setSecret] = useState<string>();
   const save = async (values: WebhookValues) => {
     const changed = await api.webhooks.update(id, values);
@@ -189,7 +189,7 @@ function Settings({ webhook }: { webhook: WebhookDetail }) {
     <Section title="Settings">
       <WebhookForm
         id={id}
-        initial={{ name, url, events, isActive, filter, payload, signature }}
+        initial={{ name, url, events, isActive, filter, payload, signature, ordering }}
         submitLabel="Save"
         onSubmit={save}
       />

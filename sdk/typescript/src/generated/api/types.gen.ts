@@ -2810,6 +2810,7 @@ export type Webhook = {
     filterErrors: number;
     payload: 'full' | 'thin';
     signature: 'hmac' | 'ed25519';
+    ordering: 'none' | 'subject';
     /**
      * With `signature: ed25519` the key that verifies deliveries: `whpk_` and base64. Null otherwise.
      */
@@ -2841,6 +2842,7 @@ export type CreatedWebhook = {
     filterErrors: number;
     payload: 'full' | 'thin';
     signature: 'hmac' | 'ed25519';
+    ordering: 'none' | 'subject';
     /**
      * With `signature: ed25519` the key that verifies deliveries: `whpk_` and base64. Null otherwise.
      */
@@ -2901,6 +2903,10 @@ export type NewWebhook = {
      * How requests are signed. Default `hmac`. `hmac`: with HMAC-SHA256 and a secret that the receiver knows, in three families of headers. `ed25519`: with Ed25519, as `v1a` in `webhook-signature` alone: the receiver knows the public key.
      */
     signature?: 'hmac' | 'ed25519';
+    /**
+     * In which order deliveries are made. Default `none`. `none`: deliveries do not wait for each other. `subject`: the next delivery about the same `data.id` starts only after the one before was delivered or dead-lettered, and others do not wait for it. An event whose data has no `id` waits for nothing. It holds for events that occur after it was chosen.
+     */
+    ordering?: 'none' | 'subject';
 };
 
 export type WebhookDetail = {
@@ -2922,6 +2928,7 @@ export type WebhookDetail = {
     filterErrors: number;
     payload: 'full' | 'thin';
     signature: 'hmac' | 'ed25519';
+    ordering: 'none' | 'subject';
     /**
      * With `signature: ed25519` the key that verifies deliveries: `whpk_` and base64. Null otherwise.
      */
@@ -2988,6 +2995,7 @@ export type ChangedWebhook = {
     filterErrors: number;
     payload: 'full' | 'thin';
     signature: 'hmac' | 'ed25519';
+    ordering: 'none' | 'subject';
     /**
      * With `signature: ed25519` the key that verifies deliveries: `whpk_` and base64. Null otherwise.
      */
@@ -3048,6 +3056,10 @@ export type WebhookChange = {
      * How requests are signed. Default `hmac`. `hmac`: with HMAC-SHA256 and a secret that the receiver knows, in three families of headers. `ed25519`: with Ed25519, as `v1a` in `webhook-signature` alone: the receiver knows the public key.
      */
     signature?: 'hmac' | 'ed25519';
+    /**
+     * In which order deliveries are made. Default `none`. `none`: deliveries do not wait for each other. `subject`: the next delivery about the same `data.id` starts only after the one before was delivered or dead-lettered, and others do not wait for it. An event whose data has no `id` waits for nothing. It holds for events that occur after it was chosen.
+     */
+    ordering?: 'none' | 'subject';
 };
 
 export type Delivery = {
@@ -3110,9 +3122,9 @@ export type WebhookEventType = 'test.webhook' | 'workflow.run.started' | 'workfl
  */
 export type DeliveryDelay = {
     /**
-     * `paused`: an operator lets nothing be sent to the webhook. `failing`: the webhook failed ten times in a row, and one attempt every 30 seconds probes it. `rate_limit`: the webhook has had as many attempts as its `rateLimit` allows. `concurrency`: as many attempts as its `concurrency` allows are under way. `busy`: other deliveries of the organization, or to the same host, come first.
+     * `paused`: an operator lets nothing be sent to the webhook. `failing`: the webhook failed ten times in a row, and one attempt every 30 seconds probes it. `rate_limit`: the webhook has had as many attempts as its `rateLimit` allows. `concurrency`: as many attempts as its `concurrency` allows are under way. `order`: an earlier delivery about the same subject comes first: the `ordering` of the webhook asks for that. `busy`: other deliveries of the organization, or to the same host, come first.
      */
-    reason: 'paused' | 'failing' | 'rate_limit' | 'concurrency' | 'busy';
+    reason: 'paused' | 'failing' | 'rate_limit' | 'concurrency' | 'order' | 'busy';
     /**
      * No attempt is made before; null if that is not known.
      */

@@ -24,7 +24,7 @@ export class Webhooks extends Resource {
    *
    * Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`.
    * Another `signature` makes new keys at once, and earlier ones sign nothing any more. The fields `filter`,
-   * `payload` and `signature` of a webhook of an integration cannot be changed.
+   * `payload`, `signature` and `ordering` of a webhook of an integration cannot be changed.
    */
   update(id: string, body: NonNullable<api.UpdateWebhookData['body']>, options?: RequestOptions): Promise<api.ChangedWebhook> {
     return this.transport.call(sdk.updateWebhook, { path: { id }, body }, { answer: 'json', isEnveloped: true }, options);
