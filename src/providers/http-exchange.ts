@@ -13,8 +13,13 @@ const maxJsonBytes = 8 * 1024 * 1024;
 /** Maximum for an error that is reported within a stream. */
 const maxErrorBytes = 64 * 1024;
 
-/** Events of one stream, keep-alives included. Providers send several tokens in each. */
-const maxEvents = 20_000;
+/** Events of one stream, keep-alives included, unless more tokens are asked for. */
+const usualEvents = 20_000;
+/** Events of a stream that are not tokens. */
+const otherEvents = 4_000;
+
+/** Events of a stream of so many tokens: a provider may send each in an event of its own. */
+export const eventsOf = (tokens: number | undefined): number => Math.max(usualEvents, (tokens ?? 0) + otherEvents);
 
 /** An answer that is more than is read. */
 export class AnswerTooLong extends Error {
@@ -33,11 +38,11 @@ const wordings = {
   too_large: 'is too large',
   too_deep: 'is nested too deeply',
   too_many: 'has too many objects, lists and members',
-  too_many_events: `has more than ${maxEvents} events`,
+  too_many_events: 'has too many events',
 };
 
 /** @returns what is wrong with a body, as its pieces arrive */
-function checkOf(form: BodyForm): (piece: Uint8Array) => keyof typeof wordings | undefined {
+function checkOf(form: BodyForm, maxEvents: number): (piece: Uint8Array) => keyof typeof wordings | undefined {
   if (form === 'file') return () => undefined;
   // An SDK that asked for a stream reads any response as one. Arguments of calls that are too deep are the model's fault,
   // and it is shown what is wrong with them.
@@ -47,10 +52,10 @@ function checkOf(form: BodyForm): (piece: Uint8Array) => keyof typeof wordings |
 }
 
 /** @throws AnswerTooLong */
-async function* limited(response: Response, form: BodyForm): AsyncGenerator<Chunk> {
+async function* limited(response: Response, form: BodyForm, maxEvents = usualEvents): AsyncGenerator<Chunk> {
   let size = 0;
   let sinceRound = 0;
-  const check = checkOf(form);
+  const check = checkOf(form, maxEvents);
   const pieces = new PieceCount(maxEvents);
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
@@ -89,13 +94,16 @@ export class HttpExchange {
   readonly #timer: NodeJS.Timeout | undefined;
 
   readonly #form: BodyForm;
+  readonly #maxEvents: number;
 
   /**
    * @param streamMs limit of a stream's time, which SDKs do not enforce: their timeouts end with the headers
    * @param form what the body of a success is: JSON unless given
+   * @param maxEvents of a stream
    */
-  constructor(streamMs?: number, form: BodyForm = 'json') {
+  constructor(streamMs?: number, form: BodyForm = 'json', maxEvents = usualEvents) {
     this.#form = form;
+    this.#maxEvents = maxEvents;
     if (streamMs === undefined) return;
     const late = () => this.#ended.abort(new DOMException('The stream took too long.', 'TimeoutError'));
     this.#timer = setTimeout(late, streamMs);
@@ -120,7 +128,7 @@ export class HttpExchange {
 
   async *#passOn(response: Response, reader: AbortSignal | null | undefined): AsyncGenerator<Chunk> {
     try {
-      for await (const chunk of limited(response, 'events')) {
+      for await (const chunk of limited(response, 'events', this.#maxEvents)) {
         this.#tail.push(chunk);
         if (this.#tail.length > keptChunks) this.#tail.shift();
         yield chunk;

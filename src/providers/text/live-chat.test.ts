@@ -9,6 +9,7 @@ import { until } from '../../../test/until.ts';
 import type { FailureKind } from '../../platform/provider-failure.ts';
 import type { ChatAnswer, ChatMessage, ChatRequest } from './chat-ports.ts';
 import type { LiveOptions } from './live-model.ts';
+import { listedModels } from './models.ts';
 
 const schema = { type: 'object', properties: { depth: { type: 'integer' } } };
 const tool = { name: 'memory_read_graph', description: 'Reads it.', inputSchema: schema };
@@ -238,6 +239,15 @@ describe.each(liveAdapters)('$provider', (one) => {
     // The fake writes them in this process too. It was 24 seconds.
     expect(process.cpuUsage(before).user / 1_000_000).toBeLessThan(5);
     expect(fakes.get(one)!.journal).toHaveLength(1);
+  });
+
+  test('a stream may have as many events as tokens that were asked for', async () => {
+    next({ flood: 25_000, with: 'text', say: { text: 'The end.' } });
+    const [model] = [...listedModels].find(
+      ([, { provider, limits }]) => provider === one.provider && (limits?.output ?? 0) > 30_000,
+    )!;
+    const { answer } = await reply(one, { model, maxTokens: 30_000 }, { isStream: true });
+    expect(answer.text).toHaveLength(25_008);
   });
 
   test('events are passed on together when many arrive', async () => {

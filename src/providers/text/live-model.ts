@@ -1,7 +1,7 @@
 import { cleaned, cleanText } from '../../platform/core/clean-text.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { toProviderFailure } from '../failures.ts';
-import { HttpExchange } from '../http-exchange.ts';
+import { eventsOf, HttpExchange } from '../http-exchange.ts';
 import type { Call, TextAnswer, TextRequest } from '../ports.ts';
 import type { Models } from '../registry.ts';
 import { checkContent, heldBack, type Listener } from './chat-answers.ts';
@@ -98,13 +98,14 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
     signal.throwIfAborted();
     const model = findModel(options.models, provider, asked.model);
     const { apiKey, baseUrl, timeoutMs } = options;
-    const exchange = new HttpExchange(timeoutMs, onText ? 'events' : 'json');
+    const form = formOf(asked, model);
+    const exchange = new HttpExchange(timeoutMs, onText ? 'events' : 'json', eventsOf(form.maxTokens));
     const { messages, tools, mayCall } = asked;
     const ignored = asked.temperature !== undefined && !model.temperature;
     let reply: Reply;
     try {
       reply = await ask({
-        ...formOf(asked, model),
+        ...form,
         messages,
         tools,
         mayCall,
