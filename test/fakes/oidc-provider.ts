@@ -113,6 +113,13 @@ export async function startOidcProvider(): Promise<OidcProvider> {
       const key = { ...own.publicKey.export({ format: 'jwk' }), kid: 'own', alg: 'RS256', use: 'sig' };
       return respond(response, 200, { keys: [key] });
     }
+    if (path === '/authorize') {
+      // The person agrees at once.
+      const url = new URL(request.url!, provider.issuer);
+      const location = `${url.searchParams.get('redirect_uri')}${provider.consent(url.href)}`;
+      response.writeHead(302, { location }).end();
+      return;
+    }
     if (path === '/token') return exchange(request, response, form);
     if (path === '/userinfo') {
       const person = accessTokens.get((request.headers.authorization ?? '').replace(/^Bearer /, ''));

@@ -55,7 +55,7 @@ async function openWindow({ isVerified = true } = {}) {
       protocol: 'ctap2',
       transport: 'internal',
       hasResidentKey: true,
-      hasUserVerification: true,
+      hasUserVerification: isVerified,
       isUserVerified: isVerified,
       automaticPresenceSimulation: true,
     },
@@ -113,7 +113,7 @@ test('an authenticator that does not ask who is there makes no passkey', async (
   await page.goto(`${origin}/api/auth/passkeys`);
   const status = await page.evaluate(`(async () => {
     const options = await (await fetch('/api/auth/passkey/generate-register-options')).json();
-    options.authenticatorSelection.userVerification = 'discouraged';
+    options.authenticatorSelection = { residentKey: 'discouraged', userVerification: 'discouraged' };
     const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
     const credential = await navigator.credentials.create({ publicKey });
     const headers = { 'Content-Type': 'application/json' };

@@ -76,7 +76,7 @@ export function MemberList() {
                 <ConfirmButton
                   look="danger"
                   question={email === account.user.email ? 'Leave the organization?' : `Remove ${email}?`}
-                  consequence="Their sessions in this organization end at once. Keys that they made stay."
+                  consequence="All of their sessions end at once. Keys that they made stay."
                   confirmLabel="Remove"
                   onConfirm={() => remove(id)}
                 >

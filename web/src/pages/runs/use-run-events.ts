@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useSession } from '../../session/context.tsx';
+import { goToSignIn, isSignedOut } from '../../session/ended.ts';
 import type { RunEvent } from './timeline.ts';
 
 /** At most so often is the run read again while its events arrive. */
@@ -29,7 +30,11 @@ export function useRunEvents(runId: string): { events: RunEvent[]; error: unknow
         }, refreshMs);
       }
     };
-    follow().catch((thrown) => !abort.signal.aborted && setError(thrown));
+    follow().catch((thrown) => {
+      if (abort.signal.aborted) return;
+      if (isSignedOut(thrown)) goToSignIn();
+      else setError(thrown);
+    });
     return () => {
       clearTimeout(refresh);
       abort.abort();

@@ -1,0 +1,173 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { findFreePort } from '../../local/ports.ts';
+import { accountTimes } from '../../src/accounts/core/times.ts';
+import { invite } from '../../src/accounts/invitations.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import type { Role } from '../../src/tenancy/core/roles.ts';
+import { totp } from '../accounts/totp.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { type OidcProvider, startOidcProvider } from '../fakes/oidc-provider.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product, type Tenant } from '../product.ts';
+import { until } from '../until.ts';
+import { chromiumArguments, chromiumPath } from './temporal-ui.ts';
+
+// A browser takes its time on a busy machine.
+jest.setTimeout(240_000);
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+let product: Product;
+let provider: OidcProvider;
+let origin: string;
+let tenant: Tenant;
+let api: ApiClient;
+let browser: Browser;
+
+beforeAll(async () => {
+  await promisify(execFile)(process.execPath, [`${root}web/build.ts`]);
+  product = await openProduct();
+  provider = await startOidcProvider();
+  const port = String(await findFreePort());
+  origin = `http://127.0.0.1:${port}`;
+  await product.start(['api', 'runs'], {
+    ...secrets,
+    PORT: port,
+    PUBLIC_URL: origin,
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: provider.clientId,
+    OIDC_CLIENT_SECRET: provider.clientSecret,
+    ADDRESS_RATE_MAX: '0',
+  });
+  tenant = await product.createTenant({ plan: 'enterprise' });
+  api = apiClient(origin, tenant.testKey);
+  browser = await chromium.launch({ executablePath: chromiumPath, args: chromiumArguments });
+});
+afterAll(async () => {
+  await browser?.close();
+  await provider?.close();
+  await product?.close();
+});
+
+let people = 0;
+const inviteNext = (role: Role) =>
+  invite(
+    product.database,
+    {
+      organizationId: organizationIds.parse(tenant.organizationId)!,
+      email: `person-${++people}@example.com`,
+      role,
+    },
+    { actor: 'operator' },
+    { times: accountTimes() },
+  );
+
+/** The browser of a person who has accepted an invitation. */
+async function signIn(role: Role) {
+  const { token, email } = await inviteNext(role);
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  await page.goto(`${origin}/api/auth/invitations/${token}`);
+  await page.getByRole('button', { name: 'Accept and sign in' }).click();
+  await page.getByRole('navigation', { name: 'Main' }).waitFor();
+  return { context, page, email };
+}
+
+async function open(page: Page, path: string): Promise<void> {
+  await page.goto(`${origin}/app/${path}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+}
+
+async function waitingRun(): Promise<string> {
+  const steps = [{ id: 'ask', type: 'approval', message: 'Ship {{input}}?' }];
+  const { id } = (await api.post('/api/v1/workflows', { name: 'Ship', steps })).body.data;
+  const { runId } = (await api.post(`/api/v1/workflows/${id}/execute`, { input: 'it', async: true })).body.data;
+  await until('the run waits', async () => (await api.get(`/api/v1/runs/${runId}`)).body.data.waitingFor);
+  return runId;
+}
+
+test('of two people one answers, and the other sees it without touching anything', async () => {
+  const runId = await waitingRun();
+  const [one, other] = [await signIn('member'), await signIn('viewer')];
+  await open(other.page, `runs/${runId}`);
+  await other.page.getByText('waits for an approval').waitFor();
+  const inbox = await other.context.newPage();
+  await open(inbox, 'inbox');
+  await inbox.getByText('Ship it?').waitFor();
+  await open(one.page, 'inbox');
+  await one.page
+    .getByRole('button', { name: /approve/i })
+    .first()
+    .click();
+  await other.page.getByRole('list', { name: 'Events' }).getByText('run.completed').waitFor();
+  await inbox.getByText('Nothing waits for an answer').waitFor();
+  await Promise.all([one.context.close(), other.context.close()]);
+});
+
+test('a session that ends in one window is gone in the other within a second', async () => {
+  const { context, page } = await signIn('member');
+  const other = await context.newPage();
+  await open(other, 'workflows?status=draft');
+  await open(page, 'account');
+  await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  const isAway = other.waitForURL(/\/api\/auth\/sign-in/, { waitUntil: 'commit' });
+  const answered = page.waitForResponse(/\/account\/sessions\/revoke/);
+  await page.getByRole('dialog').getByRole('button', { name: 'Sign out everywhere' }).click();
+  await answered;
+  const endedAt = performance.now();
+  await isAway;
+  expect(performance.now() - endedAt).toBeLessThan(1_000);
+  expect(new URL(other.url()).searchParams.get('next')).toBe('/app/workflows?status=draft');
+  expect((await other.request.get(`${origin}/api/v1/account`)).status()).toBe(401);
+  await context.close();
+});
+
+test('who is removed in another browser is signed out where they look on, and comes back nowhere', async () => {
+  const runId = await waitingRun();
+  const [owner, member] = [await signIn('owner'), await signIn('member')];
+  await open(member.page, `runs/${runId}`);
+  await member.page.getByText('waits for an approval').waitFor();
+  await open(owner.page, 'members');
+  const row = owner.page.getByRole('row', { name: new RegExp(member.email) });
+  await row.getByRole('button', { name: 'Remove' }).click();
+  await owner.page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+  await row.waitFor({ state: 'detached' });
+  await member.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(new URL(member.page.url()).searchParams.get('next')).toBe(`/app/runs/${runId}`);
+  await member.page.goto(`${origin}/app/runs`);
+  await member.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await Promise.all([owner.context.close(), member.context.close()]);
+});
+
+test('a person at the provider signs in, sets a second factor up, and needs its code the next time', async () => {
+  const { email } = await inviteNext('member');
+  provider.person = { sub: 'browser', email, email_verified: true, name: 'Grace' };
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const enter = async () => {
+    await page.goto(`${origin}/app/account`);
+    await page.getByRole('link', { name: `Sign in with ${new URL(provider.issuer).host}` }).click();
+  };
+  await enter();
+  await page.getByRole('heading', { name: 'Your account' }).waitFor();
+  await page.getByRole('link', { name: 'Second factor' }).click();
+  await page.getByRole('button', { name: 'Set up a second factor' }).click();
+  const secret = await page.locator('p > code').first().textContent();
+  await page.getByLabel('Code that the app shows').fill(totp(secret!));
+  await page.getByRole('button', { name: 'Turn it on' }).click();
+  await page.getByText('The second factor is on.').waitFor();
+
+  await context.clearCookies();
+  await enter();
+  await page.getByLabel('Code of your authenticator, or a backup code').fill(totp(secret!));
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('heading', { name: 'Your account' }).waitFor();
+  expect(page.url()).toBe(`${origin}/app/account`);
+  await context.close();
+});
