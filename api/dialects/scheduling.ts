@@ -4,17 +4,30 @@ import type { BookingPages } from '../../src/scheduling/bookings/booking-pages.t
 import type { BookingView } from '../../src/scheduling/bookings/booking-view.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
 import type { ApiContext } from '../context.ts';
+import { fitAnswer, referred } from '../fit-answer.ts';
 import { paginationOf } from '../schemas/pagination.ts';
 import type { BookingListA, BookingListB } from '../schemas/scheduling/booking.ts';
 
 type ListOf = (pages: BookingPages, page: Page<BookingView>) => BookingListA | BookingListB;
 
-const all = (pages: BookingPages, items: BookingView[]) => items.map((booking) => bookingRecord(pages, booking));
+type Shown = ReturnType<typeof bookingRecord>;
+
+const all = (pages: BookingPages, items: BookingView[]): Shown[] =>
+  items.map((booking) => bookingRecord(pages, booking));
+
+/** What callers attached to bookings, which a reference to its booking can stand for. */
+const attachedTo = (booking: Shown) => {
+  const reference = (bytes: number) => ({ $ref: `/api/v1/scheduling/bookings/${booking.id}`, bytes });
+  return [...referred(booking, 'responses', reference), ...referred(booking, 'metadata', reference)];
+};
+
+const fit = <Answer extends { bookings: Shown[] }>(answer: Answer): Answer =>
+  fitAnswer(answer, () => answer.bookings.flatMap(attachedTo));
 
 /** A page of bookings in each dialect. */
 export const bookingLists: Record<Variant, ListOf> = {
-  A: (pages, page) => ({ bookings: all(pages, page.items), pagination: paginationOf(page) }),
-  B: (pages, { items, total, limit, offset }) => ({ bookings: all(pages, items), total, limit, offset }),
+  A: (pages, page) => fit({ bookings: all(pages, page.items), pagination: paginationOf(page) }),
+  B: (pages, { items, total, limit, offset }) => fit({ bookings: all(pages, items), total, limit, offset }),
 };
 
 export const bookingList = (c: ApiContext, pages: BookingPages, page: Page<BookingView>) =>

@@ -11,7 +11,7 @@ import { freeSlug, slugOf } from './core/slug.ts';
 import { type OfferedLocation, type Question, SchedulingEventType } from './entities.ts';
 import { eventTypeNotFound } from './errors.ts';
 import { keepHost } from './hosts.ts';
-import { enforcePlanLimit } from './plan-limits.ts';
+import { enforceListSize, enforcePlanLimit } from './plan-limits.ts';
 
 export interface EventTypeFields {
   name: string;
@@ -50,6 +50,9 @@ export interface EventTypeView extends EventTypeFields {
 }
 
 export const maxEventTypes = 500;
+
+/** Bytes of an event type as JSON: its public page shows all of it to anybody. */
+export const maxEventTypeBytes = 64 * 1024;
 
 const viewOf = (row: SchedulingEventType): EventTypeView => ({
   id: row.id,
@@ -95,6 +98,16 @@ function checkQuestions(questions: readonly Question[] = []): void {
   if (problems.length > 0) throw invalid(problems);
 }
 
+const large = ['questions', 'locations', 'description'] as const;
+
+/** The parts of an event type that may be large have so many bytes as JSON. @throws AppError validation_error at the largest */
+function checkSize(of: { [Part in (typeof large)[number]]?: unknown }): void {
+  const sizes = large.map((path) => ({ path, bytes: Buffer.byteLength(JSON.stringify(of[path] ?? null)) }));
+  if (sizes.reduce((sum, { bytes }) => sum + bytes, 0) <= maxEventTypeBytes) return;
+  const [{ path }] = sizes.toSorted((one, other) => other.bytes - one.bytes) as [(typeof sizes)[0]];
+  throw invalid([{ path, message: 'Expected an event type of at most 64 KiB as JSON.' }]);
+}
+
 /**
  * Creates an event type, once per Idempotency-Key.
  * @throws AppError validation_error, not_found for an unknown host, forbidden when the plan includes no more, conflict when
@@ -106,6 +119,7 @@ export function createEventType(
   claim?: IdempotencyClaim,
 ): Promise<Once<EventTypeView>> {
   checkQuestions(fields.questions);
+  checkSize(fields);
   const create = async (tx: Transaction) => {
     const taken = await readSlugs(tx);
     if (taken.size >= maxEventTypes) {
@@ -126,6 +140,7 @@ export function createEventType(
       deletedAt: null,
     });
     tx.em.persist(made);
+    await enforceListSize(tx, 'eventTypes');
     await tx.audit({ action: 'event_type.create', subjectId: made.id });
     return viewOf(made);
   };
@@ -157,13 +172,14 @@ async function lockEventType(em: EntityManager, id: string): Promise<SchedulingE
 
 /**
  * Changes only the given fields. Existing bookings keep their length and their buffers.
- * @throws AppError validation_error, not_found, conflict when the slug is taken
+ * @throws AppError validation_error, not_found, conflict when the slug is taken or the list would be too long
  */
 export function updateEventType(scope: Scope, id: string, change: EventTypeChange): Promise<EventTypeView> {
   checkQuestions(change.questions);
   return scope.transaction(async (tx) => {
     // Before the row is locked: creations hold the turn while they wait for nothing else.
-    const taken = change.slug === undefined ? undefined : await readSlugs(tx);
+    const mayGrow = [change.name, ...large.map((part) => change[part])].some((part) => part !== undefined);
+    const taken = change.slug === undefined && !mayGrow ? undefined : await readSlugs(tx);
     const eventType = await lockEventType(tx.em, id);
     if (change.slug !== undefined && change.slug !== eventType.slug && taken!.has(change.slug)) {
       throw slugTaken(change.slug);
@@ -172,6 +188,10 @@ export function updateEventType(scope: Scope, id: string, change: EventTypeChang
     if (given.length === 0) return viewOf(eventType);
     const hostId = typeof change.hostId === 'string' ? { hostId: await keepHost(tx, change.hostId) } : {};
     Object.assign(eventType, Object.fromEntries(given), hostId, { updatedAt: new Date() });
+    if (mayGrow) {
+      checkSize(eventType);
+      await enforceListSize(tx, 'eventTypes');
+    }
     const facts = { given: given.map(([name]) => name) };
     await tx.audit({ action: 'event_type.update', subjectId: eventType.id, facts });
     return viewOf(eventType);

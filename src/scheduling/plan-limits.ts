@@ -35,6 +35,29 @@ const counts = {
   blackoutPeriods: count('blackoutPeriods'),
 };
 
+/** Bytes of all rows of a list as JSON: it is answered as a whole, and no answer has more than 2 MiB. */
+const maxListBytes = 1536 * 1024;
+
+const size = (of: 'eventTypes' | 'blackoutPeriods') =>
+  statement({
+    name: `list_size.${words[of].replace(' ', '_')}`,
+    row: { bytes: 'int' },
+    text: `select coalesce(sum(octet_length(row_to_json(listed)::text)), 0)::int as bytes
+       from (select * from ${tables[of]} organization_id = :organizationId and environment = :environment) listed`,
+  });
+const sizes = { eventTypes: size('eventTypes'), blackoutPeriods: size('blackoutPeriods') };
+
+/**
+ * Called when a row was added or has grown, by transactions of a tenant that take turns.
+ * @throws AppError conflict when the list would be too large for an answer
+ */
+export async function enforceListSize(tx: Transaction, of: keyof typeof sizes): Promise<void> {
+  const { bytes } = (await tx.one(sizes[of]))!;
+  if (bytes <= maxListBytes) return;
+  const message = `All ${words[of]} together have more than ${maxListBytes.toLocaleString('en-US')} bytes as JSON.`;
+  throw new AppError('conflict', message, { limit: maxListBytes });
+}
+
 /** Whether the plan includes one more. Transactions of a tenant that ask take turns. @throws AppError forbidden */
 export async function enforcePlanLimit(tx: Transaction, of: Counted): Promise<void> {
   await lockForTransaction(tx, of);

@@ -16,7 +16,7 @@ export interface Allowance {
   peakMb: number;
   /** Rows that the input added to any tables. */
   rows: number;
-  /** Bytes of an answer in JSON, after it was decompressed. */
+  /** Bytes of an answer in JSON or YAML, after it was decompressed. */
   answerBytes: number;
 }
 

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { CpuMeter, cpuBetween } from '../../bench/cpu-meter.ts';
 import { workflowIds } from '../../src/automation/core/ids.ts';
+import { blackoutIds, calendarIds } from '../../src/scheduling/core/ids.ts';
+import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
@@ -108,6 +110,159 @@ test('fifty requests with one Idempotency-Key are all answered, and others meanw
   expect(answers.map(({ status }) => status).filter((status) => status >= 400)).toEqual([]);
   expect(new Set((await Promise.all(same)).map(({ body }) => body.data.id)).size).toBe(1);
   await until('the process rests', async () => (await api.get('/api/v1/workflows')).status === 200);
+});
+
+/** An organization that may ask as much as it likes, and what it asks as inputs of the walk. */
+async function newAttacker() {
+  const { testKey } = await product.createTenant({ plan: 'enterprise' });
+  const api = apiClient(product.process.api, testKey);
+  const read = (door: string, name: string, path: string) =>
+    product.walk.send({ door: `GET ${door}`, name }, () =>
+      exchange(product.process.api, { method: 'GET', path, headers: { authorization: `Bearer ${testKey}` } }),
+    );
+  return { api, read };
+}
+const scheduling = '/api/v1/scheduling';
+
+test('lists that are answered as a whole have at most 2 MiB, however large what is in them may be', async () => {
+  const { api, read } = await newAttacker();
+  const questionsOf = (count: number, of: string) =>
+    list(count).map((index) => ({
+      label: `${of} ${index}`,
+      type: 'select',
+      options: list(100).map((option) => `${option} ${'é'.repeat(60)}`),
+    }));
+  const create = (count: number, name: string) =>
+    api.post(`${scheduling}/event-types`, { name, duration: 30, questions: questionsOf(count, name) });
+  const refused = await create(50, 'Too large');
+  expect([refused.status, refused.body.error.details.errors]).toEqual([
+    400,
+    [{ path: 'questions', message: 'Expected an event type of at most 64 KiB as JSON.' }],
+  ]);
+  const made = [];
+  for (const index of list(40)) made.push(await create(4, `Large ${index}`));
+  const [first, last] = [made[0]!, made.at(-1)!];
+  expect([first.status, last.status, last.body.error.code]).toEqual([201, 409, 'conflict']);
+  const small = (await api.post(`${scheduling}/event-types`, { name: 'Small', duration: 30 })).body.data;
+  const grown = await api.patch(`${scheduling}/event-types/${small.id}`, { questions: questionsOf(4, 'Grown') });
+  expect([grown.status, grown.body.error.code]).toEqual([409, 'conflict']);
+  expect((await api.patch(`${scheduling}/event-types/${small.id}`, { duration: 45 })).status).toBe(200);
+  await read('/api/v1/scheduling/event-types', 'the largest event types', `${scheduling}/event-types`);
+
+  const blackout = { name: 'Closed', start: '2040-01-01', end: '2040-01-01', reason: '\u0001'.repeat(500) };
+  const { id } = (await api.post(`${scheduling}/blackout-periods`, blackout)).body.data;
+  await product.database.pool.query(
+    `insert into blackout_period select (jsonb_populate_record(b, jsonb_build_object('id', gen_random_uuid()))).*
+       from blackout_period b, generate_series(1, 470) where b.id = $1`,
+    [blackoutIds.parse(id)],
+  );
+  await read('/api/v1/scheduling/blackout-periods', 'the largest blackouts', `${scheduling}/blackout-periods`);
+  const more = [];
+  for (const _ of list(12)) more.push((await api.post(`${scheduling}/blackout-periods`, blackout)).status);
+  expect([more[0], more.at(-1)]).toEqual([201, 409]);
+  expect(product.walk.takeExcesses()).toEqual([]);
+});
+
+test('lists of bookings with all that callers may attach have at most 2 MiB', async () => {
+  const { api, read } = await newAttacker();
+  const eventType = (await api.post(`${scheduling}/event-types`, { name: 'Attached', duration: 1 })).body.data;
+  const attached = { text: 'a'.repeat(16_000) };
+  const start = (minute: number) => new Date(Date.UTC(2040, 5, 13, 10, minute)).toISOString();
+  const attendee = { name: 'Grace', email: 'grace@example.com' };
+  for (const minute of list(100)) {
+    const booking = {
+      eventTypeId: eventType.id,
+      start: start(minute),
+      attendee,
+      responses: attached,
+      metadata: attached,
+    };
+    expect((await api.post(`${scheduling}/bookings`, booking)).status).toBe(201);
+  }
+  const path = `${scheduling}/bookings?limit=100`;
+  await read('/api/v1/scheduling/bookings', 'all that may be attached', path);
+  const { bookings } = (await api.get(path)).body.data;
+  const referred = bookings.filter(({ metadata }: { metadata: object }) => '$ref' in metadata);
+  expect(bookings).toHaveLength(100);
+  expect([referred.length > 10, referred.length < 100]).toEqual([true, true]);
+  expect(referred[0].metadata).toEqual({ $ref: `${scheduling}/bookings/${referred[0].id}`, bytes: 16_011 });
+  expect((await api.get(referred[0].metadata.$ref)).body.data.metadata).toEqual(attached);
+  expect(product.walk.takeExcesses()).toEqual([]);
+});
+
+test('a sandbox calendar shows the newest of its events alone', async () => {
+  const { api, read } = await newAttacker();
+  const { process, database } = product;
+  let next: string | null = (await api.post(`${scheduling}/calendars/connect`, { service: 'google' })).body.data
+    .authUrl;
+  while (next) {
+    const { pathname, search } = new URL(next, process.api);
+    next = (await fetch(process.api + pathname + search, { redirect: 'manual' })).headers.get('location');
+  }
+  const [calendar] = (await api.get(`${scheduling}/calendars`)).body.data.calendars;
+  await database.pool.query(
+    `insert into sandbox_calendar_event (organization_id, environment, calendar_id, event_id, version, event, booking_id)
+     select organization_id, environment, calendar_id, 'booking-' || lpad(n::text, 5, '0'), 1,
+            jsonb_build_object('id', n::text, 'start', '2040-01-01', 'end', '2040-01-02', 'title', repeat('é', 300)),
+            gen_random_uuid()
+       from sandbox_calendar, generate_series(1, 20000) n where calendar_id = $1`,
+    [calendarIds.parse(calendar.id)],
+  );
+  const path = `${scheduling}/calendars/${calendar.id}/sandbox`;
+  await read('/api/v1/scheduling/calendars/{id}/sandbox', '20,000 events of bookings', path);
+  const { written } = (await api.get(path)).body.data;
+  expect([written.length, written[0].id, written.at(-1).id]).toEqual([500, '19501', '20000']);
+  expect(product.walk.takeExcesses()).toEqual([]);
+});
+
+test('deliveries whose receiver answers what takes most as JSON have at most 2 MiB', async () => {
+  const { api, read } = await newAttacker();
+  const { database } = product;
+  const hook = { name: 'Hook', url: 'https://hooks.example.com/', events: ['*'], isActive: true };
+  const { id } = (await api.post('/api/v1/webhooks', hook)).body.data;
+  for (const _ of list(100)) expect((await api.post(`/api/v1/webhooks/${id}/test`)).status).toBe(202);
+  await database.pool.query(
+    `update delivery set response_body = repeat(chr(1), 16384), response_body_truncated = false where subscription_id = $1`,
+    [webhookIds.parse(id)],
+  );
+  const path = `/api/v1/webhooks/${id}/deliveries`;
+  await read('/api/v1/webhooks/{id}/deliveries', 'large responses', `${path}?limit=100`);
+  const { deliveries } = (await api.get(`${path}?limit=100`)).body.data;
+  const bodies = deliveries.map((one: { responseBody: string }) => one.responseBody.length);
+  expect([bodies.length, Math.min(...bodies), Math.max(...bodies)]).toEqual([100, 1_000, 16_384]);
+
+  const [{ id: delivery }] = deliveries;
+  await database.pool.query(
+    `insert into delivery_attempt (delivery_id, number, organization_id, environment, started_at, duration_ms, status_code,
+       response_body, response_body_truncated)
+     select id, n, organization_id, environment, now(), 1, 500, repeat(chr(1), 16384), false
+       from delivery, generate_series(1001, 1100) n where id = $1`,
+    [deliveryIds.parse(delivery)],
+  );
+  await read('/api/v1/webhooks/{id}/deliveries/{deliveryId}', 'large responses', `${path}/${delivery}`);
+  const { attemptLog } = (await api.get(`${path}/${delivery}`)).body.data;
+  expect(attemptLog).toHaveLength(100);
+  expect(attemptLog.some((one: { responseBodyTruncated: boolean }) => one.responseBodyTruncated)).toBe(true);
+  expect(product.walk.takeExcesses()).toEqual([]);
+});
+
+test('a workflow that is deep and long is exported in few bytes', async () => {
+  const { api, read } = await newAttacker();
+  for (const [name, count] of [
+    ['soon written', 40_000],
+    ['as long as may be', 450_000],
+  ] as const) {
+    let body: unknown[] = list(count).map(() => 1);
+    for (const _ of list(45)) body = [body];
+    const steps = [{ id: 'ask', type: 'http', method: 'POST', url: 'https://example.com/', body }];
+    const created = await api.post('/api/v1/workflows', { name: `Deep: ${name}`, steps });
+    expect(created.status).toBe(201);
+    const path = `/api/v1/workflows/${created.body.data.id}/export?format=yaml`;
+    await read('/api/v1/workflows/{id}/export', `deep and long, ${name}`, path);
+    const { status, body: text } = await api.get(path);
+    expect([status, text.length < 2 * 1024 ** 2]).toEqual([200, true]);
+  }
+  expect(product.walk.takeExcesses()).toEqual([]);
 });
 
 // The last two leave work behind, which ends with the process.

@@ -28,7 +28,8 @@ export async function exchange(base: string, sent: Sent): Promise<Outcome> {
   const isStream = type.startsWith('text/event-stream');
   if (isStream && !readsEvents) await response.body?.cancel();
   else for await (const chunk of response.body ?? []) answerBytes += chunk.byteLength;
-  return { status: response.status, answerBytes: type.startsWith('application/json') ? answerBytes : 0 };
+  const isCounted = /^application\/(json|yaml)/.test(type);
+  return { status: response.status, answerBytes: isCounted ? answerBytes : 0 };
 }
 
 /** Whether the process still serves others. */

@@ -2,7 +2,7 @@ import { isTerminal, type RunError } from '../../../src/automation/core/run-stat
 import type { SeenEvent } from '../../../src/automation/runs/follow-run.ts';
 import type { StepDelta } from '../../../src/automation/step-texts/delta-reader.ts';
 import { shownWait } from './dialect.ts';
-import { fitAnswer } from './fit-answer.ts';
+import { fitRuns } from './fit-answer.ts';
 import { outputReference, shownOutput, shownPath } from './outputs.ts';
 
 /** What differs between the dialects in an event. */
@@ -29,7 +29,7 @@ export function eventData({ name, at, step, run, wait }: SeenEvent, words: Event
     const measured = { tokensUsed: showsTokens ? run.tokensUsed : null, [durationName]: run.durationMs };
     const ending = { output: shownOutput(run, runId), error: run.error && error(run.error) };
     const ended = { ...common, status, ...known({ ...measured, ...ending }) };
-    return fitAnswer(ended, [ended]);
+    return fitRuns(ended, [ended]);
   }
   const ofStep = { ...common, stepId: step.stepId, name: step.name ?? step.stepId, ...shownPath(step) };
   if (name === 'step.waiting' && wait) {

@@ -5,7 +5,7 @@ import type { RunDetail } from '../../../src/automation/runs/runs.ts';
 import { statusInA } from '../../schemas/automation/run.ts';
 import { paginationOf } from '../../schemas/pagination.ts';
 import { type AutomationDialect, readExecution, startedWith, startingOf } from './dialect.ts';
-import { fitAnswer } from './fit-answer.ts';
+import { fitRuns } from './fit-answer.ts';
 import { outputReference, shownInput, shownOutput, shownPlace } from './outputs.ts';
 import { publishedError } from './published-error.ts';
 import { deltaData, eventData } from './run-events.ts';
@@ -79,7 +79,7 @@ export const variantA: AutomationDialect = {
   workflowList: (page) => ({ workflows: page.items.map(summary), pagination: paginationOf(page) }),
   runList: (page) => {
     const runs = page.items.map(runSummary);
-    return fitAnswer({ runs, pagination: paginationOf(page) }, runs);
+    return fitRuns({ runs, pagination: paginationOf(page) }, runs);
   },
   runSearch: ({ nextCursor, totalIsExact, ...page }) => {
     const runs = page.items.map((run) => ({
@@ -89,7 +89,7 @@ export const variantA: AutomationDialect = {
     }));
     const hasMore = nextCursor !== null;
     const pagination = { ...paginationOf(page), hasMore, nextCursor, ...(!totalIsExact && { totalIsExact }) };
-    return fitAnswer({ runs, pagination }, runs);
+    return fitRuns({ runs, pagination }, runs);
   },
   runDetail: (run) => {
     const detail = {
@@ -98,12 +98,12 @@ export const variantA: AutomationDialect = {
       workflowName: run.automationName,
       steps: run.stepResults.map(step(run.id)),
     };
-    return fitAnswer(detail, [detail]);
+    return fitRuns(detail, [detail]);
   },
 
   stepList: (runId, page) => {
     const steps = page.items.map(step(runId));
-    return fitAnswer({ steps, pagination: paginationOf(page) }, steps);
+    return fitRuns({ steps, pagination: paginationOf(page) }, steps);
   },
 
   executed: (run) => {

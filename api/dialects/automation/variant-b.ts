@@ -5,7 +5,7 @@ import type { RunDetail } from '../../../src/automation/runs/runs.ts';
 import type { Page } from '../../../src/platform/database/page.ts';
 import { invalid } from '../../../src/platform/errors.ts';
 import { type AutomationDialect, readExecution, startedWith, startingOf } from './dialect.ts';
-import { fitAnswer } from './fit-answer.ts';
+import { fitRuns } from './fit-answer.ts';
 import { outputReference, shownOutput, shownPlace } from './outputs.ts';
 import { publishedError } from './published-error.ts';
 import { deltaData, eventData } from './run-events.ts';
@@ -104,21 +104,21 @@ export const variantB: AutomationDialect = {
   workflowList: (page) => ({ workflows: page.items.map(summary), ...flat(page) }),
   runList: (page) => {
     const runs = page.items.map(runSummary);
-    return fitAnswer({ runs, ...flat(page) }, runs);
+    return fitRuns({ runs, ...flat(page) }, runs);
   },
   runSearch: ({ nextCursor, totalIsExact, ...page }) => {
     const runs = page.items.map(runSummary);
-    return fitAnswer({ runs, ...flat(page), nextCursor, ...(!totalIsExact && { totalIsExact }) }, runs);
+    return fitRuns({ runs, ...flat(page), nextCursor, ...(!totalIsExact && { totalIsExact }) }, runs);
   },
   runDetail: (run) => {
     const stepResults = run.stepResults.map(stepResult(runIds.format(run.id)));
     const detail = { ...runSummary(run), stepResults };
-    return fitAnswer(detail, [detail]);
+    return fitRuns(detail, [detail]);
   },
 
   stepList: (runId, page) => {
     const stepResults = page.items.map(stepResult(runIds.format(runId)));
-    return fitAnswer({ stepResults, ...flat(page) }, stepResults);
+    return fitRuns({ stepResults, ...flat(page) }, stepResults);
   },
 
   executed: (run) => {
@@ -129,7 +129,7 @@ export const variantB: AutomationDialect = {
       duration: run.durationMs,
       output: shownOutput(run, runIds.format(run.id)),
     };
-    return fitAnswer(executed, [executed]);
+    return fitRuns(executed, [executed]);
   },
   runEvent: (event) =>
     eventData(event, {

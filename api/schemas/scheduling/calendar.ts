@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { sandboxFaults } from '../../../src/scheduling/calendars/calendar-entities.ts';
 import { timeOfDays, timeOfInstants } from '../../../src/scheduling/calendars/clients/event-times.ts';
+import { maxWritten } from '../../../src/scheduling/calendars/clients/sandbox-events.ts';
 import { calendarStatuses, services } from '../../../src/scheduling/core/calendar-status.ts';
 import { prefixedIdInPath } from '../ids.ts';
 import { filledText, text } from '../text.ts';
@@ -110,7 +111,7 @@ export const sandboxSchema = z
     fault,
     written: z
       .array(z.object({ ...shownEvent, meetingUrl: z.string().optional(), bookingId: z.string() }))
-      .openapi({ description: 'The events that stand for bookings.' }),
+      .openapi({ description: `The events that stand for bookings: at most ${maxWritten}, of the newest bookings.` }),
   })
   .openapi('SandboxCalendar');
 

@@ -25,7 +25,10 @@ export const deliveryQuery = z.object({
 
 const answered = {
   statusCode: z.int().nullable(),
-  responseBody: z.string().nullable().openapi({ description: 'The first 16 KiB of the response body.' }),
+  responseBody: z.string().nullable().openapi({
+    description:
+      'The first 16 KiB of the response body; the first 1,000 characters of the longest where an answer would have more than 2 MiB.',
+  }),
   responseBodyTruncated: z.boolean(),
   errorClass: z
     .string()

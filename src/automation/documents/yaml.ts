@@ -17,12 +17,11 @@ export async function jsonOfYaml(work: BoundedWork, tenantKey: TenantKey, text: 
   }
 }
 
-/** A value as YAML. One that takes too long is written as JSON, which is YAML too. */
+/** A value as YAML. One that takes too long, or becomes too long, is written as JSON, which is YAML too. */
 export async function yamlOf(work: BoundedWork, tenantKey: TenantKey, value: unknown): Promise<string> {
-  try {
-    return await work.run(writeYaml, tenantKey, value);
-  } catch (error) {
-    if (!(error instanceof WorkTooCostly)) throw error;
-    return `${JSON.stringify(value, null, 2)}\n`;
-  }
+  const text = await work.run(writeYaml, tenantKey, value).catch((error: unknown) => {
+    if (error instanceof WorkTooCostly) return null;
+    throw error;
+  });
+  return text ?? `${JSON.stringify(value)}\n`;
 }

@@ -6,7 +6,7 @@ import { readInstant } from '../core/read-times.ts';
 import { BlackoutPeriod } from '../entities.ts';
 import { blackoutNotFound } from '../errors.ts';
 import { keepNamedHosts } from '../hosts.ts';
-import { enforcePlanLimit } from '../plan-limits.ts';
+import { enforceListSize, enforcePlanLimit } from '../plan-limits.ts';
 
 export interface BlackoutFields {
   name: string;
@@ -43,7 +43,8 @@ const written = (moment: string, allDay: boolean) => (allDay ? moment : new Date
 
 /**
  * Creates a blackout period, once per Idempotency-Key.
- * @throws AppError validation_error with path hostId for an unknown host, forbidden when the plan includes no more
+ * @throws AppError validation_error with path hostId for an unknown host, forbidden when the plan includes no more,
+ *   conflict when the list would be too long
  */
 export function createBlackout(
   scope: Scope,
@@ -65,6 +66,7 @@ export function createBlackout(
       createdAt: new Date(),
     });
     tx.em.persist(made);
+    await enforceListSize(tx, 'blackoutPeriods');
     await tx.audit({ action: 'blackout_period.create', subjectId: made.id });
     return viewOf(made);
   };

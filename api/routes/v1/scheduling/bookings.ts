@@ -101,7 +101,8 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listBookings',
     'x-client-method': 'scheduling.bookings.list',
     summary: 'List bookings',
-    description: 'In the order of their start.',
+    description:
+      'In the order of their start. Where the answer would have more than 2 MiB, the largest `responses` and `metadata` are `{"$ref", "bytes"}`: `$ref` is the path of their booking.',
     query: bookingListQuery,
     answers: { 200: answer('A page of bookings.', bookingListSchema, { examples: bookingListExamples }) },
   });

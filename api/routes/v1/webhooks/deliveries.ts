@@ -1,4 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import { shortened } from '../../../../src/platform/core/shortened.ts';
 import type { Services } from '../../../../src/services.ts';
 import { deliveryIds, eventIds } from '../../../../src/webhooks/core/ids.ts';
 import { getDelivery } from '../../../../src/webhooks/deliveries/deliveries.ts';
@@ -6,6 +7,7 @@ import type { DeliveryEntry } from '../../../../src/webhooks/deliveries/delivery
 import { listDeliveries } from '../../../../src/webhooks/deliveries/delivery-list.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
+import { fitAnswer, type Replaceable } from '../../../fit-answer.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
@@ -45,6 +47,28 @@ const toAnswer = ({ id, eventId, createdAt, nextAttemptAt, delay, ...entry }: De
   heldBack: delay ? { reason: delay.reason, until: timeOf(delay.until) } : null,
   createdAt: createdAt.toISOString(),
 });
+
+/** Characters that are left of a response where an answer has too many large ones. */
+const shortResponse = 1_000;
+
+interface Answered {
+  responseBody: string | null;
+  responseBodyTruncated: boolean;
+}
+
+/** A response, which its beginning can stand for: a receiver may answer characters that take six bytes each. */
+function responseOf(answered: Answered): Replaceable[] {
+  const { responseBody } = answered;
+  if (responseBody === null || responseBody.length <= shortResponse) return [];
+  const replacement = { responseBody: shortened(responseBody, shortResponse), responseBodyTruncated: true };
+  return [
+    {
+      holder: answered as unknown as Record<string, unknown>,
+      bytes: Buffer.byteLength(JSON.stringify(responseBody)),
+      replacement,
+    },
+  ];
+}
 
 export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'webhooks');
@@ -87,13 +111,15 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(list, async (c) => {
     const { limit, offset, ...filter } = withPageDefaults(c, c.req.valid('query'));
     const page = await listDeliveries(c.get('scope'), c.req.valid('param').id, { ...filter, limit, offset });
-    return c.json(success(listOf('deliveries', page, toAnswer)), 200);
+    const answered = listOf('deliveries', page, toAnswer);
+    return c.json(success(fitAnswer(answered, () => answered.deliveries.flatMap(responseOf))), 200);
   });
   routes.openapi(get, async (c) => {
     const { id, deliveryId } = c.req.valid('param');
     const { requestBody, attemptLog, ...entry } = await getDelivery(services, c.get('scope'), id, deliveryId);
     const attempts = attemptLog.map((attempt) => ({ ...attempt, startedAt: attempt.startedAt.toISOString() }));
-    return c.json(success({ ...toAnswer(entry), requestBody, attemptLog: attempts }), 200);
+    const answered = { ...toAnswer(entry), requestBody, attemptLog: attempts };
+    return c.json(success(fitAnswer(answered, () => [answered, ...attempts].flatMap(responseOf))), 200);
   });
   return routes;
 }

@@ -74,6 +74,11 @@ export async function putSandbox(scope: Scope, id: string, { events, fault }: Pu
   return getSandbox(scope, id);
 }
 
+/** Events of bookings that are shown: a calendar has those of all days for which bookings are kept. */
+export const maxWritten = 500;
+/** Events of others: they are replaced together, so that there are never more. */
+const maxOthers = 500;
+
 /** What is in a sandbox calendar. @param id in either form. @throws AppError not_found */
 export async function getSandbox(scope: Scope, id: string): Promise<SandboxView> {
   requireSandbox(scope, id);
@@ -82,15 +87,25 @@ export async function getSandbox(scope: Scope, id: string): Promise<SandboxView>
     const known = calendarId && (await em.findOne(Calendar, { id: calendarId }));
     if (!known) throw calendarNotFound(id);
     const state = await em.findOne(SandboxCalendar, { calendarId });
-    const rows = await em.find(SandboxCalendarEvent, { calendarId }, { orderBy: { eventId: 'asc' } });
-    const shown = rows.flatMap(({ event, bookingId }) => (event ? [{ event, bookingId: bookingId ?? null }] : []));
+    const others = await em.find(
+      SandboxCalendarEvent,
+      { calendarId, event: { $ne: null }, bookingId: null },
+      { orderBy: { eventId: 'asc' }, limit: maxOthers },
+    );
+    const ours = await em.find(
+      SandboxCalendarEvent,
+      { calendarId, event: { $ne: null }, bookingId: { $ne: null } },
+      { orderBy: { eventId: 'desc' }, limit: maxWritten },
+    );
     return {
-      events: shown.filter(({ bookingId }) => bookingId === null).map(({ event }) => event),
+      events: others.flatMap(({ event }) => (event ? [event] : [])),
       fault: state?.fault ?? null,
       // One that somebody removed is gone, as far as its owner sees.
-      written: shown.flatMap(({ event, bookingId }) =>
-        bookingId === null || event.status === 'cancelled' ? [] : [{ ...event, bookingId }],
-      ),
+      written: ours
+        .toReversed()
+        .flatMap(({ event, bookingId }) =>
+          !event || !bookingId || event.status === 'cancelled' ? [] : [{ ...event, bookingId }],
+        ),
     };
   });
 }

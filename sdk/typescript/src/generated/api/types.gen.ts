@@ -3075,7 +3075,7 @@ export type Delivery = {
     status: 'pending' | 'retrying' | 'dead_lettered' | 'delivered' | 'failed';
     statusCode: number | null;
     /**
-     * The first 16 KiB of the response body.
+     * The first 16 KiB of the response body; the first 1,000 characters of the longest where an answer would have more than 2 MiB.
      */
     responseBody: string | null;
     responseBodyTruncated: boolean;
@@ -3144,7 +3144,7 @@ export type DeliveryDetail = {
     status: 'pending' | 'retrying' | 'dead_lettered' | 'delivered' | 'failed';
     statusCode: number | null;
     /**
-     * The first 16 KiB of the response body.
+     * The first 16 KiB of the response body; the first 1,000 characters of the longest where an answer would have more than 2 MiB.
      */
     responseBody: string | null;
     responseBodyTruncated: boolean;
@@ -3198,7 +3198,7 @@ export type DeliveryDetail = {
         durationMs: number;
         statusCode: number | null;
         /**
-         * The first 16 KiB of the response body.
+         * The first 16 KiB of the response body; the first 1,000 characters of the longest where an answer would have more than 2 MiB.
          */
         responseBody: string | null;
         responseBodyTruncated: boolean;
@@ -5328,7 +5328,7 @@ export type SandboxCalendar = {
      */
     fault: 'revoked' | 'unavailable' | 'rate_limited' | 'gone' | 'sync_token_expired' | 'partial_pages' | null;
     /**
-     * The events that stand for bookings.
+     * The events that stand for bookings: at most 500, of the newest bookings.
      */
     written: Array<{
         id: string;

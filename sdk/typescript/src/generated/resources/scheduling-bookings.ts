@@ -10,7 +10,8 @@ export class SchedulingBookings extends Resource {
   /**
    * List bookings.
    *
-   * In the order of their start.
+   * In the order of their start. Where the answer would have more than 2 MiB, the largest `responses` and
+   * `metadata` are `{"$ref", "bytes"}`: `$ref` is the path of their booking.
    */
   list(query?: api.ListBookingsData['query'], options?: RequestOptions): List<api.Booking> {
     return this.transport.list(sdk.listBookings, { query }, 'bookings', options);
