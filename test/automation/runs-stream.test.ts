@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { followRuns } from '../../src/automation/run-streams/follow-runs.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import type { ApiClient } from '../api-client.ts';
 import { apiClient } from '../api-client.ts';
 import { followEvents, type StreamedEvent } from '../event-stream.ts';
@@ -120,6 +123,34 @@ test('has runs of flows, what they start, and what their steps write', async () 
     children.events.some(({ name }) => name === 'run.completed'),
   );
   await Promise.all([stream.close(), children.close()]);
+});
+
+test('looks at flows that wait together, however many there are, and sees the end of one', async () => {
+  const { id } = await makeWorkflow(api, { steps: [{ id: 'nap', type: 'wait', for: 3_600 }] });
+  const tag = 'naps';
+  const runIds = await Promise.all(Array.from({ length: 15 }, () => execute({ tags: [tag] }, id)));
+  await until('they wait', async () => {
+    const sql = 'select count(*)::int as count from run where waiting_since is not null and id = any($1)';
+    return (await product.database.pool.query(sql, [runIds])).rows[0].count === runIds.length;
+  });
+  const organizationId = organizationIds.parse(product.tenant.organizationId)!;
+  const scope = new Scope(product.database, { organizationId, environment: 'test' }, 'test');
+  const [rows, one] = [jest.spyOn(scope, 'rows'), jest.spyOn(scope, 'one')];
+  const asked = (name: string) =>
+    [rows, one].flatMap((spy) => spy.mock.calls).filter(([of]) => of.name === name).length;
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const events = await followRuns(scope, { tags: [tag] }, undefined, stop.signal);
+  const reading = (async () => {
+    for await (const { name } of events) seen.push(name);
+  })();
+  await until('they were looked at ten times', async () => asked('run.marks_of_many') >= 10, 60_000);
+  expect(Math.max(asked('flow.status'), asked('flow.step_times'))).toBeLessThan(3 * runIds.length);
+  await api.post(`/api/v1/runs/${runIds[0]}/cancel`, {});
+  await until('the end is seen', async () => seen.includes('run.cancelled'));
+  expect(asked('flow.status')).toBeLessThan(4 * runIds.length);
+  stop.abort();
+  await reading;
 });
 
 test('needs exactly one filter, and shows a token what it names alone', async () => {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readPatiently } from '../../platform/database/database-errors.ts';
 import type { Scope } from '../../platform/database/scope.ts';
-import { statement } from '../../platform/database/sql.ts';
+import { type RowOf, statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { eventsOf } from '../core/run-events.ts';
 import { isTerminal, type RunStatus } from '../core/run-status.ts';
 import { filterParameters, type RangeName, ranges, residual } from '../run-search/ranges.ts';
@@ -46,11 +47,13 @@ const findBy = statementsOf((name: RangeName) =>
 const findMarks = statement({
   name: 'run.marks_of_many',
   parameters: { runIds: 'uuid[]' },
-  row: { id: 'uuid', mark: 'text', status: 'text' },
-  text: `select r.id, concat_ws(' ', r.status, r.finished_steps, r.current_step) as mark, r.status
+  row: { id: 'uuid', mark: 'text', version: 'text', status: typed<RunStatus>('text') },
+  text: `select r.id, concat_ws(' ', r.status, r.finished_steps, r.current_step) as mark, r.xmin::text as version, r.status
      from run r join automation a on a.id = r.automation_id and a.deleted_at is null
     where r.organization_id = :organizationId and r.environment = :environment and r.id = any(:runIds)`,
 });
+
+type Mark = RowOf<typeof findMarks>;
 
 interface Followed {
   mark: string | undefined;
@@ -95,15 +98,16 @@ class RunsReader {
     for (const id of runIds) {
       const found = byId.get(id);
       if (!found) this.#followed.delete(id);
-      else yield* this.#readRun(id, found.mark, found.status as RunStatus);
+      else yield* this.#readRun(id, found);
     }
   }
 
-  async *#readRun(id: string, mark: string, status: RunStatus): AsyncGenerator<RunsEvent> {
+  async *#readRun(id: string, { mark, version, status }: Mark): AsyncGenerator<RunsEvent> {
     const followed = this.#followed.get(id)!;
     const isNew = followed.mark === undefined;
-    // The steps of a flow change without its mark.
-    if (followed.mark === mark && !followed.flow) return;
+    // The steps of a flow change without its mark, but not without its row.
+    const isSame = followed.flow ? followed.flow.version === version : followed.mark === mark;
+    if (isSame) return;
     if (isNew && status !== 'queued' && (await readPatiently(() => isFlowRun(this.#scope, id), false))) {
       const run = await readUnlessGone(() => getRun(this.#scope, id));
       if (run === 'later') return;

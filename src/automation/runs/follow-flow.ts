@@ -28,11 +28,12 @@ export const stepsOfRun = async (scope: Scope, runId: string): Promise<Step[]> =
 export const isFlowRun = async (scope: Scope, runId: string): Promise<boolean> =>
   isFlow(await stepsOfRun(scope, runId));
 
+// Whatever is recorded of a step changes the row of its run too: as long as that row is the same, no step is looked at.
 const findStatus = statement({
   name: 'flow.status',
   parameters: { runId: 'uuid' },
-  row: { status: typed<RunStatus>('text'), startedAt: 'timestamptz?' },
-  text: `select r.status, r.started_at as "startedAt" from run r join automation a on a.id = r.automation_id and a.deleted_at is null
+  row: { status: typed<RunStatus>('text'), startedAt: 'timestamptz?', version: 'text' },
+  text: `select r.status, r.started_at as "startedAt", r.xmin::text as version from run r join automation a on a.id = r.automation_id and a.deleted_at is null
           where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId`,
 });
 
@@ -110,7 +111,9 @@ async function* withSteps(scope: Scope, runId: string, events: readonly FlowStep
 /** Reads the events of a flow, each once. */
 export class FlowEvents {
   readonly #scope: Scope;
+  /** Without inputs and outputs, which a stream of many runs would hold for as long as it is open. */
   readonly #run: RunDetail;
+  #version: string | undefined;
   /** The number of the event behind which to begin. */
   #after: number;
   #seenUpTo = 0;
@@ -118,8 +121,13 @@ export class FlowEvents {
 
   constructor(scope: Scope, run: RunDetail, after: number) {
     this.#scope = scope;
-    this.#run = run;
+    this.#run = { ...run, input: null, output: null, stepResults: [] };
     this.#after = after;
+  }
+
+  /** The version of the run's row whose events have all been read; undefined where some could not be. */
+  get version(): string | undefined {
+    return this.#version;
   }
 
   /** The events since the last time. @returns whether the flow has ended, or was deleted */
@@ -129,6 +137,8 @@ export class FlowEvents {
     const head = await readUnlessGone(() => scope.one(findStatus, { runId: run.id }));
     if (head === undefined || head === 'gone') return true;
     if (head === 'later') return false;
+    if (this.#version === head.version) return isTerminal(head.status) && (yield* this.#end());
+    this.#version = undefined;
     const times = await readUnlessGone(() => readTimes(scope, run.id, this.#seenUpTo));
     if (times === 'gone') return true;
     if (times === 'later') return false;
@@ -152,13 +162,17 @@ export class FlowEvents {
       return false;
     }
     this.#seenUpTo = events.at(-1)?.at.getTime() ?? this.#seenUpTo;
+    this.#version = head.version;
     return isTerminal(head.status) && (yield* this.#end());
   }
 
   async *#end(): AsyncGenerator<SeenEvent, boolean> {
     const ended = await readUnlessGone(() => getRun(this.#scope, this.#run.id));
     if (ended === 'gone') return true;
-    if (ended === 'later') return false;
+    if (ended === 'later') {
+      this.#version = undefined;
+      return false;
+    }
     for (const event of endEvents(ended)) {
       if (++this.#count > this.#after) yield { id: this.#count, ...event, run: ended };
     }
