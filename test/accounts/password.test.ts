@@ -122,16 +122,19 @@ test('ten wrong current passwords end the trying, on the page and in JSON', asyn
     const form = { ...headers, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
     return sendFrom('127.0.0.9', '/api/auth/password', form, String(new URLSearchParams(fields)));
   };
-  const inJson = (fields: Record<string, string>) => {
+  const inJson = (fields: Record<string, string>, path = 'change-password') => {
     const json = { ...headers, 'content-type': 'application/json' };
-    return sendFrom('127.0.0.9', '/api/auth/change-password', json, JSON.stringify(fields));
+    return sendFrom('127.0.0.9', `/api/auth/${path}`, json, JSON.stringify(fields));
   };
+  const ofTwoFactor = ['enable', 'disable', 'get-totp-uri', 'generate-backup-codes'].map((one) => `two-factor/${one}`);
   const seen: unknown[] = [];
-  for (let times = 0; times < 5; times++) seen.push((await onPage(wrong)).status, (await inJson(wrong)).status);
+  for (const path of ofTwoFactor) seen.push((await inJson({ password: 'not the right one' }, path)).status);
+  for (let times = 0; times < 3; times++) seen.push((await onPage(wrong)).status, (await inJson(wrong)).status);
   expect(seen).toEqual(Array(10).fill(400));
   const right = { ...wrong, currentPassword: password };
   const [last, lastInJson] = [await onPage(right), await inJson(right)];
-  expect([last.status, lastInJson.status]).toEqual([429, 429]);
+  const ofOthers = await Promise.all(ofTwoFactor.map((path) => inJson({ password }, path)));
+  expect([last, lastInJson, ...ofOthers].map(({ status }) => status)).toEqual(Array(6).fill(429));
   expect(Number(last.retryAfter)).toBeGreaterThan(0);
   expect(await isOpen(person.cookie)).toBe(true);
 });

@@ -29,6 +29,15 @@ const served = new Set([
   'POST /passkey/update-passkey',
 ]);
 
+/** Those that a person who is signed in proves the own password to. */
+const ofOwnPassword = new Set([
+  '/change-password',
+  '/two-factor/enable',
+  '/two-factor/disable',
+  '/two-factor/get-totp-uri',
+  '/two-factor/generate-backup-codes',
+]);
+
 const notFound = () => new AppError('not_found', 'Nothing exists at this path.');
 const signInBody = z.object({ email: z.string() });
 
@@ -43,7 +52,7 @@ function emailOf(body: string): string {
 /** The address of the account whose password a request proves; undefined where it proves none. */
 function accountTried(path: string, body: string, person: SignedIn | undefined): string | undefined {
   if (path === '/sign-in/email') return emailOf(body);
-  return path === '/change-password' ? person?.email : undefined;
+  return ofOwnPassword.has(path) ? person?.email : undefined;
 }
 
 /** The part of better-auth that the console uses: JSON, for its own pages. */
