@@ -41,15 +41,20 @@ const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(val
 /**
  * An answer of at most 2 MiB: its largest replaceable parts are replaced, until it fits. What cannot be replaced stays.
  * @param replaceable the parts, asked for only where the answer is too large; their holders are changed
+ * @param maxBytes where less fits
  */
-export function fitAnswer<Answer extends object>(answer: Answer, replaceable: () => Replaceable[]): Answer {
-  if (isSmall(answer, maxAnswerBytes)) return answer;
+export function fitAnswer<Answer extends object>(
+  answer: Answer,
+  replaceable: () => Replaceable[],
+  maxBytes = maxAnswerBytes,
+): Answer {
+  if (isSmall(answer, maxBytes)) return answer;
   let bytes = bytesOf(answer) + envelopeBytes;
-  if (bytes <= maxAnswerBytes) return answer;
+  if (bytes <= maxBytes) return answer;
   for (const { holder, bytes: size, replacement } of replaceable().toSorted((one, other) => other.bytes - one.bytes)) {
     Object.assign(holder, replacement);
     bytes += bytesOf(replacement) - size;
-    if (bytes <= maxAnswerBytes) break;
+    if (bytes <= maxBytes) break;
   }
   return answer;
 }

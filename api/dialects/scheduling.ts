@@ -21,13 +21,13 @@ const attachedTo = (booking: Shown) => {
   return [...referred(booking, 'responses', reference), ...referred(booking, 'metadata', reference)];
 };
 
-const fit = <Answer extends { bookings: Shown[] }>(answer: Answer): Answer =>
+const fitBookings = <Answer extends { bookings: Shown[] }>(answer: Answer): Answer =>
   fitAnswer(answer, () => answer.bookings.flatMap(attachedTo));
 
 /** A page of bookings in each dialect. */
 export const bookingLists: Record<Variant, ListOf> = {
-  A: (pages, page) => fit({ bookings: all(pages, page.items), pagination: paginationOf(page) }),
-  B: (pages, { items, total, limit, offset }) => fit({ bookings: all(pages, items), total, limit, offset }),
+  A: (pages, page) => fitBookings({ bookings: all(pages, page.items), pagination: paginationOf(page) }),
+  B: (pages, { items, total, limit, offset }) => fitBookings({ bookings: all(pages, items), total, limit, offset }),
 };
 
 export const bookingList = (c: ApiContext, pages: BookingPages, page: Page<BookingView>) =>

@@ -3,6 +3,7 @@ import { makeWorkflow } from '../automation/make-workflow.ts';
 import { post, request, withTasks } from '../mcp/clients.ts';
 import { approve, greet } from '../mcp/scene.ts';
 import type { DocumentedOperation, Json, ReadDocument } from '../openapi/document.ts';
+import { until } from '../until.ts';
 import { batchesOf, type Probe } from './cost-walk.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
 import { exchange, isServing } from './requests.ts';
@@ -148,6 +149,40 @@ test('messages are as cheap as the table says, whatever is large in them', async
   for (const some of batchesOf(plain, 12)) await product.walk.sendAll(some);
   expect(product.walk.takeExcesses()).toEqual([]);
   expect(await isServing(base)).toBe(true);
+});
+
+test('runs and approvals with much in them are told in at most 2 MiB, as JSON and as text', async () => {
+  const input = '"'.repeat(120_000);
+  const steps = Array.from({ length: 8 }, (_, index) => ({ id: `s${index}`, type: 'transform', expression: 'input' }));
+  const { id } = await makeWorkflow(product.api, { name: 'Much', steps });
+  let large = '';
+  for (let time = 0; time < 4; time++) {
+    const { body } = await product.api.post(`/api/v1/workflows/${id}/execute`, { input });
+    large = body.data.runId;
+  }
+  const form = { type: 'object', properties: { note: { type: 'string', description: '"'.repeat(15_000) } } };
+  const asking = await makeWorkflow(product.api, approve(form));
+  for (let time = 0; time < 40; time++)
+    await product.api.post(`/api/v1/workflows/${asking.id}/execute`, { input: 'x', async: true });
+  await until('the approvals are open', async () => {
+    const { body } = await product.api.get(`/api/v1/approvals?status=pending&workflowId=${asking.id}`);
+    return body.data.pagination.total === 40;
+  });
+  const call = (name: string, args: Json) =>
+    probe(
+      'tools/call',
+      'much',
+      JSON.stringify(messageOf('tools/call', { name, arguments: args, _meta: withTasks })),
+      name,
+    );
+  const outcomes = await product.walk.sendAll([
+    call('get_run', { runId: large }),
+    call('list_runs', { workflowId: id, limit: 100 }),
+    call('list_approvals', {}),
+  ]);
+  expect(outcomes.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(Math.min(outcomes[0]!.answerBytes!, outcomes[2]!.answerBytes!)).toBeGreaterThan(256 * 1024);
+  expect(product.walk.takeExcesses()).toEqual([]);
 });
 
 test('lists of the largest tools are as cheap as the table says', async () => {

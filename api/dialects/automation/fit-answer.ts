@@ -53,6 +53,7 @@ function replaceableOf(run: ShownRun): Replaceable[] {
  * An answer of at most 2 MiB: the largest inputs and outputs of its runs become references, until it fits. Ids, statuses and
  * errors stay.
  * @param runs those in `answer`, which are changed
+ * @param maxBytes where less fits
  */
-export const fitRuns = <Answer extends object>(answer: Answer, runs: readonly ShownRun[]): Answer =>
-  fitAnswer(answer, () => runs.flatMap(replaceableOf));
+export const fitRuns = <Answer extends object>(answer: Answer, runs: readonly ShownRun[], maxBytes?: number): Answer =>
+  fitAnswer(answer, () => runs.flatMap(replaceableOf), maxBytes);

@@ -1,5 +1,6 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
 import type { AppError, FieldError } from '../../../src/platform/errors.ts';
+import { maxAnswerBytes } from '../../fit-answer.ts';
 import { errorData } from './envelope.ts';
 
 /** Who wrote an item: what a model, or anybody outside, has written is no instruction. */
@@ -28,7 +29,10 @@ export const linkItem = ({ mimeType, ...link }: Link, origin: Origin = {}): Cont
   ...metaOf(origin),
 });
 
-/** JSON, for programs and as a text. */
+/** Bytes of JSON in a result: it is there for programs, and as a text, in which each of its characters may take two. */
+export const maxResultBytes = Math.floor(maxAnswerBytes / 3) - 16 * 1024;
+
+/** JSON of at most `maxResultBytes`, for programs and as a text. */
 export const jsonResult = (value: object, origin: Origin = {}): CallToolResult => ({
   content: [textItem(JSON.stringify(value), origin)],
   structuredContent: value as Record<string, unknown>,

@@ -3,7 +3,7 @@ import { approvalIds } from '../core/ids.ts';
 import type { ApprovalView } from './views.ts';
 
 /** Bytes of a list as JSON: no answer has more than 2 MiB, with room for what is around the list. */
-const maxBytes = 2 * 1024 * 1024 - 64 * 1024;
+const maxListBytes = 2 * 1024 * 1024 - 64 * 1024;
 /** A smaller value is not replaced: its reference would take as much. */
 const minReplaced = 512;
 /** Characters of messages and comments in a list that would be too large. */
@@ -23,8 +23,9 @@ const withShortTexts = (view: ApprovalView): ApprovalView => ({
 /**
  * A list that fits into an answer: the largest forms, and values of answers, become `{$ref, bytes}` until it does. Where
  * that is not enough, messages and comments are cut.
+ * @param maxBytes where less fits
  */
-export function fitList(views: readonly ApprovalView[]): ApprovalView[] {
+export function fitList(views: readonly ApprovalView[], maxBytes = maxListBytes): ApprovalView[] {
   const fitted = [...views];
   let bytes = bytesOf(views);
   const parts = fitted.flatMap(({ form, response }, at) => [

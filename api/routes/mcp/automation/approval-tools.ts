@@ -1,10 +1,11 @@
 import { z } from '@hono/zod-openapi';
 import { getApproval, listApprovals } from '../../../../src/automation/approvals/approvals.ts';
+import { fitList } from '../../../../src/automation/approvals/fit-list.ts';
 import { respond } from '../../../../src/automation/approvals/respond.ts';
 import { approvalStates } from '../../../../src/automation/core/approvals.ts';
 import { AppError } from '../../../../src/platform/errors.ts';
 import { answerSchema, shownApproval } from '../../../schemas/automation/approval.ts';
-import { jsonResult } from '../results.ts';
+import { jsonResult, maxResultBytes } from '../results.ts';
 import { defineTool } from '../tool.ts';
 import { respondedBy } from './tasks.ts';
 
@@ -20,7 +21,7 @@ export const approvalTools = [
     annotations: { readOnlyHint: true },
     async perform({ scope }, { status = 'pending' }) {
       const { items, total } = await listApprovals(scope, { status }, { limit: maxListed, offset: 0 });
-      const approvals = items.map((view) => shownApproval(view, false));
+      const approvals = fitList(items, maxResultBytes).map((view) => shownApproval(view, false));
       return jsonResult({ approvals, hasMore: total > items.length }, { isUntrusted: true });
     },
   }),

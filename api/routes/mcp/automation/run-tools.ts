@@ -1,14 +1,17 @@
 import { z } from '@hono/zod-openapi';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import { workflowIds } from '../../../../src/automation/core/ids.ts';
 import { listAutomations } from '../../../../src/automation/definitions/automations.ts';
 import { searchRuns } from '../../../../src/automation/run-search/search-runs.ts';
 import { cancelRun } from '../../../../src/automation/runs/cancel-run.ts';
+import type { RunDetail } from '../../../../src/automation/runs/runs.ts';
 import { getRun } from '../../../../src/automation/runs/runs.ts';
 import { invalid } from '../../../../src/platform/errors.ts';
 import { runStatusWords } from '../../../dialects/automation/dialect.ts';
+import { fitRuns } from '../../../dialects/automation/fit-answer.ts';
 import { automationDialects } from '../../../dialects/automation.ts';
 import { freeForm } from '../../../schemas/free-form.ts';
-import { jsonResult } from '../results.ts';
+import { jsonResult, maxResultBytes } from '../results.ts';
 import { defineTool } from '../tool.ts';
 import { startRun } from './start-run.ts';
 
@@ -27,6 +30,11 @@ const status = z
   .refine((word) => word !== undefined, 'Expected a run status.')
   .optional()
   .openapi({ type: 'string', enum: [...runStatusWords.keys()] });
+
+function detailResult(run: RunDetail): CallToolResult {
+  const detail = dialect.runDetail(run);
+  return jsonResult(fitRuns(detail, [detail], maxResultBytes), { isUntrusted: true });
+}
 
 export const runTools = [
   defineTool({
@@ -67,7 +75,7 @@ export const runTools = [
     args: z.object({ runId }),
     annotations: { readOnlyHint: true },
     async perform({ scope }, args) {
-      return jsonResult(dialect.runDetail(await getRun(scope, args.runId)), { isUntrusted: true });
+      return detailResult(await getRun(scope, args.runId));
     },
   }),
   defineTool({
@@ -88,7 +96,8 @@ export const runTools = [
       const filter = { workflowId: uuid, statuses: word && [word] };
       const page = await searchRuns(scope, filter, { limit: size, offset: 0 });
       const { runs } = dialect.runSearch(page);
-      return jsonResult({ runs, hasMore: page.nextCursor !== null }, { isUntrusted: true });
+      const listed = fitRuns({ runs, hasMore: page.nextCursor !== null }, runs, maxResultBytes);
+      return jsonResult(listed, { isUntrusted: true });
     },
   }),
   defineTool({
@@ -99,7 +108,7 @@ export const runTools = [
     args: z.object({ runId }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
     async perform({ services, scope }, args) {
-      return jsonResult(dialect.runDetail(await cancelRun(services, scope, args.runId)), { isUntrusted: true });
+      return detailResult(await cancelRun(services, scope, args.runId));
     },
   }),
 ];
