@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import {
   atEveryPrefix,
@@ -148,6 +149,23 @@ describe('members and invitations', () => {
     expect((await product.api.delete(`/api/v1/members/${await idOf(viewer)}`)).status).toBe(403);
   });
 
+  test('an invitation is refused where the plan includes no more mails today', async () => {
+    const { organizationId } = await product.createTenant({ plan: 'free' });
+    const { api } = await personWith(within(organizationId), 'owner');
+    await product.database.pool.query(
+      `insert into mail_day (organization_id, environment, day, mails)
+       select $1, 'test', (now() at time zone 'UTC')::date + days, 99 from generate_series(0, 1) days`,
+      [organizationIds.parse(organizationId)],
+    );
+    const invite = () => api.post('/api/v1/invitations', { email: newEmail(), role: 'member' });
+    expect((await invite()).status).toBe(201);
+    const refused = await invite();
+    expect([refused.status, refused.body.error.code, refused.body.error.details]).toEqual([
+      403,
+      'forbidden',
+      { limit: 100, plan: 'free' },
+    ]);
+  });
   test('an invitation is mailed, listed and revoked', async () => {
     const email = newEmail();
     const created = await admin.api.post('/api/v1/invitations', { email, role: 'member' });
