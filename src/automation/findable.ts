@@ -1,6 +1,6 @@
 import type { FindableRows } from '../platform/parts/findable.ts';
 import { bulkActionWorkflowId, runWorkflowId, scheduleId } from '../temporal/contracts/automation.ts';
-import { bulkActionIds, runIds, workflowIds } from './core/ids.ts';
+import { approvalIds, batchIds, bulkActionIds, runIds, workflowIds } from './core/ids.ts';
 
 /** What operators find of automations and their runs. */
 export const findableAutomation: readonly FindableRows[] = [
@@ -45,7 +45,7 @@ export const findableAutomation: readonly FindableRows[] = [
     },
   },
   {
-    kind: 'bulk action',
+    kind: 'bulk-action',
     table: 'bulk_action',
     ids: [bulkActionIds],
     state: 'r.status',
@@ -53,5 +53,25 @@ export const findableAutomation: readonly FindableRows[] = [
     facts: `jsonb_build_object('action', r.action, 'total', r.total, 'succeeded', r.succeeded, 'failed', r.failed,
                                'skipped', r.skipped, 'createdAt', r.created_at, 'completedAt', r.completed_at)`,
     workflowId: bulkActionWorkflowId,
+  },
+  {
+    kind: 'batch',
+    table: 'run_batch',
+    ids: [batchIds],
+    state: 'r.status',
+    reason: 'null::text',
+    facts: `jsonb_build_object('workflow', r.automation_id, 'total', r.total, 'reused', r.reused, 'skipped', r.skipped,
+                               'createdAt', r.created_at, 'completedAt', r.completed_at)`,
+    byCorrelation: 'r.id in (select f.batch_id from run f where f.correlation_id = :correlationId)',
+  },
+  {
+    kind: 'approval',
+    table: 'approval',
+    ids: [approvalIds],
+    state: 'r.status',
+    reason: 'null::text',
+    facts: `jsonb_build_object('run', r.run_id, 'workflow', r.automation_id, 'step', r.step_id, 'createdAt', r.created_at,
+                               'expiresAt', r.expires_at, 'respondedAt', r.response->>'respondedAt')`,
+    byCorrelation: 'r.run_id in (select f.id from run f where f.correlation_id = :correlationId)',
   },
 ];

@@ -69,6 +69,30 @@ test('a correlation id finds a run with its deliveries, and the id of each finds
   expect((await cli('run', 'show', run.id)).said).toMatchObject({ id: run.id, steps: expect.any(Array) });
 });
 
+test('a batch, an approval and a bulk action are found, and shown without what they ask', async () => {
+  const { api } = product;
+  const steps = [{ id: 'ask', type: 'approval', message: 'A secret question' }];
+  const { id } = await makeWorkflow(api, { steps });
+  const correlationId = randomUUID();
+  const headers = { 'x-correlation-id': correlationId };
+  const started = await api.post(`/api/v1/workflows/${id}/batch`, { items: [{ input: 'x' }] }, headers);
+  expect(started.status).toBe(202);
+  const found = await findUntil(correlationId, ofKind('approval', 'pending'));
+  expect(found.map(({ kind }) => kind).toSorted()).toEqual(['approval', 'batch', 'run']);
+  const [approval, batch, run] = ['approval', 'batch', 'run'].map((of) => found.find(({ kind }) => kind === of));
+  expect(batch).toMatchObject({ ...tenantFacts(), id: started.body.data.batchId, state: 'processing' });
+  const shown = (await cli('approval', 'show', approval.id)).said;
+  expect(shown).toMatchObject({ step: 'ask', run: uuidIn(run.id), state: 'pending' });
+  expect(JSON.stringify(shown)).not.toContain('secret');
+  expect((await cli('batch', 'show', batch.id)).said).toMatchObject({ total: 1, skipped: 0, completedAt: null });
+
+  const cancelled = await api.post('/api/v1/bulk-actions', { action: 'cancel', runIds: [run.id] });
+  const { id: bulkActionId } = cancelled.body.data;
+  const one = await findUntil(bulkActionId, ofKind('bulk-action', 'completed'));
+  expect(one).toMatchObject([{ id: bulkActionId, ...tenantFacts() }]);
+  expect((await cli('bulk-action', 'show', bulkActionId)).said).toMatchObject({ action: 'cancel', total: 1 });
+});
+
 describe('work that has credits', () => {
   const kinds = [
     ['generation', '/api/studio/generate', { prompt: 'A lighthouse' }, { prompt: 'sandbox:refuse A lighthouse' }],
