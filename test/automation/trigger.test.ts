@@ -173,6 +173,8 @@ describe('nobody else starts it', () => {
     for (const client of [stranger, live]) {
       const answer = await client.post(`/v1/webhooks/${id}`, {}, { 'x-webhook-secret': secret });
       expect(answer).toMatchObject({ status: 404, body: { error: { code: 'workflow_not_found' } } });
+      const limits = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+      expect(limits.filter((name) => !answer.headers.has(name))).toEqual([]);
       expect(await client.post(`/v1/workflows/${id}/webhook-secret`)).toMatchObject({ status: 404 });
     }
     expect(await startsOf(id)).toBe(0);
