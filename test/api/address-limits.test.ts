@@ -158,7 +158,10 @@ describe('pages with a token in their path', () => {
     await anonymous.post(`/b/${secret}/cancel`, {}, address);
     await anonymous.get(`/a/${ofApproval}`, address);
     await anonymous.post(`/a/${ofApproval}`, {}, address);
-    for (const path of [`/b/${secret}`, `/a/${ofApproval}`]) {
+    const [ofLink, ofInvitation] = [token(), token()];
+    const pages = [`/api/auth/link/${ofLink}`, `/api/auth/invitations/${ofInvitation}`];
+    for (const path of pages) expect((await anonymous.get(path, address)).status).toBe(404);
+    for (const path of [`/b/${secret}`, `/a/${ofApproval}`, ...pages]) {
       const beacon = { name: 'LCP', value: 1, path };
       expect((await anonymous.post('/api/performance/vitals', beacon, address)).status).toBe(204);
     }
@@ -166,7 +169,7 @@ describe('pages with a token in their path', () => {
     const { vitals } = (await apiClient(base, testKey).get('/api/performance/vitals')).body;
     expect(vitals.map(({ path }: { path: string | null }) => path)).toContain('/b/:id');
     const logs = JSON.stringify(product.processes.map(({ log }) => log));
-    for (const text of [secret, ofApproval]) {
+    for (const text of [secret, ofApproval, ofLink, ofInvitation]) {
       expect(JSON.stringify(vitals)).not.toContain(text);
       expect(logs).not.toContain(text);
     }

@@ -21,15 +21,17 @@ const identifier = /^(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[a-z]{2,5}_[0-9a-f]{32}|tr
 /** Beacons are not authenticated: whatever shows a page's path must not meet markup in it. */
 const outsidePages = /[^A-Za-z0-9/_.:-]/g;
 
-/** The first segment of pages whose second one is a token. */
-const beforeTokens: ReadonlySet<string | undefined> = new Set(['a', 'b']);
+/** Pages whose next segment is a token. */
+const beforeTokens: ReadonlySet<string> = new Set(['/a', '/b', '/api/auth/link', '/api/auth/invitations']);
 
 /** The page of a path: ids and tokens are replaced, so that pages are grouped and no id or secret is stored. */
 export function pageOf(path: string): string {
   const [page = ''] = path.split(/[?#]/);
   return page
     .split('/')
-    .map((part, at, parts) => (identifier.test(part) || (at === 2 && beforeTokens.has(parts[1])) ? ':id' : part))
+    .map((part, at, parts) =>
+      identifier.test(part) || (at > 1 && at < 5 && beforeTokens.has(parts.slice(0, at).join('/'))) ? ':id' : part,
+    )
     .join('/')
     .replace(outsidePages, '')
     .slice(0, maxPageLength);
