@@ -202,10 +202,10 @@ test('a sandbox calendar shows the newest of its events alone', async () => {
   const [calendar] = (await api.get(`${scheduling}/calendars`)).body.data.calendars;
   await database.pool.query(
     `insert into sandbox_calendar_event (organization_id, environment, calendar_id, event_id, version, event, booking_id)
-     select organization_id, environment, calendar_id, 'booking-' || lpad(n::text, 5, '0'), 1,
+     select organization_id, environment, id, 'booking-' || lpad(n::text, 5, '0'), 1,
             jsonb_build_object('id', n::text, 'start', '2040-01-01', 'end', '2040-01-02', 'title', repeat('é', 300)),
             gen_random_uuid()
-       from sandbox_calendar, generate_series(1, 20000) n where calendar_id = $1`,
+       from calendar, generate_series(1, 20000) n where id = $1`,
     [calendarIds.parse(calendar.id)],
   );
   const path = `${scheduling}/calendars/${calendar.id}/sandbox`;
@@ -221,6 +221,13 @@ test('deliveries whose receiver answers what takes most as JSON have at most 2 M
   const hook = { name: 'Hook', url: 'https://hooks.example.com/', events: ['*'], isActive: true };
   const { id } = (await api.post('/api/v1/webhooks', hook)).body.data;
   for (const _ of list(100)) expect((await api.post(`/api/v1/webhooks/${id}/test`)).status).toBe(202);
+  // Nothing is sent any more.
+  expect((await api.patch(`/api/v1/webhooks/${id}`, { isActive: false })).status).toBe(200);
+  const ended = async () => {
+    const { body } = await api.get(`/api/v1/webhooks/${id}/deliveries?limit=100`);
+    return body.data.deliveries.every(({ status }: { status: string }) => status === 'failed');
+  };
+  await until('the deliveries have failed', ended, 60_000);
   await database.pool.query(
     `update delivery set response_body = repeat(chr(1), 16384), response_body_truncated = false where subscription_id = $1`,
     [webhookIds.parse(id)],
