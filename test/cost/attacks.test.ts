@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { CpuMeter, cpuBetween } from '../../bench/cpu-meter.ts';
 import { workflowIds } from '../../src/automation/core/ids.ts';
 import { blackoutIds, calendarIds } from '../../src/scheduling/core/ids.ts';
-import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
+import { deliveryIds } from '../../src/webhooks/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
