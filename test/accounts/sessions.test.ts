@@ -60,6 +60,31 @@ describe('signing in', () => {
     expect((await fetch(url)).status).toBe(404);
   });
 
+  test('people go where they wanted to, and never to another site', async () => {
+    const ways: [string | undefined, string][] = [
+      ['/app/runs?status=failed', '/app/runs?status=failed'],
+      [undefined, '/app'],
+      ['//evil.example', '/app'],
+      ['/\\evil.example', '/app'],
+      ['/\t/evil.example', '/app'],
+      ['https://evil.example/app', '/app'],
+      ['/app/..//evil.example', '/app'],
+      ['javascript:alert(1)', '/app'],
+      ['%2f%2fevil.example', '/app'],
+      ['/%2f%2fevil.example', '/%2f%2fevil.example'],
+    ];
+    for (const [next, expected] of ways) {
+      const query = next === undefined ? '' : `?next=${encodeURIComponent(next)}`;
+      const page = await (await fetch(`${base}/api/auth/sign-in${query}`)).text();
+      expect(page).not.toMatch(/(?:href|action)="(?!\/(?!\/))/);
+      const { token } = await createLink(sqlOn(product.database.pool), owner.email, accountTimes());
+      const url = `${base}/api/auth/link/${token}${query}`;
+      const action = /action="([^"]+)"/.exec(await (await fetch(url)).text())![1]!;
+      const entered = await sendForm(`${base}${action}`);
+      expect([next, entered.headers.get('location')]).toEqual([next, expected]);
+    }
+  });
+
   test('links are mailed five times an hour to one address and twenty times for one client, with the same answer', async () => {
     const ask = async (email: string, client: string) => {
       const answer = await sendForm(`${base}/api/auth/link`, { email }, { 'x-forwarded-for': client });
