@@ -10,7 +10,7 @@ type Members = Record<string, unknown>;
 /** A part of an answer that something smaller can stand for. */
 export interface Replaceable {
   holder: Members;
-  /** Of the part as JSON. */
+  /** Size of the part as JSON. */
   bytes: number;
   /** Members of the holder in place of the part. */
   replacement: Members;

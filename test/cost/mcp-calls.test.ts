@@ -181,7 +181,7 @@ test('runs and approvals with much in them are told in at most 2 MiB, as JSON an
     call('list_approvals', {}),
   ]);
   expect(outcomes.map(({ status }) => status)).toEqual([200, 200, 200]);
-  expect(outcomes[2]!.answerBytes).toBeGreaterThan(256 * 1024);
+  expect(Math.max(outcomes[0]!.answerBytes!, outcomes[2]!.answerBytes!)).toBeGreaterThan(256 * 1024);
   expect(product.walk.takeExcesses()).toEqual([]);
 });
 
