@@ -4,7 +4,6 @@ import type { FlowProgress } from '../src/automation/core/flow-progress.ts';
 import type { FlowServices } from '../src/automation/flows/call-leaf.ts';
 import { executeFlow, failFlow } from '../src/automation/flows/execute-flow.ts';
 import type { RunRef } from '../src/automation/runs/run-execution.ts';
-import type { Database } from '../src/platform/database/database.ts';
 import { driveMsOf, type RunPolicy } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
@@ -18,7 +17,6 @@ const heartbeatMs = 1_000;
 const maxWalkMs = 3_000;
 
 export interface FlowActivityServices extends FlowServices {
-  database: Database;
   /** Aborted when the process begins to drain. */
   draining: AbortController;
 }
@@ -27,7 +25,8 @@ interface FlowArgs extends RunRef, WorkContext {
   policy: RunPolicy;
 }
 
-export const createFlowActivities = ({ database, draining, ...services }: FlowActivityServices) => {
+export const createFlowActivities = ({ draining, ...services }: FlowActivityServices) => {
+  const { database } = services;
   const failing = (args: FlowArgs, work: () => Promise<FlowProgress>) =>
     failingUnexpected(
       {

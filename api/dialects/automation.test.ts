@@ -69,6 +69,7 @@ const run: RunDetail = {
   metadata: { a: 1 },
   isTest: false,
   parentRunId: id,
+  rootRunId: id,
   batchId: id,
   priority: 1,
   scheduledFor: at,

@@ -173,7 +173,7 @@ export const Run = defineEntity({
     /** What steps of a test run end with instead of being executed, by step id. */
     mocks: p.json<Mocks>().nullable(),
     /** The code in `error`. */
-    errorCode: p.string().length(40).nullable(),
+    errorCode: p.string().length(64).nullable(),
     maxDurationSeconds: p.integer().nullable(),
     /** How long it executed before it last waited. Kept only where that is limited. */
     executingMs: p.bigint('number').nullable(),

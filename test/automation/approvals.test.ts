@@ -278,25 +278,26 @@ describe('by mail', () => {
 });
 
 describe('its events', () => {
-  test('start workflows', async () => {
-    const name = 'approval.requested';
-    const { id: watcher } = (
-      await api.post('/api/v1/workflows', {
-        name: 'Watcher',
-        steps: [{ id: 'echo', type: 'transform', expression: 'input' }],
-      })
-    ).body.data;
-    await api.request('PUT', `/api/v1/workflows/${watcher}/triggers`, {
-      triggers: [{ event: name, filter: 'event.data.message == "Watch me"' }],
-    });
-    const { id } = await ask({ message: 'Watch me' });
+  test.each([
+    ['approval.requested', 'pending', null, {}],
+    ['approval.answered', 'answered', 'approve', {}],
+    ['approval.expired', 'expired', 'reject', { timeout: 1, onTimeout: 'reject' }],
+  ])('%s starts workflows', async (name, status, action, more) => {
+    const message = `Watch me: ${name}`;
+    const steps = [{ id: 'echo', type: 'transform', expression: 'input' }];
+    const { id: watcher } = (await api.post('/api/v1/workflows', { name: 'Watcher', steps })).body.data;
+    const triggers = [{ event: name, filter: `event.data.message == "${message}"` }];
+    await api.request('PUT', `/api/v1/workflows/${watcher}/triggers`, { triggers });
+    const { id } = await ask({ message, form: { type: 'object', properties: {} }, ...more });
+    if (status === 'answered') expect((await respond(id, { action })).status).toBe(200);
     const run = await until('the watcher runs', async () => {
       const { runs } = (await api.get(`/api/v1/workflows/${watcher}/runs`)).body.data;
       return runs[0]?.status === 'COMPLETED' && runs[0];
     });
     const { result } = (await api.get(`/api/v1/runs/${run.id}`)).body.data.output;
-    expect(result).toMatchObject({ type: name, data: { id, status: 'pending', message: 'Watch me' } });
+    const response = action && expect.objectContaining({ action });
+    expect(result).toMatchObject({ type: name, data: { id, status, message, response } });
     expect(result.data.form).toBeUndefined();
-    await respond(id, { action: 'approve' }, apiClient(product.process.api, product.tenant.testKey));
+    if (status === 'pending') await respond(id, { action: 'approve' });
   });
 });

@@ -66,6 +66,7 @@ test('an item whose key was used stands for the run of the earlier request', asy
   const { counts } = await ended(body.data.batchId);
   expect(counts).toMatchObject({ total: 4, reused: 2, completed: 2 });
   expect((await listed(`workflowId=${id}`)).pagination.total).toBe(3);
+  expect((await listed(`batchId=${body.data.batchId}`)).pagination.total).toBe(2);
   const later = await api.post(
     `/api/v1/workflows/${id}/execute`,
     { input: 'b' },

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
+import { createOrganization, updateOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { type StartedProduct, startProduct } from '../product.ts';
+import { untilDayHasRoom } from '../tenancy/rate-windows.ts';
 import { until } from '../until.ts';
-import { makeWorkflow } from './make-workflow.ts';
+import { endOf, makeWorkflow } from './make-workflow.ts';
 
 let product: StartedProduct;
 let api: ApiClient;
@@ -92,6 +94,53 @@ describe('triggers', () => {
     expect(await reasonOf(failing)).toEqual({ at: expect.any(String), reason: 'expression_error' });
     expect(await reasonOf(unfit)).toMatchObject({ reason: 'validation_error' });
     expect(await reasonOf(inactive)).toMatchObject({ reason: 'workflow_inactive' });
+  });
+
+  test('runs of a paused workflow are queued, and those that its concurrency leaves out are told', async () => {
+    const name = aName();
+    const slow = [{ id: 'nap', type: 'wait', for: 3_600 }];
+    const id = await workflowOn([{ event: name }], { steps: slow, concurrency: { limit: 1, strategy: 'skip' } });
+    const sent = (await send({ name })).body.data;
+    const first = await until('the first one runs', async () => {
+      const [run] = await runsOf(id);
+      return run?.status === 'RUNNING' && run;
+    });
+    expect((await api.get(`/api/v1/runs/${first.id}`)).body.data).toMatchObject({
+      triggeredBy: { type: 'event', eventId: sent.id, event: name },
+    });
+    await send({ name });
+    await until(
+      'the second one is skipped',
+      async () => (await triggersOf(id))[0].lastSkipped?.reason === 'concurrency',
+    );
+    expect(await runsOf(id)).toHaveLength(1);
+    await api.post(`/api/v1/workflows/${id}/pause`);
+    await send({ name });
+    const paused = await until('the third one is queued', async () =>
+      (await runsOf(id)).find((run) => run.id !== first.id),
+    );
+    expect((await api.get(`/api/v1/runs/${paused.id}`)).body.data).toMatchObject({
+      status: 'PENDING',
+      queuedFor: 'paused',
+    });
+    for (const run of [first, paused]) await api.post(`/api/v1/runs/${run.id}/cancel`);
+  });
+
+  test('their runs count in the limit of the day, and are skipped when that is used up', async () => {
+    await untilDayHasRoom(60);
+    const plan = { name: 'Daily', plan: 'team', rateDay: 3 };
+    const { id: organizationId } = await createOrganization(product.database, plan);
+    const { key } = await createKey(product.database, { organizationId, environment: 'test' });
+    const client = apiClient(product.process.api, key);
+    const [name, { id }] = [aName(), await makeWorkflow(client, { steps: echo })];
+    expect((await put(id, [{ event: name }], client)).status).toBe(200);
+    // The third and last request of the day.
+    expect((await send({ name }, client)).body.data).toMatchObject({ started: 0, complete: true });
+    await updateOrganization(product.database, organizationId, { rateDay: 1_000 });
+    const path = `/api/v1/workflows/${id}`;
+    const [trigger] = (await client.get(`${path}/triggers`)).body.data.triggers;
+    expect(trigger).toMatchObject({ lastFiredAt: null, lastSkipped: { reason: 'rate_limit_exceeded' } });
+    expect((await client.get(`${path}/runs`)).body.data.runs).toEqual([]);
   });
 
   test('expressions, names and numbers are checked when they are written', async () => {
@@ -181,9 +230,12 @@ describe('events', () => {
       expect({ name, status, path: body.error.details.errors[0].path }).toEqual({ name, status: 400, path: 'name' });
     }
     expect((await send({ name: 'workflow' })).status).toBe(202);
+    expect((await send({ name: 'n'.repeat(128) })).status).toBe(202);
+    expect((await send({ name: 'n'.repeat(129) })).status).toBe(400);
     const large = await send({ name: 'large', data: { text: 'x'.repeat(256 * 1024) } });
     expect(large.body.error.details.errors[0].path).toBe('data');
     expect((await send({ name: 'a', id: '' })).status).toBe(400);
+    expect((await send({ name: 'a', id: 'i'.repeat(256) })).status).toBe(400);
     expect((await send({ name: 'a', data: [] })).status).toBe(400);
   });
 
@@ -267,5 +319,37 @@ describe('events of the platform', () => {
     expect(counts).toEqual([1, 1, 1, 1, 1, 1, 0, 0]);
     // The first workflow hears of its own end, and of all that it caused.
     expect((await triggers(0))[1]!.lastSkipped?.reason).toBe('loop');
+  });
+
+  test('a run is not resumed by what its own workflow caused', async () => {
+    const { testKey } = await product.createTenant({ plan: 'team' });
+    const client = apiClient(product.process.api, testKey);
+    const steps = [
+      { id: 'waits', type: 'condition', expression: 'input == "wait"', then: 'ended', else: 'end' },
+      { id: 'ended', type: 'event', event: 'workflow.run.completed' },
+    ];
+    const [{ id: own }, { id: other }] = [
+      await makeWorkflow(client, { steps }),
+      await makeWorkflow(client, { steps: echo }),
+    ];
+    const start = async (id: string, input: string) =>
+      (await client.post(`/api/v1/workflows/${id}/execute`, { input, async: true })).body.data.runId;
+    const waiting = await start(own, 'wait');
+    const waits = async () => (await client.get(`/api/v1/runs/${waiting}`)).body.data.waitingFor?.[0]?.type === 'event';
+    await until('it waits', waits);
+    expect((await endOf(client, await start(own, 'go'))).status).toBe('completed');
+    const decided = async () =>
+      (
+        await product.database.pool.query(
+          `select from workflow_event e join automation a on a.organization_id = e.organization_id
+            where a.id = $1 and e.type = 'workflow.run.completed' and e.is_complete`,
+          [own],
+        )
+      ).rowCount;
+    await until('its end is decided', async () => (await decided()) === 1);
+    expect(await waits()).toBe(true);
+    await start(other, 'go');
+    const { output } = await endOf(client, waiting);
+    expect(output.result).toMatchObject({ type: 'workflow.run.completed', data: { workflowId: other } });
   });
 });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { type SmtpServer, startSmtpServer } from '../operations/smtp-server.ts';
 import { type StartedProduct, startProduct } from '../product.ts';
+import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { makeFlow } from './make-flow.ts';
 import { endOf, inB } from './make-workflow.ts';
@@ -109,6 +111,36 @@ describe('a plan includes so many', () => {
       code: 'child_failed',
       details: { runId: null, code: 'forbidden' },
     });
+  });
+
+  test('runs that wait to begin: a trigger and a schedule say why they started none', async () => {
+    const api = await clientOf('team');
+    const id = await makeFlow(product, api, [nap]);
+    const items = Array.from({ length: 3 }, () => ({ delay: 3_600 }));
+    expect((await api.post(`/api/v1/workflows/${id}/batch`, { items }, inA)).status).toBe(202);
+    await api.post(`/api/v1/workflows/${id}/pause`);
+    const queueLimit = { at: expect.any(String), reason: 'queue_limit' };
+
+    const triggers = [{ event: 'queue.filled' }];
+    expect((await api.request('PUT', `/api/v1/workflows/${id}/triggers`, { triggers })).status).toBe(200);
+    expect((await api.post('/api/v1/events', { name: 'queue.filled' })).body.data).toMatchObject({ started: 1 });
+    const trigger = await until('the trigger has skipped', async () => {
+      const [one] = (await api.get(`/api/v1/workflows/${id}/triggers`)).body.data.triggers;
+      return one.lastSkipped !== null && one;
+    });
+    expect(trigger).toMatchObject({ lastFiredAt: null, lastSkipped: queueLimit });
+
+    const path = `/api/v1/workflows/${id}/schedule`;
+    expect((await api.request('PUT', path, { cron: '@yearly', timezone: 'UTC' })).status).toBe(200);
+    const connection = await Connection.connect({ address: runningServers().temporalAddress });
+    await new Client({ connection }).schedule.getHandle(`schedule-${id}`).trigger();
+    await connection.close();
+    const schedule = await until('the schedule has skipped', async () => {
+      const { data } = (await api.get(path)).body;
+      return data.lastSkipped !== null && data;
+    });
+    expect(schedule).toMatchObject({ lastRunAt: null, lastSkipped: queueLimit });
+    expect((await api.get(`/api/v1/workflows/${id}/runs`)).body.data.pagination.total).toBe(3);
   });
 
   test('mails a day: an approval stays open without, and its step says so', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { ApiClient } from '../api-client.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { endOf, inB, makeWorkflow } from './make-workflow.ts';
 
@@ -51,6 +51,8 @@ test('each filter, and several of them, find the same runs as a look at all of t
     ['tag=search&errorCode=service_unavailable', ({ n }) => failed(n)],
     ['tag=search&triggeredBy=webhook', ({ n }) => n === 11],
     ['tag=search&triggeredBy=schedule', () => false],
+    ['tag=search&version=1', () => true],
+    ['tag=search&version=2', () => false],
     [`correlationId=${correlationId}`, () => true],
     [`tag=search&from=${middle!.createdAt}`, ({ createdAt }) => createdAt >= middle!.createdAt],
     [`tag=search&to=${middle!.createdAt}`, ({ createdAt }) => createdAt < middle!.createdAt],
@@ -95,6 +97,55 @@ test('pages follow each other by the cursor, in both dialects, whatever is filte
   expect(inOther.runs[0]).toMatchObject({ triggeredBy: { type: 'webhook' }, tags: ['search', 'n3'] });
 });
 
+test('a total of more than 10,000 runs is not exact, and says so', async () => {
+  const own = apiClient(product.process.api, (await product.createTenant({ plan: 'enterprise' })).testKey);
+  const { id } = await makeWorkflow(own);
+  const { runId } = (await own.post(`/api/v1/workflows/${id}/execute`, { input: 'x' }, inA)).body.data;
+  // So many runs by requests would take an hour.
+  const insert = (count: number, from: number) =>
+    product.database.pool.query(
+      `insert into run (id, organization_id, environment, automation_id, definition_id, number, status, variables,
+                        finished_steps, total_steps, correlation_id, created_at, finished_at)
+       select uuidv7(), organization_id, environment, automation_id, definition_id, $3 + n, 'completed', '{}', 1, 1, 'x', now(), now()
+         from run, generate_series(1, $2) n where id = $1`,
+      [runId, count, from],
+    );
+  const pagination = async (query: string) =>
+    (await own.get(`/api/v1/runs?limit=1&${query}`, inA)).body.data.pagination;
+  await insert(9_999, 1);
+  const exact = await pagination('offset=9999');
+  expect(exact).toMatchObject({ total: 10_000, hasMore: false });
+  expect(exact).not.toHaveProperty('totalIsExact');
+  await insert(1, 10_000);
+  for (const query of ['offset=0', `workflowId=${id}`, 'status=completed']) {
+    expect([query, await pagination(query)]).toMatchObject([
+      query,
+      { total: 10_000, totalIsExact: false, hasMore: true },
+    ]);
+  }
+  const inOther = (await own.get('/api/v1/runs?limit=1', inB)).body.data;
+  expect(inOther).toMatchObject({ total: 10_000, totalIsExact: false, nextCursor: expect.any(String) });
+});
+
+test('runs are found by the code that a step gave, and by their version, in bulk actions too', async () => {
+  const code = `no_${'o'.repeat(61)}`;
+  const refuse = { id: 'refuse', type: 'fail', message: 'On purpose.', code };
+  const { id } = await makeWorkflow(api, { steps: [refuse] });
+  const { runId } = (await api.post(`/api/v1/workflows/${id}/execute`, { async: true }, inA)).body.data;
+  expect((await endOf(api, runId)).error).toMatchObject({ stepId: 'refuse', code });
+  expect(idsOf(await search(`errorCode=${code}`))).toEqual([runId]);
+  expect(idsOf(await search(`errorCode=${code}&version=2`))).toEqual([]);
+  const [from, to] = [new Date(Date.now() - 3_600_000), new Date(Date.now() + 60_000)];
+  for (const [version, examples] of [
+    [1, [runId]],
+    [2, []],
+  ] as const) {
+    const body = { action: 'retry', dryRun: true, filter: { from, to, errorCode: code, version } };
+    const answer = await api.post('/api/v1/bulk-actions', body, inA);
+    expect(answer).toMatchObject({ status: 200, body: { data: { total: examples.length, examples } } });
+  }
+});
+
 test.each([
   'after=x',
   'after=x&offset=0',
@@ -102,7 +153,7 @@ test.each([
   'tag=a b',
   'from=yesterday',
   'offset=10001',
-  'errorCode=none',
+  'errorCode=No code',
 ])('a search for %s is refused', async (query) => {
   expect((await api.get(`/api/v1/runs?${query}`)).status).toBe(400);
 });

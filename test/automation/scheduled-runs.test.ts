@@ -83,11 +83,18 @@ test('an operator triggers it, also while it is paused, and the run takes what i
   const { api } = product;
   const { id } = await makeWorkflow(api, 'old {{input}}');
   await schedule(id, { ...daily(), input: 'first' });
-  await schedule(id, { ...daily(), input: 'second', paused: true });
+  const more = { tags: ['nightly'], metadata: { team: 'ops' }, priority: 1, expiresIn: '1d' };
+  await schedule(id, { ...daily(), input: 'second', paused: true, ...more });
   await api.patch(`/v1/workflows/${id}`, { steps: [{ id: 'say', type: 'prompt', prompt: 'new {{input}}' }] });
   await inTemporal(id).trigger();
   const run = await endedRun(id);
   expect(run.output.result).toContain('new second');
+  expect(run).toMatchObject({
+    tags: ['nightly'],
+    metadata: { team: 'ops' },
+    priority: 1,
+    expiresAt: expect.any(String),
+  });
   expect(await runsOf(id)).toHaveLength(1);
 });
 
@@ -121,6 +128,21 @@ test('a workflow that cannot run is passed over, until it can', async () => {
   await schedule(id, { ...when, variables: { city: 'Rome' } });
   expect(await outcomes(id, await fire(id, when, 3))).toEqual([{ started: expect.any(String) }]);
   expect(await lastRunAt(id)).not.toBeNull();
+});
+
+test('a run that the concurrency of its workflow leaves out is told', async () => {
+  const { api } = product;
+  const fields = { steps: [{ id: 'nap', type: 'wait', for: 3_600 }], concurrency: { limit: 1, strategy: 'skip' } };
+  const { id } = await makeWorkflow(api, fields);
+  const when = daily();
+  await schedule(id, when);
+  const [first] = await outcomes(id, await fire(id, when, 3));
+  expect(first).toEqual({ started: expect.any(String) });
+  const time = await fire(id, when, 2);
+  expect(await outcomes(id, time)).toEqual([{ skipped: 'concurrency' }]);
+  const { lastSkipped } = (await api.get(`/v1/workflows/${id}/schedule`)).body.data;
+  expect(lastSkipped).toEqual({ at: time.replace('Z', '.000Z'), reason: 'concurrency' });
+  await api.post(`/v1/runs/${(first as { started: string }).started}/cancel`);
 });
 
 test('its runs count in the limit of the day, and are passed over when that is used up', async () => {

@@ -229,6 +229,15 @@ test('a run that executes for longer than its workflow allows fails', async () =
   expect(ended).toMatchObject({ status: 'failed', error: { code: 'timeout', stepId: 'say' } });
 });
 
+test('time in which a run waits, or has not begun, is none in which it executes', async () => {
+  const wait = { id: 'nap', type: 'wait', for: 2 };
+  const last = { id: 'last', type: 'transform', expression: '1' };
+  const { id } = await makeWorkflow(api, { steps: [wait, last], maxDurationSeconds: 1 });
+  const { runId } = await start(id, { delay: 1.5 });
+  const ended = await endOf(api, runId);
+  expect([ended.status, ended.error]).toEqual(['completed', undefined]);
+});
+
 test('a schedule and a trigger tell what started their runs, and a secret alone sets nothing', async () => {
   const { id } = await makeWorkflow(api);
   const triggered = await api.post(`/api/v1/webhooks/${id}?tags=a,b&priority=1`, {});

@@ -74,6 +74,15 @@ test.each([
   expect(await creditsOf(api)).toEqual(before);
 });
 
+test('what a step has spent stays spent when its run fails later', async () => {
+  const before = await creditsOf(api);
+  const refuse = { id: 'refuse', type: 'fail', message: 'On purpose.' };
+  const { status, error } = await run([image({ prompt: 'A boat' }), refuse]);
+  expect([status, error.stepId]).toEqual(['failed', 'refuse']);
+  const after = await creditsOf(api);
+  expect([before.balance - after.balance, after.reserved]).toEqual([1, 0]);
+});
+
 test('credits that are missing fail the step', async () => {
   const { organizationId: id, testKey } = await product.createTenant({ plan: 'pro' });
   const poor = apiClient(product.process.api, testKey);

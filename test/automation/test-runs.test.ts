@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
+import { until } from '../until.ts';
 
 let product: StartedProduct;
 let api: ApiClient;
@@ -145,6 +146,22 @@ test('a paused workflow, a full one and a draft are tested, of the version that 
     status: 'COMPLETED',
     output: { result: 'same' },
   });
+});
+
+test('after a minute it is cancelled, and the answer says so', async () => {
+  const id = await make(api, [{ id: 'say', type: 'prompt', prompt: 'sandbox:slow=600' }]);
+  const waiting = trial(api, id);
+  await until('it has begun, a minute ago', async () => {
+    const { rowCount } = await product.database.pool.query(
+      `update run set created_at = created_at - interval '60 seconds' where automation_id = $1 and is_test`,
+      [id],
+    );
+    return rowCount === 1;
+  });
+  const { status, body } = await waiting;
+  expect({ status, data: body.data }).toMatchObject({ status: 200, data: { status: 'CANCELLED', isTest: true } });
+  const listed = (await api.get(`/api/v1/runs?test=true&workflowId=${id}&errorCode=timeout`, inA)).body.data;
+  expect(listed.runs).toMatchObject([{ id: body.data.id }]);
 });
 
 test('an Idempotency-Key makes one test run, and no events are published', async () => {

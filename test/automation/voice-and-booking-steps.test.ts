@@ -1,7 +1,11 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { reserveCredits } from '../../src/credits/index.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { type StartedProduct, sharedProduct } from '../product.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product, type StartedProduct, sharedProduct } from '../product.ts';
 import { sceneOf } from '../scheduling/scene.ts';
 import { creditsOf, fileAt } from '../studio/files.ts';
 import { until } from '../until.ts';
@@ -70,22 +74,65 @@ test.each([
   expect(await creditsOf(api)).toEqual(before);
 });
 
-test('a step waits for a place among the calls of its plan, and does not fail', async () => {
-  const limits = { enterprise: { openVoiceCalls: 1 } };
-  const narrow = await product.start(['api', 'runs', 'generation', 'housekeeping'], {
-    PLAN_LIMITS: JSON.stringify(limits),
+test('credits that are missing fail a step that speaks and one that transcribes', async () => {
+  const { url } = (await run([say({ text: 'We meet on Monday.' })])).output.steps.say;
+  const { organizationId: id, testKey } = await product.createTenant({ plan: 'pro' });
+  const poor = apiClient(product.process.api, testKey);
+  const { balance: amount } = await creditsOf(poor);
+  const tenant = { organizationId: organizationIds.parse(id)!, environment: 'test' } as const;
+  const rest = { operation: 'tts', key: 'everything', amount, expiresInMs: 3_600_000 };
+  await reserveCredits(new Scope(product.database, tenant, 'steps'), rest);
+  for (const step of [say({ text: 'Hello.' }), hear({ url })]) {
+    const { status, error } = await endOf(poor, await start(poor, [step]));
+    expect([status, error]).toMatchObject(['failed', { code: 'insufficient_credits', stepId: step.id }]);
+  }
+  expect(await creditsOf(poor)).toEqual({ balance: amount, reserved: amount });
+});
+
+describe('a step waits for a place, and does not fail', () => {
+  const limits = { enterprise: { openVoiceCalls: 1 }, team: { operationsPerMinute: { tts: 1, stt: 1 } } };
+  // The workers of the shared product know other limits, and would take these steps too.
+  let narrow: Product;
+  let url: string;
+  beforeAll(async () => {
+    narrow = await openProduct({ env: { ...secrets, PLAN_LIMITS: JSON.stringify(limits) } });
+    ({ api: url } = await narrow.start(['api', 'runs', 'generation']));
   });
-  const { testKey } = await product.createTenant({ plan: 'enterprise' });
-  const own = apiClient(narrow.api, testKey);
-  const items = [1, 2].map((at) => `sandbox:slow=1 Number ${at}.`);
-  const each = { id: 'each', type: 'map', items: 'input', steps: [say({ text: '{{item}}' }, 'one')] };
-  const runId = await start(own, [each], items);
-  await until('a step waits for its slot', async () => {
-    const { waitingFor = [] } = (await own.get(`/api/v1/runs/${runId}`, inB)).body.data;
-    return waitingFor.some(({ type }: { type: string }) => type === 'slot');
+  afterAll(() => narrow.close());
+  const clientOf = async (plan: string) => apiClient(url, (await narrow.createTenant({ plan })).testKey);
+  const waitsForSlot = (own: ApiClient, runId: string) =>
+    until('a step waits for its slot', async () => {
+      const { waitingFor = [] } = (await own.get(`/api/v1/runs/${runId}`, inB)).body.data;
+      return waitingFor.some(({ type }: { type: string }) => type === 'slot');
+    });
+  const each = (step: object) => ({ id: 'each', type: 'map', items: 'input', steps: [step] });
+
+  test('among the calls of its plan', async () => {
+    const own = await clientOf('enterprise');
+    const items = [1, 2].map((at) => `sandbox:slow=1 Number ${at}.`);
+    const runId = await start(own, [each(say({ text: '{{item}}' }, 'one'))], items);
+    await waitsForSlot(own, runId);
+    const { status, output, error } = await endOf(own, runId);
+    expect([status, error, output.steps.each.succeeded]).toEqual(['completed', undefined, 2]);
   });
-  const { status, output, error } = await endOf(own, runId);
-  expect([status, error, output.steps.each.succeeded]).toEqual(['completed', undefined, 2]);
+
+  test('in the minute of its operation', async () => {
+    const other = await clientOf('pro');
+    const spoken = await endOf(other, await start(other, [say({ text: 'We meet on Monday.' })]));
+    const recording = spoken.output.steps.say.url;
+    const own = await clientOf('team');
+    // Even where the minute turns meanwhile, one of three is over the limit.
+    for (const [step, input] of [
+      [say({ text: 'Number {{item}}.' }, 'one'), [1, 2, 3]],
+      [hear({ url: '{{item}}' }, 'one'), Array(3).fill(recording)],
+    ] as const) {
+      const runId = await start(own, [each(step)], input);
+      await waitsForSlot(own, runId);
+      const steps = (await own.get(`/api/v1/runs/${runId}/steps?status=failed`, inB)).body.data;
+      expect(steps.total).toBe(0);
+      await own.post(`/api/v1/runs/${runId}/cancel`, {}, inA);
+    }
+  });
 });
 
 test('a time is booked as the endpoint books it, once; one that is taken fails the step with its code', async () => {
@@ -137,7 +184,8 @@ test('a test run answers with records of the sandbox, and neither charges, store
   const { id } = await makeWorkflow(api, { steps });
   const { status, body } = await api.post(`/v1/workflows/${id}/test`, { input: null }, inA);
   expect([status, body.data.error, body.data.status]).toEqual([200, null, 'COMPLETED']);
-  const { book, hear: transcript } = body.data.output.steps;
+  const { say: spoken, book, hear: transcript } = body.data.output.steps;
+  expect(spoken.url).toBe('https://samples.example.com/sample.mp3');
   expect(transcript).toMatchObject({ language: 'en' });
   expect((await api.get(`/api/v1/scheduling/bookings/${book.id}`)).status).toBe(404);
   expect(await creditsOf(api)).toEqual(before);

@@ -165,6 +165,28 @@ test('an import that is refused leaves nothing, and its Idempotency-Key can be u
   expect((await importWhole()).body.data.id).toBe(made.body.data.id);
 });
 
+test('a workflow that a document names is found by its name, or the import says so and is not active', async () => {
+  const named = `Named ${Date.now()}`;
+  const steps = [
+    { id: 'each', type: 'map', items: '[1]', steps: [{ id: 'start', type: 'workflow', workflowId: { $name: named } }] },
+  ];
+  const imported = async () => {
+    const { status, body } = await importOf({ atelier: 1, name: 'Imported', steps });
+    expect(status).toBe(201);
+    return body.data;
+  };
+  const path = 'steps.0.steps.0.workflowId';
+  expect(await imported()).toMatchObject({ isActive: false, warnings: [{ path, code: 'unresolved_name' }] });
+  const { id } = (await api.post('/api/v1/workflows', { name: named })).body.data;
+  const found = await imported();
+  expect(found).toMatchObject({ isActive: true });
+  expect(found).not.toHaveProperty('warnings');
+  const shown = (await api.get(`/api/v1/workflows/${found.id}`)).body.data;
+  expect(shown.steps[0].steps[0].workflowId).toBe(id);
+  await api.post('/api/v1/workflows', { name: named });
+  expect(await imported()).toMatchObject({ isActive: false, warnings: [{ path, code: 'unresolved_name' }] });
+});
+
 test('a schedule of a later version is imported for the current one, with a warning', async () => {
   const schedule = { cron: '@yearly', timezone: 'UTC', version: 7 };
   const imported = await importOf({ atelier: 1, name: 'Later', schedule });

@@ -112,6 +112,7 @@ export function startedWith(
   tags?: string[];
   metadata?: Record<string, unknown>;
   parentRunId?: string;
+  rootRunId?: string;
   batchId?: string;
   isTest?: true;
   priority?: number;
@@ -129,6 +130,7 @@ export function startedWith(
     ...(run.tags && { tags: run.tags }),
     ...(run.metadata && { metadata: run.metadata }),
     ...(run.parentRunId && { parentRunId: runId(run.parentRunId) }),
+    ...(run.rootRunId && { rootRunId: runId(run.rootRunId) }),
     ...(run.batchId && { batchId: batchIds.format(run.batchId) }),
     ...(run.isTest && { isTest: true as const }),
     ...(run.priority !== defaultPriority && { priority: run.priority }),

@@ -7,7 +7,6 @@ import {
   maxBulkRunIds,
   maxBulkRuns,
 } from '../../../src/automation/core/bulk-actions.ts';
-import { runErrorCodes } from '../../../src/automation/core/run-status.ts';
 import { tagPattern, triggerTypes } from '../../../src/automation/core/starts.ts';
 import { retryDefinitions } from '../../../src/automation/runs/retry-run.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
@@ -15,6 +14,7 @@ import { runStatusWords } from '../../dialects/automation/dialect.ts';
 import { countedList } from '../counted-list.ts';
 import { listSchema } from '../pagination.ts';
 import { exampleRunIds } from './run-examples.ts';
+import { errorCode } from './run-search.ts';
 
 const id = (description: string) =>
   z
@@ -63,10 +63,8 @@ const runFilter = z
       .openapi({ description: 'Runs that one of these started.' }),
     parentRunId: id('Runs that a step of this run started.'),
     batchId: id('Runs of this batch.'),
-    errorCode: z
-      .enum(runErrorCodes)
-      .optional()
-      .openapi({ description: 'Runs that failed or were cancelled with this code.' }),
+    version: z.int().min(1).optional().openapi({ description: 'Runs of this version of their workflow.' }),
+    errorCode,
     correlationId: z.string().min(1).max(128).optional(),
   })
   .openapi('RunFilter');

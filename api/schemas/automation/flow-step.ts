@@ -4,6 +4,7 @@ import { isDurationWithin } from '../../../src/automation/core/check-steps.ts';
 import { durationForms } from '../../../src/automation/core/duration.ts';
 import { maxEventNameLength } from '../../../src/automation/core/event-names.ts';
 import { maxSourceLength } from '../../../src/automation/core/expression.ts';
+import { errorCodePattern } from '../../../src/automation/core/run-status.ts';
 import {
   branchCount,
   containerConcurrency,
@@ -226,7 +227,7 @@ export const flowStepSchemas = (anyStep: () => z.ZodType<Step>) =>
         message: filledText(2_000).openapi({ description: 'A template.' }),
         code: z
           .string()
-          .regex(/^[a-z0-9_]{1,64}$/, 'Expected up to 64 lower-case letters, digits and underscores.')
+          .regex(errorCodePattern, 'Expected up to 64 lower-case letters, digits and underscores.')
           .optional()
           .openapi({ description: 'Default: `failed_by_step`.' }),
       })

@@ -159,7 +159,11 @@ export const startedShape = {
     .openapi('TriggeredBy', { description: 'What started the run.' }),
   tags: z.array(z.string()).optional(),
   metadata: freeForm.optional(),
-  parentRunId: z.string().optional(),
+  parentRunId: z.string().optional().openapi({ description: 'The run whose step started this one.' }),
+  rootRunId: z
+    .string()
+    .optional()
+    .openapi({ description: 'The run at the top of those whose steps started each other. It has none itself.' }),
   batchId: z.string().optional(),
   isTest: z.literal(true).optional().openapi({ description: 'A test run.' }),
   priority: z.int().optional(),

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { runErrorCodes } from '../../../src/automation/core/run-status.ts';
+import { errorCodePattern } from '../../../src/automation/core/run-status.ts';
 import { tagPattern, triggerTypes } from '../../../src/automation/core/starts.ts';
 import { runStatusWords } from '../../dialects/automation/dialect.ts';
 import { pageQuery } from '../pagination.ts';
@@ -28,6 +28,12 @@ const time = (description: string) =>
     .transform((text) => new Date(text))
     .optional()
     .openapi({ type: 'string', format: 'date-time', description });
+
+export const errorCode = z
+  .string()
+  .regex(errorCodePattern, 'Expected the code of an error.')
+  .optional()
+  .openapi({ description: 'Runs that failed or were cancelled with this code, as `error.code` says it.' });
 
 const maxOffset = 10_000;
 
@@ -63,10 +69,7 @@ export const runSearchQuery = z.object({
     .optional()
     .openapi({ type: 'integer', minimum: 1, description: 'Runs of this version of their workflow.' }),
   batchId: id('Runs of this batch.'),
-  errorCode: z
-    .enum(runErrorCodes)
-    .optional()
-    .openapi({ description: 'Runs that failed or were cancelled with this code.' }),
+  errorCode,
   test: z
     .literal('true')
     .optional()

@@ -1,12 +1,11 @@
 import { lockAllForTransaction } from '../../platform/concurrency/tenant-locks.ts';
-import type { Database } from '../../platform/database/database.ts';
 import { fingerprintOf, type IdempotencyClaim } from '../../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { AppError, invalid, rateLimited } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
-import { findRateLimits, type RateLimiter, subjectOf } from '../../tenancy/index.ts';
+import { findRateLimits } from '../../tenancy/index.ts';
 import { automationLimits } from '../core/limits.ts';
 import { workflowInactive } from '../errors.ts';
 import { failPoint } from '../fail-points.ts';
@@ -19,6 +18,7 @@ import {
 } from '../runs/create-run.ts';
 import { isDelayed, type NewRun, type RunOptions } from '../runs/insert-run.ts';
 import { findGroup } from '../starts/concurrency-group.ts';
+import { type DayServices, takeRunsOfDay } from '../starts/day-window.ts';
 import { endRuns, superseded } from '../starts/end-runs.ts';
 import { enforceQueueLimit } from '../starts/queue-limit.ts';
 import { findOldestHolders, findStanding, groupLock } from '../starts/slots.ts';
@@ -32,10 +32,7 @@ export interface BatchItem extends Pick<RunRequest, 'input' | 'variables'> {
   body: unknown;
 }
 
-export interface BatchServices extends CreateRunServices {
-  database: Database;
-  limiter: RateLimiter;
-}
+export interface BatchServices extends CreateRunServices, DayServices {}
 
 export interface NewBatch {
   name: string | null;
@@ -216,9 +213,9 @@ async function decide(tx: Transaction, runs: readonly PreparedRun[]): Promise<{ 
 }
 
 /** @throws AppError rate_limit_exceeded when the day has too few runs left; nothing is counted then */
-async function takeOfDay({ database, limiter }: BatchServices, scope: Scope, runs: number): Promise<void> {
-  const { perDay } = await findRateLimits(database, scope.tenant.organizationId);
-  if (await limiter.takeOfDay(subjectOf(scope.tenant), perDay, runs)) return;
+async function takeOfDay(services: BatchServices, scope: Scope, runs: number): Promise<void> {
+  if (await takeRunsOfDay(services, scope, runs)) return;
+  const { perDay } = await findRateLimits(services.database, scope.tenant.organizationId);
   const resetAt = Math.floor(Date.now() / 86_400_000 + 1) * 86_400;
   const retryAfter = Math.max(1, resetAt - Math.floor(Date.now() / 1_000));
   throw rateLimited({ window: { name: 'day', text: 'requests per day' }, limit: perDay, resetAt, retryAfter });

@@ -1,9 +1,7 @@
-import type { Database } from '../../platform/database/database.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { type RowOf, statement, type TenantSql } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
-import { findRateLimits, type RateLimiter, subjectOf } from '../../tenancy/index.ts';
 import {
   type BulkActionStatus,
   type BulkActionType,
@@ -17,12 +15,10 @@ import {
 import type { RunStatus } from '../core/run-status.ts';
 import { failPoint } from '../fail-points.ts';
 import { type RetryDefinition, type RetryServices, retryRun } from '../runs/retry-run.ts';
+import { type DayServices, takeRunOfDay } from '../starts/day-window.ts';
 import { endRuns } from '../starts/end-runs.ts';
 
-export interface BulkActionServices extends RetryServices {
-  database: Database;
-  limiter: RateLimiter;
-}
+export interface BulkActionServices extends RetryServices, DayServices {}
 
 /** Runs that are read together, and that one transaction cancels. */
 const perPage = 100;
@@ -131,13 +127,6 @@ async function cancelNext(services: BulkActionServices, scope: Scope, id: string
   }
 }
 
-/** A retry counts as a run of the day. */
-async function takeOfDay({ database, limiter }: BulkActionServices, scope: Scope): Promise<void> {
-  const { perDay } = await findRateLimits(database, scope.tenant.organizationId);
-  if (await limiter.takeOfDay(subjectOf(scope.tenant), perDay)) return;
-  throw new AppError('rate_limit_exceeded', 'The day has no run left.');
-}
-
 /** Why a run cannot be retried; undefined when the same attempt may succeed later. */
 function problemOf(error: unknown, runId: string, isLast: boolean): BulkError | undefined {
   const isOurs = !(error instanceof AppError) || ['internal_error', 'service_unavailable'].includes(error.kind);
@@ -167,7 +156,7 @@ async function retryNext(
         failPoint('bulk.retrying');
       };
       try {
-        await takeOfDay(services, scope);
+        await takeRunOfDay(services, scope);
         await retryRun(services, scope, runId, { definition, also });
         failPoint('bulk.retried');
       } catch (error) {

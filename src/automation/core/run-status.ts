@@ -104,6 +104,9 @@ const modelCodes = [
 export const runErrorCodes = [...modelCodes, 'storage_full', ...actionErrorCodes, ...flowErrorCodes] as const;
 export type RunErrorCode = (typeof runErrorCodes)[number];
 
+/** Codes that steps of type `fail` give, and refusals of features: those above are some of them. */
+export const errorCodePattern = /^[a-z0-9_]{1,64}$/;
+
 /** Why a step failed that could not read or store a file. @param message of the storage */
 export const storageFailed = (message: string) =>
   ({ code: 'service_unavailable', message: `The file storage failed. ${message}`, fault: 'storage' }) as const;

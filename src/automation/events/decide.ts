@@ -1,11 +1,10 @@
-import type { Database } from '../../platform/database/database.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { type RowOf, statement } from '../../platform/database/sql.ts';
-import { findRateLimits, type RateLimiter, subjectOf } from '../../tenancy/index.ts';
 import type { MatchCandidate, Matched } from '../bounded/match-event.ts';
 import { maxChain } from '../core/event-names.ts';
 import { type InputDefinition, resolveInputs } from '../core/inputs.ts';
 import { failPoint } from '../fail-points.ts';
+import { type DayServices, takeRunsOfDay } from '../starts/day-window.ts';
 import { chainOf } from './chains.ts';
 import { eventValueOf, type MatchServices } from './event-value.ts';
 import { advance, type claimOpen, findTriggers, findWaits, releaseLease } from './events-sql.ts';
@@ -14,10 +13,7 @@ import { matchCandidates } from './match.ts';
 import { resolveWaits } from './resolve-waits.ts';
 import { candidatesOf, groupsOf } from './wait-values.ts';
 
-export interface DecideServices extends MatchServices {
-  database: Database;
-  limiter: RateLimiter;
-}
+export interface DecideServices extends MatchServices, DayServices {}
 
 export type ClaimedEvent = RowOf<typeof claimOpen>;
 
@@ -205,15 +201,9 @@ export class EventDecision {
     if (decisions.starts.some((start) => start.automationId === automationId)) return;
     const { problems } = resolveInputs(JSON.parse(definitions) as InputDefinition[], given);
     if (problems.length > 0) decisions.skips.push({ triggerId, reason: 'validation_error' });
-    else if (!(await this.#takeOfDay())) decisions.skips.push({ triggerId, reason: 'rate_limit_exceeded' });
+    else if (!(await takeRunsOfDay(this.#services, this.#scope)))
+      decisions.skips.push({ triggerId, reason: 'rate_limit_exceeded' });
     else decisions.starts.push({ triggerId, automationId, variables: JSON.stringify(given) });
-  }
-
-  async #takeOfDay(): Promise<boolean> {
-    const { database, limiter } = this.#services;
-    const { tenant } = this.#scope;
-    const { perDay } = await findRateLimits(database, tenant.organizationId);
-    return limiter.takeOfDay(subjectOf(tenant), perDay);
   }
 
   async #commit(

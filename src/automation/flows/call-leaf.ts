@@ -11,6 +11,7 @@ import { templateNames } from '../core/template.ts';
 import type { CreateRunServices } from '../runs/create-run.ts';
 import type { StoredEnd } from '../runs/output-space.ts';
 import type { RunServices } from '../runs/run-execution.ts';
+import type { DayServices } from '../starts/day-window.ts';
 import type { ToolCalls } from '../steps/ask-with-tools.ts';
 import { type Attempt, attemptStep, attemptsOf } from '../steps/attempt-step.ts';
 import { isExpressionFault } from '../steps/evaluate-step.ts';
@@ -20,7 +21,7 @@ import type { StepEnd, StepOutcome } from '../steps/step-end.ts';
 import { type HttpServices, performHttp } from './http/perform-http.ts';
 import type { BegunRow } from './record-sql.ts';
 
-export type FlowServices = RunServices & HttpServices & CreateRunServices;
+export type FlowServices = RunServices & HttpServices & CreateRunServices & DayServices;
 
 /** A step of a flow that leaves the process. */
 export type LeavingStep = CallingStep | HttpStep | FeatureStep;

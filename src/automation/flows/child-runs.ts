@@ -13,6 +13,7 @@ import type { WorkflowStep } from '../core/step-types.ts';
 import { templateNames } from '../core/template.ts';
 import { type CreateRunServices, createRun } from '../runs/create-run.ts';
 import { readOutput } from '../runs/large-outputs.ts';
+import { type DayServices, takeRunOfDay } from '../starts/day-window.ts';
 import { isExpressionFault } from '../steps/evaluate-step.ts';
 import type { StepContext } from '../steps/step-context.ts';
 import type { StepEnd, StepFault } from '../steps/step-end.ts';
@@ -51,7 +52,7 @@ const claimOf = (runId: string, path: string) => ({
  * @throws OutputsTooLarge; TemplateTooLong; StorageFailure; errors of the database
  */
 export async function beginChild(
-  services: CreateRunServices,
+  services: CreateRunServices & DayServices,
   scope: Scope,
   { runId, work, path }: ParentStep,
   step: WorkflowStep,
@@ -76,6 +77,7 @@ export async function beginChild(
       options: { tags: work.tags ?? undefined, metadata: work.metadata ?? undefined, version: step.version },
       trigger: { type: 'workflow', facts: { runId, stepId: step.id } },
       test: work.mocks ? { mocks: {} } : undefined,
+      count: () => takeRunOfDay(services, scope),
       parent: { runId, path: dotted, rootRunId: work.rootRunId ?? runId, depth: work.depth + 1 },
     });
     if (child.runId === null) {

@@ -42,6 +42,8 @@ export interface RunRequest {
   trigger?: RunTrigger | undefined;
   /** The step that starts it. */
   parent?: ParentOfRun | undefined;
+  /** Counts the run, once it is known that it is a new one and may start. What it throws refuses the run. */
+  count?: (() => Promise<void>) | undefined;
   /** A test run, and what its steps end with instead of being executed. */
   test?: { mocks: Mocks } | undefined;
 }
@@ -198,6 +200,7 @@ export async function createRun(
     const inserted = await insertTestRun(scope, claim, { ...run, mocks: knownMocks(steps, test.mocks) }, start);
     return { ...inserted, automationId };
   }
+  await request.count?.();
   return finishInsert(services, automationId, await insertNewRun(scope, claim, run, start, request.also));
 }
 

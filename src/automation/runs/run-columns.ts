@@ -46,7 +46,9 @@ export interface RunSummary extends ValuesApart {
   triggerFacts: TriggerFacts | null;
   tags: string[] | null;
   metadata: Record<string, unknown> | null;
+  /** The run whose step started it, and the one at the top of those. Null where no step started it. */
   parentRunId: string | null;
+  rootRunId: string | null;
   batchId: string | null;
   isTest: boolean;
   priority: number;
@@ -89,6 +91,7 @@ export const runRow = {
   tags: typed<string[] | null>('jsonb?'),
   metadata: typed<RunRow['metadata']>('json?'),
   parentRunId: 'uuid?',
+  rootRunId: 'uuid?',
   batchId: 'uuid?',
   priority: 'smallint',
   scheduledFor: 'timestamptz?',
@@ -138,7 +141,7 @@ function runColumns(maxBytes: number, outputs: 'together' | 'each'): string {
   r.finished_steps as "finishedSteps", r.total_steps as "totalSteps", r.created_at as "createdAt",
   r.started_at as "startedAt", r.finished_at as "finishedAt", r.trigger_type as "triggerType", r.triggered_by as "triggerFacts",
   (select version from definition where id = r.definition_id) as version,
-  r.tags, r.metadata, r.parent_run_id as "parentRunId", r.batch_id as "batchId", r.is_test as "isTest", r.priority,
+  r.tags, r.metadata, r.parent_run_id as "parentRunId", r.root_run_id as "rootRunId", r.batch_id as "batchId", r.is_test as "isTest", r.priority,
   r.scheduled_for as "scheduledFor", r.expires_at as "expiresAt",
   case when r.status = 'queued' then coalesce(r.queued_for,
     (select 'plan' from calling_run c where c.run_id = r.id and c.leased_until is null)) end as "queuedFor",

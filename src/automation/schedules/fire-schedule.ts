@@ -1,20 +1,17 @@
-import type { Database } from '../../platform/database/database.ts';
 import { findClaim, fingerprintOf, type IdempotencyClaim } from '../../platform/database/idempotency.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { ScheduledRunArgs, ScheduledRunOutcome } from '../../temporal/contracts/automation.ts';
-import { findRateLimits, type RateLimiter, subjectOf } from '../../tenancy/index.ts';
 import { includesTime } from '../core/cron.ts';
 import { type CreateRunServices, createRun } from '../runs/create-run.ts';
+import { type DayServices, takeRunsOfDay } from '../starts/day-window.ts';
 import { QueueLimitReached } from '../starts/queue-limit.ts';
 import { findSchedule, syncSchedule } from './schedule-sync.ts';
 
-export interface FireServices extends CreateRunServices {
+export interface FireServices extends CreateRunServices, DayServices {
   log: Log;
-  database: Database;
-  limiter: RateLimiter;
 }
 
 /** Failures of the workflow itself. The firing is skipped, because a retry would fail again. */
@@ -58,15 +55,8 @@ export const firingName = (automationId: string, dueAt: Date) =>
   `schedule-${automationId}-${dueAt.toISOString().replace('.000Z', 'Z')}`;
 
 /** Whether the day's window has room for a run, which counts in it. One that was counted before does not count again. */
-async function takeOfDay(
-  { database, limiter }: FireServices,
-  scope: Scope,
-  firing: IdempotencyClaim,
-): Promise<boolean> {
-  if (await findClaim(scope, firing)) return true;
-  const { perDay } = await findRateLimits(database, scope.tenant.organizationId);
-  return limiter.takeOfDay(subjectOf(scope.tenant), perDay);
-}
+const takeOfDay = async (services: DayServices, scope: Scope, firing: IdempotencyClaim): Promise<boolean> =>
+  (await findClaim(scope, firing)) !== undefined || takeRunsOfDay(services, scope);
 
 /**
  * Starts the run of one firing, once however often it is called. An outdated Temporal Schedule is updated first; its

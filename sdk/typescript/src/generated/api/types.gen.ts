@@ -1896,7 +1896,14 @@ export type RunDetail = {
     metadata?: {
         [key: string]: unknown;
     };
+    /**
+     * The run whose step started this one.
+     */
     parentRunId?: string;
+    /**
+     * The run at the top of those whose steps started each other. It has none itself.
+     */
+    rootRunId?: string;
     batchId?: string;
     /**
      * A test run.
@@ -2122,7 +2129,14 @@ export type Run = {
     metadata?: {
         [key: string]: unknown;
     };
+    /**
+     * The run whose step started this one.
+     */
     parentRunId?: string;
+    /**
+     * The run at the top of those whose steps started each other. It has none itself.
+     */
+    rootRunId?: string;
     batchId?: string;
     /**
      * A test run.
@@ -2184,7 +2198,14 @@ export type FoundRun = {
     metadata?: {
         [key: string]: unknown;
     };
+    /**
+     * The run whose step started this one.
+     */
     parentRunId?: string;
+    /**
+     * The run at the top of those whose steps started each other. It has none itself.
+     */
+    rootRunId?: string;
     batchId?: string;
     /**
      * A test run.
@@ -2394,9 +2415,13 @@ export type RunFilter = {
      */
     batchId?: string;
     /**
-     * Runs that failed or were cancelled with this code.
+     * Runs of this version of their workflow.
      */
-    errorCode?: 'service_unavailable' | 'expression_error' | 'output_schema_mismatch' | 'output_too_large' | 'content_refused' | 'timeout' | 'internal_error' | 'storage_full' | 'action_failed' | 'not_connected' | 'auth_expired' | 'rate_limited' | 'too_many_items' | 'too_many_steps' | 'too_many_waiting' | 'invalid_payload' | 'too_deep' | 'child_failed' | 'http_error' | 'outcome_unknown' | 'secret_not_found' | 'insufficient_credits' | 'approval_expired' | 'event_timeout' | 'superseded' | 'expired' | 'failed_by_step';
+    version?: number;
+    /**
+     * Runs that failed or were cancelled with this code, as `error.code` says it.
+     */
+    errorCode?: string;
     correlationId?: string;
 };
 
@@ -5974,9 +5999,9 @@ export type ListRunsData = {
          */
         batchId?: string;
         /**
-         * Runs that failed or were cancelled with this code.
+         * Runs that failed or were cancelled with this code, as `error.code` says it.
          */
-        errorCode?: 'service_unavailable' | 'expression_error' | 'output_schema_mismatch' | 'output_too_large' | 'content_refused' | 'timeout' | 'internal_error' | 'storage_full' | 'action_failed' | 'not_connected' | 'auth_expired' | 'rate_limited' | 'too_many_items' | 'too_many_steps' | 'too_many_waiting' | 'invalid_payload' | 'too_deep' | 'child_failed' | 'http_error' | 'outcome_unknown' | 'secret_not_found' | 'insufficient_credits' | 'approval_expired' | 'event_timeout' | 'superseded' | 'expired' | 'failed_by_step';
+        errorCode?: string;
         /**
          * Test runs, and no others. Without it no test runs are listed.
          */
