@@ -11,6 +11,7 @@ import { bookingRecord } from './booking-record.ts';
 import type { BookingView } from './bookings/booking-view.ts';
 import { checkTime, type NewBooking, prepareBooking } from './bookings/check-booking.ts';
 import { type CreateBookingServices, createBooking } from './bookings/create-booking.ts';
+import { namedEventType } from './named-event-types.ts';
 
 /** How long a step waits that finds as many bookings being made as one process makes. */
 const fullAfterMs = 2_000;
@@ -65,6 +66,7 @@ export const bookingStep: StepKind<CreateBookingServices> = {
     start: '2030-06-12T09:00:00Z',
     attendee: { name: 'Grace Hopper', email: 'grace@example.com' },
   },
+  named: namedEventType,
   check: (_, { payload }) => problemsOf(bookingBody, payload),
   async perform(services, scope, { fields: { payload }, key }) {
     const read = bookingBody.safeParse(payload);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { simpleParser } from 'mailparser';
-import { type ApiClient, apiClient } from '../api-client.ts';
+import type { ApiClient } from '../api-client.ts';
 import { type StartedProduct, startProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { makeFlow } from './make-flow.ts';

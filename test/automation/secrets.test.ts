@@ -120,6 +120,30 @@ test('values are sealed, their use is audited without them, and operators reseal
   expect(opened.get('RESEALED')).toBe('hidden-value');
 });
 
+test('no template and no expression reads a secret', async () => {
+  await put('UNREAD', { value: 'hidden-value' });
+  const steps = [
+    { id: 'say', type: 'prompt', prompt: '{{secrets.UNREAD}} {{UNREAD}} {{secret.UNREAD}}' },
+    {
+      id: 'call',
+      type: 'http',
+      url: 'https://example.com/',
+      headers: { 'X-Key': '<{{secrets.UNREAD}}>' },
+      body: '{{UNREAD}}',
+    },
+  ];
+  const { id } = (await api.post('/api/v1/workflows', { name: 'Curious', steps })).body.data;
+  const { runId } = (await api.post(`/api/v1/workflows/${id}/execute`, { input: 'x' })).body.data;
+  const run = (await api.get(`/api/v1/runs/${runId}`, { 'x-api-variant': 'B' })).body.data;
+  expect(run.status).toBe('completed');
+  expect(run.output.steps.call.body.headers['x-key']).toBe('<>');
+  expect(JSON.stringify(run)).not.toContain('hidden-value');
+  for (const expression of ['secrets.UNREAD', 'UNREAD']) {
+    const reading = { name: 'Reads', steps: [{ id: 'read', type: 'transform', expression }] };
+    expect((await api.post('/api/v1/workflows', reading)).status).toBe(400);
+  }
+});
+
 test('a save warns of secrets that do not exist', async () => {
   await put('KNOWN', { value: 'x' });
   const secretHeaders = { Authorization: 'KNOWN', 'X-Key': 'UNKNOWN' };

@@ -3,6 +3,7 @@ import { parse } from 'yaml';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
+import { sceneOf } from '../scheduling/scene.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
@@ -185,6 +186,25 @@ test('a workflow that a document names is found by its name, or the import says 
   expect(shown.steps[0].steps[0].workflowId).toBe(id);
   await api.post('/api/v1/workflows', { name: named });
   expect(await imported()).toMatchObject({ isActive: false, warnings: [{ path, code: 'unresolved_name' }] });
+});
+
+test('an event type that a step books is written by its name, and found by it in another environment', async () => {
+  const live = apiClient(product.process.api, product.tenant.liveKey);
+  const name = `Intro call ${Date.now()}`;
+  const here = await sceneOf(api).offer({ name });
+  const payload = { start: '{{input}}', attendee: { name: 'Grace', email: 'grace@example.com' } };
+  const book = (eventTypeId: unknown) => ({ id: 'book', type: 'booking', payload: { eventTypeId, ...payload } });
+  const steps = [book(here.id), { ...book('{{input.type}}'), id: 'other' }];
+  const { id } = (await api.post('/api/v1/workflows', { name: 'Books', steps })).body.data;
+  const document = (await api.get(`/api/v1/workflows/${id}/export`)).body;
+  expect(document.steps).toEqual([book({ $name: name }), steps[1]]);
+  const missing = (await importOf(document, 'application/json', live)).body.data;
+  const path = 'steps.0.payload.eventTypeId';
+  expect(missing).toMatchObject({ isActive: false, warnings: [{ path, code: 'unresolved_name' }] });
+  const there = await sceneOf(live).offer({ name });
+  const made = (await importOf(document, 'application/json', live)).body.data;
+  expect(made).toMatchObject({ isActive: true });
+  expect((await live.get(`/api/v1/workflows/${made.id}`)).body.data.steps[0]).toEqual(book(there.id));
 });
 
 test('a schedule of a later version is imported for the current one, with a warning', async () => {

@@ -128,3 +128,106 @@ test('a map whose results are too large together does not read them', async () =
   // The run itself has a thousand steps.
   expect(product.walk.takeExcesses().filter((excess) => /stretchMs/.test(excess))).toEqual([]);
 });
+
+/** Of work that goes on for long: what others wait for meanwhile. */
+const stretches = () => product.walk.takeExcesses().filter((excess) => /stretchMs/.test(excess));
+const endOfRun = (runId: string, status: string) =>
+  until(
+    'it ends',
+    async () => {
+      const { data } = (await product.api.get(`/api/v1/runs/${runId}`, { 'x-api-variant': 'B' })).body;
+      return data.status === status && data;
+    },
+    180_000,
+  );
+
+test('a map of a thousand maps of a thousand items ends at the last step that a run may execute', async () => {
+  const map = (id: string, step: object) => ({ id, type: 'map', items: 'input', concurrency: 20, steps: [step] });
+  const steps = [map('rows', map('cells', { id: 't', type: 'transform', expression: 'index' }))];
+  const { body } = await product.api.post('/api/v1/workflows', { name: 'A million', steps });
+  const path = `/api/v1/workflows/${body.data.id}/execute`;
+  let error: { code: string } | undefined;
+  await product.walk.send({ door: 'POST /api/v1/workflows/{id}/execute', name: 'a map of maps' }, async () => {
+    const sent = await product.api.post(path, { input: list(1_000), async: true });
+    ({ error } = await endOfRun(sent.body.data.runId, 'failed'));
+    return {};
+  });
+  expect(error).toMatchObject({ code: 'too_many_steps' });
+  expect(stretches()).toEqual([]);
+}, 600_000);
+
+test('workflows that start each other by the ends of their runs come to an end', async () => {
+  const triggers = [{ event: 'workflow.run.completed' }];
+  const ids: string[] = [];
+  for (const _ of list(5)) {
+    const id = await makeFlow(product, product.api, [{ id: 't', type: 'transform', expression: '1' }]);
+    expect((await product.api.request('PUT', `/api/v1/workflows/${id}/triggers`, { triggers })).status).toBe(200);
+    ids.push(id);
+  }
+  const count = async (sql: string) => (await product.database.pool.query(sql, [ids])).rows[0].count as number;
+  const runs = () => count('select count(*)::int as count from run where automation_id = any($1)');
+  const left = `
+    select ((select count(*) from workflow_event where not is_complete) + (select count(*) from event_start)
+          + (select count(*) from run where automation_id = any($1) and finished_at is null))::int as count`;
+  let expected = 0;
+  await product.walk.send({ door: events, name: 'in a loop' }, async () => {
+    await post(`/api/v1/workflows/${ids[0]}/execute`, { input: 1 });
+    // Each starts those that did not cause it: 4, of which each starts 3, and so on.
+    expected += 1 + 4 + 4 * 3 + 4 * 3 * 2 + 4 * 3 * 2;
+    await until('nothing is left', async () => (await runs()) >= expected && (await count(left)) === 0, 90_000);
+    return {};
+  });
+  expect(await runs()).toBe(expected);
+  expect(stretches()).toEqual([]);
+  for (const id of ids) await product.api.request('PUT', `/api/v1/workflows/${id}/triggers`, { triggers: [] });
+}, 300_000);
+
+test('filters that look at a list in two loops are given up beside the main thread', async () => {
+  const filter = (limit: number) => `event.data.l.all(x, event.data.l.all(y, x + y > -${limit}))`;
+  const triggers = list(10).map((limit) => ({ event: 'costly.filter', filter: filter(limit + 1) }));
+  const id = await makeFlow(product, product.api, [{ id: 't', type: 'transform', expression: '1' }]);
+  const path = `/api/v1/workflows/${id}/triggers`;
+  expect((await product.api.request('PUT', path, { triggers })).status).toBe(200);
+  await product.walk.send({ door: events, name: 'ten filters of two loops' }, () =>
+    post('/api/v1/events', { name: 'costly.filter', data: { l: list(10_000) } }),
+  );
+  const reasons = (await product.api.get(path)).body.data.triggers.map(
+    (one: { lastSkipped: { reason: string } | null }) => one.lastSkipped?.reason,
+  );
+  expect(reasons).toEqual(triggers.map(() => 'expression_error'));
+  expect(product.walk.takeExcesses()).toEqual([]);
+  await product.api.request('PUT', path, { triggers: [] });
+});
+
+test('a bulk action of ten thousand runs costs its request little, and does its work between others', async () => {
+  const id = await makeFlow(product, product.api, [{ id: 't', type: 'transform', expression: '1' }]);
+  const { body } = await product.api.post(`/api/v1/workflows/${id}/execute`, { input: 1 });
+  await product.database.pool.query(
+    `insert into run (id, organization_id, environment, automation_id, definition_id, number, status, variables,
+                      finished_steps, total_steps, correlation_id, created_at, finished_at)
+     select uuidv7(), organization_id, environment, automation_id, definition_id, 1 + n, 'failed', '{}', 1, 1, 'x', now(), now()
+       from run, generate_series(1, 9999) n where id = $1`,
+    [runIds.parse(body.data.runId)],
+  );
+  const [from, to] = [new Date(Date.now() - 3_600_000), new Date(Date.now() + 3_600_000)];
+  const asked = { action: 'cancel', filter: { from, to, workflowId: id } };
+  const door = 'POST /api/v1/bulk-actions';
+  await product.walk.send({ door, name: 'ten thousand runs, counted' }, () =>
+    post('/api/v1/bulk-actions', { ...asked, dryRun: true }),
+  );
+  expect(product.walk.takeExcesses()).toEqual([]);
+  await product.walk.send({ door, name: 'ten thousand runs' }, async () => {
+    const created = await product.api.post('/api/v1/bulk-actions', asked);
+    expect(created.body.data).toMatchObject({ total: 10_000 });
+    await until(
+      'it is done',
+      async () => {
+        const { data } = (await product.api.get(`/api/v1/bulk-actions/${created.body.data.id}`)).body;
+        return data.status === 'completed' && data.counts.skipped === 10_000;
+      },
+      90_000,
+    );
+    return {};
+  });
+  expect(stretches()).toEqual([]);
+}, 300_000);

@@ -1,6 +1,7 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { invalid } from '../../platform/errors.ts';
+import type { NamedThing, StepKinds } from '../../platform/parts/step-kind.ts';
 import { definitionOf } from '../core/definition-fields.ts';
 import { workflowIds } from '../core/ids.ts';
 import type { McpSetting } from '../core/mcp-tools.ts';
@@ -28,22 +29,46 @@ export interface WorkflowDocument extends Members {
 const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Changes the steps of type `workflow`, also those inside others. */
-function withWorkflowIds(step: unknown, change: (id: unknown, path: string) => unknown, path: string): unknown {
-  if (!isMembers(step)) return step;
-  const { type, workflowId, steps, branches } = step;
-  const inside = (list: unknown[], name: string) =>
-    list.map((one, index) => withWorkflowIds(one, change, `${path}.${name}.${index}`));
-  return {
-    ...step,
-    ...(type === 'workflow' && workflowId !== undefined && { workflowId: change(workflowId, `${path}.workflowId`) }),
-    ...(Array.isArray(steps) && { steps: inside(steps, 'steps') }),
-    ...(Array.isArray(branches) && { branches: inside(branches, 'branches') }),
-  };
+export interface DocumentServices {
+  stepKinds: Pick<StepKinds, 'namedBy'>;
 }
 
-const changeIds = (steps: unknown, change: (id: unknown, path: string) => unknown): unknown =>
-  Array.isArray(steps) ? steps.map((step, index) => withWorkflowIds(step, change, `steps.${index}`)) : steps;
+/** Changes an id, or what stands in its place. */
+type Change = (id: unknown, thing: NamedThing, path: string) => unknown;
+
+/** Changes the ids of the organization's own things in steps, also in those inside others. */
+class OwnIds {
+  readonly #stepKinds: DocumentServices['stepKinds'];
+  readonly #change: Change;
+
+  constructor({ stepKinds }: DocumentServices, change: Change) {
+    this.#stepKinds = stepKinds;
+    this.#change = change;
+  }
+
+  inList(list: unknown, path: string): unknown {
+    return Array.isArray(list) ? list.map((one, index) => this.#inStep(one, `${path}.${index}`)) : list;
+  }
+
+  #inStep(step: unknown, path: string): unknown {
+    if (!isMembers(step)) return step;
+    const { type, payload, steps, branches } = step;
+    const thing = this.#stepKinds.namedBy(type);
+    const own = type === 'workflow' ? this.#inMembers(step, namedWorkflow, path) : step;
+    return {
+      ...own,
+      ...(thing && isMembers(payload) && { payload: this.#inMembers(payload, thing, `${path}.payload`) }),
+      ...(Array.isArray(steps) && { steps: this.inList(steps, `${path}.steps`) }),
+      ...(Array.isArray(branches) && { branches: this.inList(branches, `${path}.branches`) }),
+    };
+  }
+
+  #inMembers(members: Members, thing: NamedThing, path: string): Members {
+    const { member } = thing;
+    if (members[member] === undefined) return members;
+    return { ...members, [member]: this.#change(members[member], thing, `${path}.${member}`) };
+  }
+}
 
 const findNamed = statement({
   name: 'document.workflows_named',
@@ -54,6 +79,38 @@ const findNamed = statement({
     order by created_at desc limit 1000`,
 });
 
+const namedWorkflow: NamedThing = {
+  member: 'workflowId',
+  noun: 'workflow',
+  async names(scope, ids) {
+    const parsed = new Map(ids.map((id) => [id, workflowIds.parse(id) ?? '']));
+    const names = await findWorkflowNames(
+      scope,
+      [...parsed.values()].filter((uuid) => uuid !== ''),
+    );
+    return new Map([...parsed].flatMap(([id, uuid]) => (names.has(uuid) ? [[id, names.get(uuid)!] as const] : [])));
+  },
+  find: (scope, names) => scope.rows(findNamed, { names }),
+};
+
+/** What a document names, by what it is. */
+class Named {
+  readonly #texts = new Map<NamedThing, string[]>();
+
+  add(thing: NamedThing, text: string): void {
+    const texts = this.#texts.get(thing) ?? [];
+    texts.push(text);
+    this.#texts.set(thing, texts);
+  }
+
+  /** @param find looks for all of one kind */
+  async findAll<Found>(find: (thing: NamedThing, texts: string[]) => Promise<Found>): Promise<Map<NamedThing, Found>> {
+    const found = new Map<NamedThing, Found>();
+    for (const [thing, texts] of this.#texts) found.set(thing, await find(thing, [...new Set(texts)]));
+    return found;
+  }
+}
+
 /** A schedule as it would be put. Whether it is paused belongs to where it runs. */
 function scheduleOf({ cron, timezone, input, variables, tags, metadata, expiresInMs, priority, version }: Schedule) {
   const options = { tags, metadata, expiresIn: expiresInMs && expiresInMs / 1_000, priority, version };
@@ -61,24 +118,23 @@ function scheduleOf({ cron, timezone, input, variables, tags, metadata, expiresI
   return { cron, timezone, input, variables, ...Object.fromEntries(given) };
 }
 
-/** A workflow as a document. Ids of other workflows become `{$name}`. @throws AppError workflow_not_found */
-export async function exportWorkflow(scope: Scope, id: string): Promise<WorkflowDocument> {
+/** A workflow as a document. Ids of the organization's own things become `{$name}`. @throws AppError workflow_not_found */
+export async function exportWorkflow(services: DocumentServices, scope: Scope, id: string): Promise<WorkflowDocument> {
   const workflow = await getAutomation(scope, id);
   const [triggers, schedule] = await Promise.all([
     getTriggers(scope, id),
     scope.one(findSchedule, { automationId: workflow.id }),
   ]);
-  const ids: string[] = [];
-  changeIds(workflow.steps, (one) => {
-    const uuid = typeof one === 'string' ? workflowIds.parse(one) : undefined;
-    if (uuid) ids.push(uuid);
+  const named = new Named();
+  new OwnIds(services, (one, thing) => {
+    if (typeof one === 'string') named.add(thing, one);
     return one;
-  });
-  const names = await findWorkflowNames(scope, ids);
-  const steps = changeIds(workflow.steps, (one) => {
-    const name = names.get(workflowIds.parse(String(one)) ?? '');
+  }).inList(workflow.steps, 'steps');
+  const names = await named.findAll((thing, ids) => thing.names(scope, ids));
+  const steps = new OwnIds(services, (one, thing) => {
+    const name = names.get(thing)?.get(String(one));
     return name === undefined ? one : { $name: name };
-  });
+  }).inList(workflow.steps, 'steps');
   const { name, description, mcp } = workflow;
   return {
     atelier: documentFormat,
@@ -96,32 +152,35 @@ export async function exportWorkflow(scope: Scope, id: string): Promise<Workflow
   };
 }
 
-/** Finds the workflows that a document names. Where there is not exactly one of a name, a warning says so. */
+/** Finds what a document names. Where there is not exactly one of a name, a warning says so. */
 export async function resolveNames(
+  services: DocumentServices,
   scope: Scope,
   steps: unknown,
 ): Promise<{ steps: unknown; warnings: WorkflowWarning[] }> {
-  const names: string[] = [];
   const nameOf = (value: unknown) => (isMembers(value) && typeof value.$name === 'string' ? value.$name : undefined);
-  changeIds(steps, (value) => {
+  const named = new Named();
+  new OwnIds(services, (value, thing) => {
     const name = nameOf(value);
-    if (name !== undefined) names.push(name);
+    if (name !== undefined) named.add(thing, name);
     return value;
-  });
-  if (names.length === 0) return { steps, warnings: [] };
-  const found = await scope.rows(findNamed, { names });
+  }).inList(steps, 'steps');
+  const found = await named.findAll((thing, names) => thing.find(scope, names));
+  if (found.size === 0) return { steps, warnings: [] };
   const warnings: WorkflowWarning[] = [];
-  const resolved = changeIds(steps, (value, path) => {
+  const resolved = new OwnIds(services, (value, thing, path) => {
     const name = nameOf(value);
     if (name === undefined) return value;
-    const [one, another] = found.filter((workflow) => workflow.name === name);
+    const [one, another] = (found.get(thing) ?? []).filter((candidate) => candidate.name === name);
     if (one && !another) return one.id;
-    const message = another
-      ? 'Several workflows have this name. Set the id, and activate the workflow.'
-      : 'No workflow has this name. Set the id, and activate the workflow.';
-    warnings.push({ path, code: 'unresolved_name', message });
+    const who = another ? `Several ${thing.noun}s have` : `No ${thing.noun} has`;
+    warnings.push({
+      path,
+      code: 'unresolved_name',
+      message: `${who} this name. Set the id, and activate the workflow.`,
+    });
     return one?.id ?? '00000000-0000-0000-0000-000000000000';
-  });
+  }).inList(steps, 'steps');
   return { steps: resolved, warnings };
 }
 

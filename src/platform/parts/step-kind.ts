@@ -48,6 +48,18 @@ export interface StepJob<Services> {
   cancel?(services: Services, scope: Scope, id: string): Promise<void>;
 }
 
+/** What an organization has given a name. A document that leaves the organization has the name in the place of the id. */
+export interface NamedThing {
+  /** The member that has its id. */
+  member: string;
+  /** What it is, for people. */
+  noun: string;
+  /** @returns the names of those that the organization has, by their ids as they were given */
+  names(scope: Scope, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** @returns those that have one of the names; several may have the same one */
+  find(scope: Scope, names: readonly string[]): Promise<readonly { id: string; name: string }[]>;
+}
+
 /** A type of steps that a feature hands in: workflows know nothing else of it. */
 export interface StepKind<Services> {
   /** As workflows name it. */
@@ -73,6 +85,8 @@ export interface StepKind<Services> {
   perform(services: Services, scope: Scope, call: StepCall): Promise<StepProgress>;
   /** The outcome in the sandbox, of which nothing is stored and nothing else comes: no charge, no event, no mail. */
   simulate(services: Services, scope: Scope, fields: StepFields): Promise<StepOutcome>;
+  /** What its payload names by an id. */
+  named?: NamedThing;
   /** The jobs of kinds whose steps wait for some. */
   job?: StepJob<Services>;
 }
@@ -81,7 +95,7 @@ export interface StepKind<Services> {
 export type AnyStepKind = StepKind<any>;
 
 /** A kind with the services of its process. */
-export interface OpenedStepKind extends Pick<AnyStepKind, 'type' | 'scope' | 'rendersText'> {
+export interface OpenedStepKind extends Pick<AnyStepKind, 'type' | 'scope' | 'rendersText' | 'named'> {
   /** Whether cancelling a step cancels its job. */
   cancelsJob: boolean;
   check(fields: StepFields): FieldError[];
@@ -93,7 +107,7 @@ export interface OpenedStepKind extends Pick<AnyStepKind, 'type' | 'scope' | 're
 }
 
 function opened(kind: AnyStepKind, services: object): OpenedStepKind {
-  const { type, scope, rendersText, job } = kind;
+  const { type, scope, rendersText, named, job } = kind;
   const withJobs = () => {
     if (!job) throw new Error(`Steps of the type ${type} have no jobs.`);
     return job;
@@ -102,6 +116,7 @@ function opened(kind: AnyStepKind, services: object): OpenedStepKind {
     type,
     scope,
     ...(rendersText && { rendersText }),
+    ...(named && { named }),
     cancelsJob: job?.cancel !== undefined,
     check: (fields) => kind.check(services, fields),
     perform: (of, call) => kind.perform(services, of, call),
@@ -125,6 +140,11 @@ export class StepKinds {
     const kind = this.#byType.get(type);
     if (!kind) throw new Error(`No part hands in steps of the type ${type}.`);
     return kind;
+  }
+
+  /** What steps of a type name by an id in their payload. */
+  namedBy(type: unknown): NamedThing | undefined {
+    return this.#byType.get(String(type))?.named;
   }
 
   /** Problems of a step, with paths in it. */

@@ -136,7 +136,7 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
   });
   routes.openapi(export_, async (c) => {
     const scope = c.get('scope');
-    const document = await exportWorkflow(scope, c.req.valid('param').id);
+    const document = await exportWorkflow(services, scope, c.req.valid('param').id);
     if (c.req.valid('query').format !== 'yaml') return c.json(document as never, 200);
     const text = await yamlOf(services.boundedWork, scope.tenantKey, document);
     return c.body(text, 200, { 'content-type': 'application/yaml' }) as never;
@@ -144,7 +144,7 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
   routes.openapi(import_, async (c) => {
     const scope = c.get('scope');
     const document = requireFormat(c.get('body'));
-    const { steps, warnings: unresolved } = await resolveNames(scope, document.steps);
+    const { steps, warnings: unresolved } = await resolveNames(services, scope, document.steps);
     const { workflow, triggers, schedule } = readDocument(document, steps);
     const ofSchedule = schedule ? dropUnknownVersion(schedule) : [];
     const input = readNewWorkflow(workflow);
