@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { simpleParser } from 'mailparser';
+import { personWith } from '../accounts/people.ts';
 import type { ApiClient } from '../api-client.ts';
 import { type StartedProduct, startProduct } from '../product.ts';
 import { until } from '../until.ts';
@@ -130,6 +131,17 @@ describe('by the API', () => {
       body: { error: { code: 'conflict', details: { status: 'answered', respondedBy, respondedAt } } },
     });
     expect((await respond('apr_1', { action: 'reject' })).body.error.code).toBe('not_found');
+  });
+
+  test('whoever is signed in answers as themselves', async () => {
+    const { database, process, tenant } = product;
+    const within = { database, base: process.api, organizationId: tenant.organizationId };
+    const member = await personWith(within, 'member');
+    const { runId, id } = await ask();
+    const { status, body } = await respond(id, { action: 'approve' }, member.api);
+    const response = { respondedBy: `user:${member.email}`, channel: 'console' };
+    expect([status, body.data.response]).toMatchObject([200, response]);
+    expect((await endOf(api, runId)).output.result).toMatchObject(response);
   });
 
   test('the first of many answers at once wins, and is the only one', async () => {

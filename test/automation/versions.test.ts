@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { applyPatch } from 'rfc6902';
+import { removeUnusedDefinitions } from '../../src/automation/definitions/unused-definitions.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
+import { endOf } from './make-workflow.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
@@ -32,6 +34,8 @@ test('a save that changes what runs pin makes a version, and no other does', asy
     [{ steps: [prompt('a', 'Two'), prompt('b', 'New')], config: { a: 1, b: [2] } }, ['steps.1', 'config.b']],
     [{ aiModel: 'gpt-4o', aiProvider: 'OPENAI' }, ['aiModel', 'aiProvider']],
     [{ inputs: [{ name: 'who', type: 'string', required: false }] }, ['inputs.0']],
+    [{ concurrency: { limit: 2, strategy: 'queue' } }, ['concurrency']],
+    [{ maxDurationSeconds: 60 }, ['maxDurationSeconds']],
   ];
   let version = 1;
   for (const [change, expected] of changes) {
@@ -40,7 +44,7 @@ test('a save that changes what runs pin makes a version, and no other does', asy
     expect((await api.get(path)).body.data.version).toBe(version);
     if (expected) expect((await versionsOf(path, '?limit=1')).versions[0].changes).toEqual(expected);
   }
-  expect(await versionsOf(path, '?limit=2&offset=3')).toEqual({
+  expect(await versionsOf(path, '?limit=2&offset=5')).toEqual({
     versions: [
       {
         version: 2,
@@ -57,10 +61,10 @@ test('a save that changes what runs pin makes a version, and no other does', asy
         isCurrent: false,
       },
     ],
-    pagination: { total: 5, limit: 2, offset: 3, hasMore: false },
+    pagination: { total: 7, limit: 2, offset: 5, hasMore: false },
   });
   const inB = (await api.get(`${path}/versions?limit=1`, { 'x-api-variant': 'B' })).body.data;
-  expect(inB).toMatchObject({ versions: [{ version: 5, isCurrent: true }], total: 5, limit: 1, offset: 0 });
+  expect(inB).toMatchObject({ versions: [{ version: 7, isCurrent: true }], total: 7, limit: 1, offset: 0 });
 });
 
 test('a version is shown as it was saved, in the words of the dialect', async () => {
@@ -211,4 +215,27 @@ test('a run executes the version that it names, and says which', async () => {
   expect((await api.post(`/api/v1/webhooks/${id}?version=1`, {})).body.data.runId).toEqual(expect.any(String));
   const yearly = { cron: '@yearly', timezone: 'UTC', paused: true, version: 1 };
   expect((await api.request('PUT', `${path}/schedule`, yearly)).body.data).toMatchObject({ version: 1 });
+});
+
+test('the newest thousand are listed, and those that runs have stay', async () => {
+  const path = await make();
+  const { runId } = (await api.post(`${path}/execute`, { input: 'x' })).body.data;
+  const id = path.split('/').at(-1);
+  // A thousand saves would take minutes: the versions in between were made and removed.
+  const saved = async (prompted: string, version: number) => {
+    expect((await api.patch(path, { steps: [prompt('a', prompted)] })).status).toBe(200);
+    await product.database.pool.query(
+      'update definition d set version = $2 from automation a where a.id = $1 and d.id = a.definition_id',
+      [id, version],
+    );
+  };
+  await saved('Two', 1_000);
+  expect((await versionsOf(path)).versions.map(({ version }: { version: number }) => version)).toEqual([1_000, 1]);
+  await saved('Three', 1_001);
+  const { versions, pagination } = await versionsOf(path);
+  expect([versions.map(({ version }: { version: number }) => version), pagination.total]).toEqual([[1_001, 1_000], 2]);
+  await removeUnusedDefinitions(product.database);
+  expect((await api.get(`${path}/versions/1`)).status).toBe(200);
+  const retried = await api.post(`/api/v1/runs/${runId}/retry`, { fromStep: 'a' });
+  expect((await endOf(api, retried.body.data.runId)).output.result).toContain('One');
 });
