@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { simpleParser } from 'mailparser';
 import { personWith } from '../accounts/people.ts';
 import type { ApiClient } from '../api-client.ts';
+import { secrets } from '../operator.ts';
 import { type StartedProduct, startProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { makeFlow } from './make-flow.ts';
@@ -14,7 +15,7 @@ let product: StartedProduct;
 let api: ApiClient;
 const folder = mkdtempSync(join(tmpdir(), 'atelier-approvals-'));
 beforeAll(async () => {
-  product = await startProduct({ MAIL_FOLDER: folder });
+  product = await startProduct({ ...secrets, MAIL_FOLDER: folder });
   api = product.api;
 });
 afterAll(() => product.close());
