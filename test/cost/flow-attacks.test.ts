@@ -129,7 +129,7 @@ test('a map whose results are too large together does not read them', async () =
   expect(product.walk.takeExcesses().filter((excess) => /stretchMs/.test(excess))).toEqual([]);
 });
 
-/** Of work that goes on for long: what others wait for meanwhile. */
+/** What others wait for while work goes on that takes long. */
 const stretches = () => product.walk.takeExcesses().filter((excess) => /stretchMs/.test(excess));
 const endOfRun = (runId: string, status: string) =>
   until(
