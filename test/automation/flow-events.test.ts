@@ -115,7 +115,7 @@ test('a step that never began is skipped when one beside it fails', async () => 
       ],
     },
   ];
-  const tenant = await product.createTenant({ plan: 'enterprise' });
+  const tenant = await product.createTenant({ plan: 'pro' });
   const { apiClient } = await import('../api-client.ts');
   const api = apiClient(product.process.api, tenant.testKey);
   const id = await makeFlow(product, api, [{ id: 'all', type: 'parallel', branches }]);

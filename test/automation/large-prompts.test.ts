@@ -23,7 +23,7 @@ test('runs whose prompts repeat a large input execute each step once, however lo
   const body = { input: 'A text that is repeated. '.repeat(8_000), async: true };
   const begin = () => api.post(`/v1/workflows/${id}/execute`, body, { 'x-api-variant': 'A' });
   const begun = await Promise.all(list(many.runs).map(begin));
-  for (const { body } of begun) expect((await endOf(api, body.data.runId)).status).toBe('completed');
+  for (const { body } of begun) expect((await endOf(api, body.data.runId, 240_000)).status).toBe('completed');
   const called = process.log.filter(({ msg }) => msg === 'model called');
   expect(called).toHaveLength(many.runs * many.steps);
 });

@@ -20,8 +20,12 @@ export async function makeWorkflow(api: ApiClient, fields: object | string = '{{
 }
 
 /** Waits for the end of a run. @returns its detail, in dialect B */
-export const endOf = (api: ApiClient, runId: string) =>
-  until('the run ends', async () => {
-    const detail = (await api.get(`/api/v1/runs/${runId}`, inB)).body.data;
-    return detail.status !== 'queued' && detail.status !== 'running' && detail;
-  });
+export const endOf = (api: ApiClient, runId: string, withinMs?: number) =>
+  until(
+    'the run ends',
+    async () => {
+      const detail = (await api.get(`/api/v1/runs/${runId}`, inB)).body.data;
+      return detail.status !== 'queued' && detail.status !== 'running' && detail;
+    },
+    withinMs,
+  );
