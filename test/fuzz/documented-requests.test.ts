@@ -229,6 +229,11 @@ const inWords: WordedRule[] = [
     follow: () => oneOf('event.data.n > 1', 'true', null),
   },
   {
+    at: ['NewWebhook.filter', 'WebhookChange.filter'],
+    words: /A CEL expression over `event`, which is the whole body/,
+    follow: () => oneOf('event.type == "booking.created"', 'true', null),
+  },
+  {
     at: ['NewTrigger.inputs'],
     words: /CEL expressions over `event` by name/,
     follow: () => oneOf({ n: 'event.data.n' }, {}, null),

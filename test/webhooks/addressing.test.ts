@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { makeWorkflow } from '../automation/make-workflow.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import { eventsUrl, from } from '../integrations/events-scene.ts';
 import { providerEvents } from '../integrations/provider-events.ts';
@@ -8,7 +9,7 @@ import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
 import { openReceiver, type Receiver } from './receiver.ts';
-import { webhookEnv } from './scene.ts';
+import { inA, webhookEnv } from './scene.ts';
 
 // The lease of a process that was killed has to end.
 jest.setTimeout(300_000);
@@ -20,7 +21,7 @@ let front: ProductProcess;
 let receiver: Receiver;
 beforeAll(async () => {
   product = await openProduct({ env: webhookEnv });
-  [front, receiver] = await Promise.all([product.start(['api']), openReceiver()]);
+  [front, receiver] = await Promise.all([product.start(['api', 'runs']), openReceiver()]);
 });
 afterAll(async () => {
   await receiver.close();
@@ -76,5 +77,41 @@ test.each(['event.addressing', 'event.filtered', 'event.addressed'])(
       const ids = receiver.to(path).map(({ body }) => JSON.parse(body).id);
       expect(new Set(ids).size).toBe(4);
     }
+  },
+);
+
+test.each(['delivery.leased', 'delivery.sent', 'delivery.recorded'])(
+  'deliveries about one run keep their order when a process is killed at %s',
+  async (failPoint) => {
+    const { testKey } = await product.createTenant({ plan: 'enterprise' });
+    const api = apiClient(front.api, testKey);
+    const path = `/ordered-${failPoint}`;
+    const events = ['workflow.run.started', 'workflow.run.completed'];
+    const webhook = { name: 'Ours', url: receiver.url(path), events, ordering: 'subject' };
+    expect((await api.post('/v1/webhooks', webhook)).status).toBe(201);
+    const { id } = await makeWorkflow(api, '{{input}}');
+    const runs = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const { body } = await api.post(`/v1/workflows/${id}/execute`, { inputs: {} }, inA);
+        return body.data.runId as string;
+      }),
+    );
+    const doomed = await product.start(['webhooks'], { FAIL_POINT: failPoint });
+    await doomed.ended;
+    const worker = await product.start(['webhooks']);
+    const arrived = () => receiver.to(path).map(({ body }) => JSON.parse(body));
+    await until(
+      'all have arrived',
+      async () => new Set(arrived().map((event) => event.id)).size === 2 * runs.length,
+      120_000,
+    );
+    for (const runId of runs) {
+      // One may arrive again whose process was killed before it was recorded, but none of them late.
+      const types = arrived()
+        .filter(({ data }) => data.id === runId)
+        .map(({ type }) => type);
+      expect(types.toSorted().toReversed()).toEqual(types);
+    }
+    await worker.stop();
   },
 );

@@ -25,7 +25,7 @@ import { defaultConcurrency } from '../../../src/webhooks/subscriptions/subscrip
 import { texts } from '../free-form.ts';
 import { prefixedIdInPath } from '../ids.ts';
 import { listSchema } from '../pagination.ts';
-import { nameText } from '../text.ts';
+import { nameText, text } from '../text.ts';
 
 export const webhookId = 'whk_0199ccccdddd7eee8fff000011112222';
 export const webhookInPath = prefixedIdInPath('id', webhookId);
@@ -48,7 +48,7 @@ const events = z
   })
   .openapi({ uniqueItems: true, description: 'Event types. `*` subscribes to all, including future ones.' });
 
-/** Characters of an expression, and half of its UTF-16 units at most. */
+/** Characters of an expression. */
 const maxFilterLength = 2_000;
 const maxPerMinute = 60_000;
 const maxConcurrency = 64;
@@ -105,12 +105,10 @@ const fields = {
     .min(1)
     .max(maxConcurrency)
     .openapi({ description: `The most concurrent attempts. Default ${defaultConcurrency}.` }),
-  filter: z
-    .string()
-    .max(2 * maxFilterLength, `Expected at most ${maxFilterLength} characters.`)
+  filter: text(maxFilterLength)
     .nullable()
     .openapi({
-      maxLength: maxFilterLength,
+      type: ['string', 'null'],
       description: [
         'A CEL expression over `event`, which is the whole body of an event, whatever `payload` says:',
         '`event.data.status == "FAILED"`. Events for which it is not true are not delivered. Default null: all events of the',
