@@ -31,6 +31,7 @@ export const tablesOfOrganizations: readonly Table[] = [
       of('delivery_block', 'subscription_id'),
       of('delivery_change', 'subscription_id'),
       of('attempt_hour', 'subscription_id'),
+      of('attempt_minute', 'subscription_id'),
       of('retry_release', 'subscription_id'),
       of('recovery', 'subscription_id'),
       of('skipped_events', 'subscription_id'),

@@ -248,23 +248,59 @@ export const DeliveryAttempt = defineEntity({
 });
 export type DeliveryAttempt = InferEntity<typeof DeliveryAttempt>;
 
-/** How the attempts of one webhook ended in one hour. Each hour of the day has a row, which the next day takes over. */
+/** How attempts ended, without tests and examples: see dispatch/attempt-counts.ts. */
+const counts = {
+  status2xx: p.integer().fieldName('status_2xx'),
+  status3xx: p.integer().fieldName('status_3xx'),
+  status4xx: p.integer().fieldName('status_4xx'),
+  status5xx: p.integer().fieldName('status_5xx'),
+  noAnswer: p.integer(),
+  deadLettered: p.integer(),
+};
+
+/** How the attempts of one webhook ended in one hour. Each hour of 30 days has a row, which the next 30 days take over. */
 export const AttemptHour = defineEntity({
   name: 'AttemptHour',
   tableName: 'attempt_hour',
   filters: { tenant: tenantFilter },
   properties: {
     subscriptionId: p.uuid().primary(),
-    /** The hour of the day in UTC. */
+    /** The hours since 1970 in UTC, modulo 720. */
     slot: p.smallint().primary(),
     ...tenant,
     /** Its beginning. */
     hour: p.datetime(),
+    /** All attempts, tests and examples too. */
     delivered: p.integer(),
     failed: p.integer(),
+    status2xx: p.integer().fieldName('status_2xx').default(0),
+    status3xx: p.integer().fieldName('status_3xx').default(0),
+    status4xx: p.integer().fieldName('status_4xx').default(0),
+    status5xx: p.integer().fieldName('status_5xx').default(0),
+    noAnswer: p.integer().default(0),
+    deadLettered: p.integer().default(0),
+    latencies: p.array().columnType('int[]').$type<number[]>().defaultRaw("'{}'"),
   },
 });
 export type AttemptHour = InferEntity<typeof AttemptHour>;
+
+/** The same of one minute. Each minute of an hour has a row, which the next hour takes over. */
+export const AttemptMinute = defineEntity({
+  name: 'AttemptMinute',
+  tableName: 'attempt_minute',
+  filters: { tenant: tenantFilter },
+  properties: {
+    subscriptionId: p.uuid().primary(),
+    slot: p.smallint().primary(),
+    ...tenant,
+    /** Its beginning. */
+    minute: p.datetime(),
+    ...counts,
+    /** How many durations each of `latencyBounds` has. */
+    latencies: p.array().columnType('int[]').$type<number[]>(),
+  },
+});
+export type AttemptMinute = InferEntity<typeof AttemptMinute>;
 
 /** A webhook with retries that wait. Its workflow deletes the row when nothing waits any more. */
 export const RetryRelease = defineEntity({

@@ -23,6 +23,7 @@ import { DeliveryWakeup } from './dispatch/wakeup.ts';
 import { endSubscriptions } from './end-tenant.ts';
 import {
   AttemptHour,
+  AttemptMinute,
   Delivery,
   DeliveryAttempt,
   Event,
@@ -73,6 +74,7 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     Delivery,
     DeliveryAttempt,
     AttemptHour,
+    AttemptMinute,
     RetryRelease,
     WebhookHost,
     ...countedDeliveries,

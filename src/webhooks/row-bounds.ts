@@ -25,7 +25,8 @@ export const webhookRowBounds: RowBounds = {
     ...withWebhook,
     retention: { by: 'count deliveries in blocks', after: 'it was added to the count of its block' },
   },
-  attempt_hour: { max: { rows: 24, of: 'webhook_subscription' }, ...withWebhook },
+  attempt_hour: { max: { rows: 720, of: 'webhook_subscription' }, ...withWebhook },
+  attempt_minute: { max: { rows: 60, of: 'webhook_subscription' }, ...withWebhook },
   retry_release: { max: { rows: 1, of: 'webhook_subscription' }, ...withWebhook },
   skipped_events: { max: { rows: 1, of: 'webhook_subscription' }, ...withWebhook },
   recovery: {

@@ -43,6 +43,7 @@ test('an unexpected error is a failure like any other; an aborted attempt is non
     sealedOlderSecret: null,
     sealedSecret: sealer.seal(newSecret(), sealedColumn('sealed_secret', subscriptionId, tenant)),
     eventId,
+    isTest: false,
     eventType: 'test.webhook',
     facts: { webhookId: subscriptionId, message: '' },
     eventCreatedAt: new Date(),

@@ -12,7 +12,7 @@ import type { EventCatalog } from '../core/event-catalog.ts';
 import { deliveryIds, eventIds } from '../core/ids.ts';
 import { type AttemptResult, unforeseen, unreadable } from '../core/retry-schedule.ts';
 import { integrationPayloadOf, payloadOf } from '../deliveries/payload.ts';
-import { eventOf } from '../deliveries/publish-event.ts';
+import { eventOf, isTestEvent } from '../deliveries/publish-event.ts';
 import { openHeaders, type SealedColumn, sealedColumn } from '../subscriptions/subscription-secrets.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { sign } from './sign.ts';
@@ -51,6 +51,8 @@ export interface AttemptWork {
   sealedOlderSecret: string | null;
   eventId: string;
   eventType: string;
+  /** Whether it is a test or an example. */
+  isTest: boolean;
   facts: unknown;
   eventCreatedAt: Date;
   /** Where deliveries about the same wait for each other; null where they do not. */
@@ -79,6 +81,7 @@ const findWork = statement({
     sealedOlderSecret: 'text?',
     eventId: 'uuid',
     eventType: 'text',
+    isTest: 'boolean',
     facts: 'json',
     eventCreatedAt: 'timestamptz',
     subject: 'text?',
@@ -89,11 +92,11 @@ const findWork = statement({
           s.payload, s.signature, s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
           case when s.previous_secret_expires_at > clock_timestamp() then s.sealed_previous_secret end as "sealedPreviousSecret",
           case when s.older_secret_expires_at > clock_timestamp() then s.sealed_older_secret end as "sealedOlderSecret",
-          e.id as "eventId", e.type as "eventType", e.facts, e.created_at as "eventCreatedAt",
+          e.id as "eventId", e.type as "eventType", ${isTestEvent('e')} as "isTest", e.facts, e.created_at as "eventCreatedAt",
           e.correlation_id as "correlationId", d.subject
      from delivery d
      join webhook_subscription s on s.id = d.subscription_id
-     ${eventOf('d', 'id, type, facts, created_at, correlation_id')} e
+     ${eventOf('d', 'id, type, facts, created_at, correlation_id, is_test')} e
     where d.organization_id = :organizationId and d.environment = :environment and d.id = any(:deliveryIds)
       and s.deleted_at is null`,
 });

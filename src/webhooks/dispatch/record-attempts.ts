@@ -5,10 +5,11 @@ import { afterAttempt, type Breaker, closedBreaker } from '../core/breaker.ts';
 import { type DeliveryStatus, openDelivery } from '../core/delivery-status.ts';
 import { afterFailure, type Failing, hasFailedTooLong, notFailing } from '../core/failing.ts';
 import { judge, unreadable, type Verdict } from '../core/retry-schedule.ts';
+import { latencyPlace, statusClassOf } from '../core/statistics.ts';
 import { beginRetries, wakeRetries } from '../retries/retry-release.ts';
 import { disableSubscription } from '../subscriptions/disable-subscription.ts';
 import type { AttemptOutcome } from './attempt.ts';
-import { countAttemptsSql } from './attempt-hours.ts';
+import { type AttemptFacts, countAttemptsSql } from './attempt-counts.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { releaseNext, type Subject } from './subject-order.ts';
 
@@ -34,7 +35,8 @@ const recordStatement = statement({
   text: `with given as (
      select * from jsonb_to_recordset(:rows) as g (id uuid, attempts int, status text, delay_ms float8,
        started_at timestamptz,
-       duration_ms int, status_code int, response_body text, response_body_truncated boolean, error_class text)),
+       duration_ms int, status_code int, response_body text, response_body_truncated boolean, error_class text,
+       status_class text, latency int)),
    moved as (
      update delivery d
         set status = g.status, attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1,
@@ -49,8 +51,8 @@ const recordStatement = statement({
         and (g.status = 'delivered' or d.attempts = g.attempts)
         and (d.status in (${openDelivery})
              or d.status = 'dead_lettered' and d.leased_until is not null and g.status = 'delivered')
-     returning d.id, d.subscription_id, d.status, d.attempts),
-   counted as (${countAttemptsSql('moved')}),
+     returning d.id, d.subscription_id, d.organization_id, d.environment, d.status, d.attempts, g.status_class, g.latency),
+   ${countAttemptsSql('moved')},
    logged as (
      insert into delivery_attempt (delivery_id, number, organization_id, environment, started_at, duration_ms,
                                    status_code, response_body, response_body_truncated, error_class)
@@ -117,6 +119,12 @@ interface Judged {
   verdict: Verdict;
 }
 
+function countedAs({ work, result, durationMs }: AttemptOutcome): AttemptFacts {
+  if (work.isTest) return { status_class: null, latency: null };
+  const statusClass = statusClassOf(result.errorClass === undefined ? result.status : null);
+  return { status_class: statusClass, latency: statusClass === 'error' ? null : latencyPlace(durationMs) };
+}
+
 function rowOf({ outcome, verdict }: Judged) {
   const { work, result, startedAt, durationMs, responseBody, responseBodyTruncated } = outcome;
   return {
@@ -130,6 +138,7 @@ function rowOf({ outcome, verdict }: Judged) {
     response_body: responseBody,
     response_body_truncated: responseBodyTruncated,
     error_class: result.errorClass ?? null,
+    ...countedAs(outcome),
   };
 }
 

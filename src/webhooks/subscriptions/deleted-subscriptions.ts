@@ -25,6 +25,7 @@ const belongings = [
   'delivery_block_count',
   'delivery_block',
   'attempt_hour',
+  'attempt_minute',
   'retry_release',
   'recovery',
   'skipped_events',

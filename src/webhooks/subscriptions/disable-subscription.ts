@@ -5,7 +5,8 @@ import { enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
 import { type DeliveryStatus, deliveryStates, openDelivery } from '../core/delivery-status.ts';
 import { type DisabledReason, subscriptionIs } from '../core/subscription-state.ts';
 import { forgetDeliveryBlocks } from '../deliveries/delivery-blocks.ts';
-import { forgetAttempts } from '../dispatch/attempt-hours.ts';
+import { eventOf, isTestEvent } from '../deliveries/publish-event.ts';
+import { countDeadLettersSql, forgetAttempts } from '../dispatch/attempt-counts.ts';
 import { subscriptionsOf } from '../dispatch/lease.ts';
 import { isFirst } from '../dispatch/ready.ts';
 import { isHeld } from '../dispatch/subject-order.ts';
@@ -53,17 +54,28 @@ const disableStatement = statement({
       and deleted_at is null`,
 });
 
+const parkedColumns = ['subscription_id', 'organization_id', 'environment', 'event_id', 'resent_event_id'];
+
+/** CTEs that count the dead letters of the CTE `ended`, which has `parkedColumns`. */
+const countParked = `counted_letter as (
+     select e.subscription_id, e.organization_id, e.environment
+       from ended e ${eventOf('e', 'type, is_test')} happened where not ${isTestEvent('happened')}),
+   ${countDeadLettersSql('counted_letter')}`;
+
 const parkOpen = statement({
   name: 'subscription.park_open',
   parameters: { subscriptionId: 'uuid' },
   row: { id: 'uuid' },
-  text: `update delivery
+  text: `with ended as (
+     update delivery
       set status = 'dead_lettered', error_class = 'subscription_off', next_attempt_at = null,
           finished_at = clock_timestamp(), parked_at = null
     where organization_id = :organizationId and environment = :environment and ${some(statesBefore('dead_lettered'))}
       and status in (${statesBefore('dead_lettered')})
       and exists (select from webhook_subscription s where s.id = subscription_id and ${subscriptionIs('s', 'off')})
-   returning id`,
+     returning id, ${parkedColumns.join(', ')}),
+   ${countParked}
+   select id from ended`,
 });
 
 /**
@@ -92,7 +104,8 @@ const sweepStatement = systemStatement({
   name: 'subscription.sweep_deliveries',
   parameters: { limit: 'int' },
   row: { id: 'uuid' },
-  text: `update delivery d
+  text: `with swept as (
+     update delivery d
       set status = case when s.deleted_at is null then 'dead_lettered' else 'failed' end,
           error_class = case when s.deleted_at is null then 'subscription_off' else 'subscription_deleted' end,
           next_attempt_at = null, finished_at = clock_timestamp(),
@@ -101,7 +114,10 @@ const sweepStatement = systemStatement({
     where s.id = d.subscription_id and d.status in (${openDelivery})
       and d.id = any(array(select id from (${openOf(isFirst)} union all ${openOf(isWaiting)}
         union all ${openOf(isHeld)}) o limit :limit))
-   returning d.id`,
+     returning d.id, d.status, ${parkedColumns.map((name) => `d.${name}`).join(', ')}),
+   ended as (select * from swept where status = 'dead_lettered'),
+   ${countParked}
+   select id from swept`,
 });
 
 /** Ends open deliveries of subscriptions that are off or deleted, of all tenants, `limit` at most. @returns how many */

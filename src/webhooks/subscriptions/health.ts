@@ -2,7 +2,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { type HealthState, healthState, successRate } from '../core/health.ts';
 import { maxCounted } from '../core/retry-release.ts';
-import { attemptsOfDay } from '../dispatch/attempt-hours.ts';
+import { attemptsOfDay } from '../dispatch/attempt-counts.ts';
 import { isFirst } from '../dispatch/ready.ts';
 import { isHeld } from '../dispatch/subject-order.ts';
 import { webhookNotFound } from '../errors.ts';

@@ -4,6 +4,7 @@ import { deliveryRoutes } from './deliveries.ts';
 import { eventCatalogRoutes } from './event-catalog.ts';
 import { eventListRoutes } from './event-list.ts';
 import { replayRoutes } from './replay.ts';
+import { statisticsRoutes } from './statistics.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 export const webhooks: ApiFeature = {
@@ -24,6 +25,7 @@ export const webhooks: ApiFeature = {
     eventCatalogRoutes(services),
     eventListRoutes(services),
     webhookRoutes(services),
+    statisticsRoutes(services),
     deliveryRoutes(services),
     replayRoutes(services),
   ],

@@ -54,6 +54,7 @@ const links = {
   Test: { operationId: 'testWebhook', parameters: withThisId },
   Example: { operationId: 'sendWebhookExample', parameters: withThisId },
   Deliveries: { operationId: 'listDeliveries', parameters: withThisId },
+  Statistics: { operationId: 'getWebhookStats', parameters: withThisId },
   Recover: { operationId: 'recoverDeliveries', parameters: withThisId },
   Delete: { operationId: 'deleteWebhook', parameters: withThisId },
 };
