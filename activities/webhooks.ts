@@ -63,7 +63,10 @@ export const createWebhookActivities = (services: Services) => {
       failPoint('delivery.replayed');
       const progress = await findProgress(scope, deliveryId);
       if (renewed || progress.kind !== 'dead_lettered') return progress;
-      return { ...progress, why: `${progress.why}, and not replayed, because its webhook is turned off` };
+      return {
+        ...progress,
+        why: `${progress.why}, and not replayed, because its webhook is turned off or its content was removed`,
+      };
     },
 
     /** Fails a dead letter for ever. */

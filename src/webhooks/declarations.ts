@@ -17,6 +17,7 @@ export const webhooksDeclarations: OperatorDeclarations = {
     'webhook.rotate_secret': webhookIds,
     'delivery.replay': deliveryIds,
     'delivery.discard': deliveryIds,
+    'delivery.expunge': deliveryIds,
   },
   findable: findableWebhooks,
   sealed: [{ table: 'webhook_subscription', columns: sealedColumns }],

@@ -98,9 +98,20 @@ export const Event = defineEntity({
     isTest: p.boolean().default(false),
     /** The number of its transaction, by which it is listed; null for events that are not listed. */
     transactionNumber: p.bigint().nullable(),
+    /** Since when its body is to go: no delivery of it is made any more. See deliveries/expunge.ts. */
+    expungeRequestedAt: p.datetime().nullable(),
+    /** A delivery that still needs it. */
+    expungeWaitsFor: p.uuid().nullable(),
+    /** When `facts` were removed: they are JSON's `null` since. */
+    contentExpungedAt: p.datetime().nullable(),
   },
   uniques: [{ properties: ['subjectId', 'type'] }],
   indexes: [
+    {
+      name: 'event_expunge_index',
+      properties: ['id'],
+      where: 'expunge_requested_at is not null and content_expunged_at is null',
+    },
     { properties: ['organizationId', 'environment', 'createdAt', 'id'] },
     { name: 'event_correlation_index', properties: ['correlationId'] },
     {
@@ -163,6 +174,8 @@ export const Delivery = defineEntity({
      * otherwise.
      */
     parkedAt: p.datetime().nullable(),
+    /** When the answers of its receiver were removed. */
+    contentExpungedAt: p.datetime().nullable(),
   },
   uniques: [{ properties: ['subscriptionId', 'eventId'] }],
   indexes: [
@@ -228,7 +241,7 @@ export const Delivery = defineEntity({
 });
 export type Delivery = InferEntity<typeof Delivery>;
 
-/** The log of one attempt. Never changed. */
+/** The log of one attempt. Only its answer is ever changed, when it is removed. */
 export const DeliveryAttempt = defineEntity({
   name: 'DeliveryAttempt',
   tableName: 'delivery_attempt',

@@ -10,6 +10,7 @@ export const failPoint = defineFailPoints(
   'delivery.recorded',
   'delivery.replayed',
   'delivery.discarded',
+  'delivery.expunged',
   'delivery.recovered',
   'delivery.recovery_part',
   'retry.woken',

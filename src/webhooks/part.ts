@@ -12,6 +12,7 @@ import { webhooksDeclarations } from './declarations.ts';
 import { countedDeliveries } from './deliveries/block-entities.ts';
 import { sweepDeliveryBacklog } from './deliveries/delivery-backlog.ts';
 import { sweepDeliveryBlocks } from './deliveries/delivery-blocks.ts';
+import { expungeSweep } from './deliveries/expunge.ts';
 import { DeliveryBacklog, EventFanOut, SkippedEvents } from './deliveries/fan-out-entities.ts';
 import { addressingPayload, deliveriesChannel } from './deliveries/publish-event.ts';
 import { continueRecovery } from './deliveries/recovery.ts';
@@ -138,6 +139,7 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     },
     { name: 'release deliveries that wait for no other', everyMs: 10_000, run: forgottenSweep(database) },
     { name: 'count deliveries in blocks', everyMs: 10_000, run: () => sweepDeliveryBlocks(database) },
+    { name: 'remove bodies of events', everyMs: 1_000, run: expungeSweep(database) },
     { name: 'count deliveries that wait', everyMs: 10_000, run: () => sweepDeliveryBacklog(database) },
     { name: 'remove deliveries after their retention', everyMs: hourMs, run: () => forgetOldDeliveries(database) },
     {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { deliveryMessages, deliveryWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
+import { deliveryIds } from '../../src/webhooks/core/ids.ts';
 import type { ApiClient } from '../api-client.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
@@ -119,6 +120,35 @@ const commands = {
       return (client) => client.delete(`/v1/webhooks/${id}`);
     });
     expect(await scene.reaches(delivery, 'failed')).toMatchObject({ errorClass: 'subscription_deleted', attempts: 1 });
+  },
+
+  /** Another delivery still needs the body, which a sweep removes after that. */
+  async expunge() {
+    let [webhook, delivery] = ['', ''];
+    await dieDuring('delivery.expunged', async (api) => {
+      const { id } = await scene.subscribe(api, answers(200, busy), { events: ['workflow.run.failed'] });
+      webhook = id;
+      delivery = await scene.sendTest(api, id);
+      await scene.reaches(delivery, 'delivered');
+      const client = scene.caller.at(api);
+      const of = `/v1/webhooks/${id}/deliveries/${deliveryIds.format(delivery)}`;
+      const { body } = await client.post(`${of}/resend`);
+      await scene.reaches(deliveryIds.parse(body.data.deliveryId)!, 'retrying');
+      return () => client.delete(`${of}/content`);
+    });
+    const stored = async () => {
+      const { rows } = await scene.product.database.pool.query<{ answers: number; body: unknown }>(
+        `select (select count(response_body)::int from delivery_attempt where delivery_id = d.id) as answers,
+                (select facts from event where id = d.event_id) as body
+           from delivery d where id = $1`,
+        [delivery],
+      );
+      return rows[0]!;
+    };
+    expect(await stored()).toEqual({ answers: 0, body: expect.any(Object) });
+    await scene.caller.at(front).patch(`/v1/webhooks/${webhook}`, { isActive: false });
+    await scene.product.start(['housekeeping']);
+    await until('the body is gone', async () => (await stored()).body === null);
   },
 
   /** Nothing but the commit says that the run was cancelled: its event is in it. */

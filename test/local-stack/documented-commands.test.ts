@@ -134,6 +134,7 @@ test('requests are answered as the pages say', async () => {
   /** The last workflow that each page makes. Pages that make none go on with that of the first page. */
   const workflowIds = new Map<string, string>();
   let eventTypeId = '';
+  let webhookId = '';
   let authUrl = '';
   let triggerSecret = '';
   let approvalId = '';
@@ -150,6 +151,7 @@ test('requests are answered as the pages say', async () => {
       .replace(/https?:\/\/[\w.:]+(?=\/(?:api|v1|mcp|openai)\b)/, ready.api)
       .replace('WORKFLOW_ID', workflowIds.get(document) ?? workflowIds.get('README.md') ?? '')
       .replace('EVENT_TYPE_ID', eventTypeId)
+      .replace('WEBHOOK_ID', webhookId)
       .replace('AUTH_URL', authUrl)
       .replace('TRIGGER_SECRET', triggerSecret)
       .replace('APPROVAL_ID', approvalId);
@@ -174,6 +176,7 @@ test('requests are answered as the pages say', async () => {
     });
     if (/\/workflows /.test(command)) workflowIds.set(document, answer.data.id);
     if (/\/event-types /.test(command)) eventTypeId = answer.data.id;
+    if (/\/v1\/webhooks /.test(command)) webhookId = answer.data.id;
     if (/\/webhook-secret /.test(command)) triggerSecret = answer.data.secret;
     if (/\/connect /.test(command)) authUrl = answer.data.authUrl;
     if (/\/bookings /.test(command)) bookingId = answer.data.id;
@@ -325,7 +328,15 @@ test('variables and versions that the pages name are those of the code', () => {
   const example = read('.env.example');
   expect(mentionedVariables.length).toBeGreaterThan(15);
   // A placeholder, an answer of Temporal, and variables of Compose itself and of the benches.
-  const others = ['WORKFLOW_ID', 'EVENT_TYPE_ID', 'AUTH_URL', 'ALREADY_EXISTS', 'COMPOSE_PROFILES', 'COST_WALK_REPORT'];
+  const others = [
+    'WORKFLOW_ID',
+    'EVENT_TYPE_ID',
+    'WEBHOOK_ID',
+    'AUTH_URL',
+    'ALREADY_EXISTS',
+    'COMPOSE_PROFILES',
+    'COST_WALK_REPORT',
+  ];
   const known = (name: string) =>
     others.includes(name) ||
     new RegExp(`^${name}=`, 'm').test(example) ||

@@ -4,6 +4,7 @@ import { describeStates } from '../../../src/platform/core/states.ts';
 import { type DeliveryDelay, delayReasons } from '../../../src/webhooks/core/admission.ts';
 import { deliveryStates, deliveryStatuses } from '../../../src/webhooks/core/delivery-status.ts';
 import { unforeseen, unreadable } from '../../../src/webhooks/core/retry-schedule.ts';
+import { recoveredClasses } from '../../../src/webhooks/deliveries/recovery.ts';
 import { prefixedIdInPath } from '../ids.ts';
 import { orNull } from '../in-dialect.ts';
 import { listSchema, pageQuery } from '../pagination.ts';
@@ -70,6 +71,9 @@ const shown = {
   }),
   heldBack: orNull(delayReasonSchema),
   replayable: z.boolean().openapi({ description: 'Whether the delivery can be replayed.' }),
+  contentExpungedAt: z.iso.datetime().nullable().openapi({
+    description: 'When the body was removed. The delivery cannot be sent again since. Null while the body is there.',
+  }),
   isTest: z.boolean().openapi({ description: 'Whether it is a test event, or an example that was asked for.' }),
   correlationId: z.string().openapi({
     description: 'The `x-correlation-id` of the request that caused the event. Each attempt has it in that header too.',
@@ -90,7 +94,9 @@ export const deliveryListSchema = listSchema('deliveries', deliverySchema);
 export const deliveryDetailSchema = z
   .object({
     ...shown,
-    requestBody: z.string().openapi({ description: 'The body of its requests, the same bytes on every attempt.' }),
+    requestBody: z.string().nullable().openapi({
+      description: 'The body of its requests, the same bytes on every attempt. Null when it was removed.',
+    }),
     attemptLog: z.array(attempt).openapi({ description: 'The latest 100 attempts, oldest first.' }),
   })
   .openapi('DeliveryDetail');
@@ -98,18 +104,44 @@ export const deliveryDetailSchema = z
 /** The answer to a test and to a replay. */
 export const queuedSchema = z.object({ deliveryId: z.string(), status: z.enum(deliveryStatuses) });
 
+const time = z.iso
+  .datetime({ offset: true, error: 'Expected an ISO 8601 time with an offset, such as 2026-11-21T09:30:00Z.' })
+  .transform((text) => new Date(text));
+const timeInDocument = {
+  type: 'string',
+  format: 'date-time',
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T[0-9:.]+(Z|[+-]\\d{2}:\\d{2})$',
+} as const;
+
 export const recoverySchema = z
   .object({
-    since: z.iso
-      .datetime({ offset: true, error: 'Expected an ISO 8601 time with an offset, such as 2026-11-21T09:30:00Z.' })
-      .transform((text) => new Date(text))
+    since: time
       .refine((since) => since.getTime() <= Date.now(), 'Expected a time in the past.')
       .openapi({
-        type: 'string',
-        format: 'date-time',
-        pattern: '^\\d{4}-\\d{2}-\\d{2}T[0-9:.]+(Z|[+-]\\d{2}:\\d{2})$',
+        ...timeInDocument,
         description: 'A time in the past, at most as many days ago as the plan keeps deliveries.',
       }),
+    until: time.optional().openapi({
+      ...timeInDocument,
+      description: 'Not before `since`. What was created later is left out. Default: now.',
+    }),
+    eventTypes: z
+      .array(eventTypeSchema)
+      .min(1, 'Expected at least one event type.')
+      .max(50, 'Expected at most 50 event types.')
+      .optional()
+      .openapi({ description: 'Only events of these types. Default: all.' }),
+    statusClass: z
+      .enum(recoveredClasses, `Expected one of ${recoveredClasses.join(', ')}.`)
+      .optional()
+      .openapi({
+        description:
+          'Only dead letters whose last attempt was answered with such a status; `error`: was not answered, or was never made. Events without a delivery are left out then. Default: all.',
+      }),
+  })
+  .refine(({ since, until }) => !(until && until < since), {
+    path: ['until'],
+    error: 'Expected a time not before `since`.',
   })
   .openapi('DeliveryRecovery');
 
@@ -139,6 +171,7 @@ const entry = {
   nextAttemptAt: '2026-11-21T09:30:05.702Z',
   heldBack: null,
   replayable: false,
+  contentExpungedAt: null,
   isTest: false,
   correlationId: 'order-4711',
   createdAt,

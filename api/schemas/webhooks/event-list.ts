@@ -5,6 +5,7 @@ import { formatCursor } from '../../../src/webhooks/core/event-cursor.ts';
 import { testWebhook } from '../../../src/webhooks/core/events.ts';
 import { integerInQuery, pageQuery } from '../pagination.ts';
 import { anyEventSchema } from './event.ts';
+import { eventTypeSchema } from './webhook.ts';
 
 const maxWaitSeconds = 30;
 
@@ -40,8 +41,19 @@ export const eventListQuery = z.object({
   }),
 });
 
+const expungedEventSchema = z
+  .object({
+    id: z.string(),
+    type: eventTypeSchema,
+    event: z.string().optional(),
+    createdAt: z.iso.datetime(),
+    data: z.null(),
+    contentExpungedAt: z.iso.datetime(),
+  })
+  .openapi('ExpungedEvent', { description: 'An event whose content was removed with that of its deliveries.' });
+
 export const eventListSchema = z.object({
-  events: z.array(anyEventSchema),
+  events: z.array(z.union([anyEventSchema, expungedEventSchema])),
   nextCursor: z.string().openapi({ description: 'To be sent as `after`. There is always one.' }),
 });
 

@@ -4,7 +4,14 @@ import { bodyOf } from '../core/event-body.ts';
 import type { EventCatalog } from '../core/event-catalog.ts';
 import { requireActive } from '../dead-letters/replay.ts';
 import { takeBacklogShare } from '../deliveries/delivery-backlog.ts';
-import { deliveriesChannel, deliveryColumns, isTestEvent, listens, newDelivery } from '../deliveries/publish-event.ts';
+import {
+  deliveriesChannel,
+  deliveryColumns,
+  isTestEvent,
+  listens,
+  newDelivery,
+  sendableEvent,
+} from '../deliveries/publish-event.ts';
 import { countFilterErrors } from './addressing-sql.ts';
 import type { FilterEvaluator } from './filters.ts';
 import { orderKeyOf } from './order-key.ts';
@@ -39,9 +46,9 @@ const readPart = statement({
   },
   text: `with found as materialized (
      select e.* from recovery r cross join lateral (
-         select id, created_at, type, is_test, facts from event
+         select id, created_at, type, is_test, expunge_requested_at, facts from event
           where organization_id = :organizationId and environment = :environment
-            and (created_at, id) > (r.after_at, r.after_id) and created_at <= r.until
+            and (created_at, id) > (r.after_at, r.after_id) and created_at <= r.until and created_at <= r.window_end
           order by created_at, id limit ${perPart.events}) e
       where ${ofThis}),
    sized as (
@@ -50,7 +57,8 @@ const readPart = statement({
    part as materialized (select * from sized where before < ${perPart.bytes})
    select r.after_id as "fromId", s.id as "subscriptionId", s.filter, s.ordering <> 'none' as "isOrdered",
           e.id, e.type, e.created_at as "createdAt",
-          case when ${listens('s', 'e')} and not ${isTestEvent('e')}
+          case when ${listens('s', 'e')} and not ${isTestEvent('e')} and e.expunge_requested_at is null
+                 and (r.event_types is null or r.event_types @> to_jsonb(e.type::text))
                  and e.created_at >= greatest(s.created_at, s.recoverable_from)
                  and not exists (select from delivery d where d.subscription_id = s.id and d.event_id = e.id)
                then e.facts end as facts,
@@ -87,6 +95,7 @@ const writePart = statement({
        from unnest(:eventIds, :subjects) with ordinality as m (event_id, subject, nth)
       cross join lateral (select id, type, created_at from event where id = m.event_id offset 0) e
       cross join lateral (select :subscriptionId as id) s
+      cross join lateral ${sendableEvent('e.id')} sendable
       order by m.nth
      on conflict (subscription_id, event_id) do nothing
      returning id),

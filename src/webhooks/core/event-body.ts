@@ -22,16 +22,35 @@ export interface EventBody {
   data: object;
 }
 
-/** The body of an event as it is published. */
-export function bodyOf(declared: EventType, { id, type, facts, createdAt }: StoredEvent): EventBody {
-  return {
-    id: eventIds.format(id),
-    type,
-    ...(declared.repeatsType && { event: type }),
-    createdAt: createdAt.toISOString(),
-    data: declared.data(facts as never),
-  };
+/** What is left of an event whose content was removed. */
+export interface ExpungedEventBody extends Omit<EventBody, 'data'> {
+  data: null;
+  /** ISO 8601, in UTC. */
+  contentExpungedAt: string;
 }
+
+const headOf = (declared: EventType, { id, type, createdAt }: Omit<StoredEvent, 'facts'>) => ({
+  id: eventIds.format(id),
+  type,
+  ...(declared.repeatsType && { event: type }),
+  createdAt: createdAt.toISOString(),
+});
+
+/** The body of an event as it is published. */
+export const bodyOf = (declared: EventType, event: StoredEvent): EventBody => ({
+  ...headOf(declared, event),
+  data: declared.data(event.facts as never),
+});
+
+export const expungedBodyOf = (
+  declared: EventType,
+  event: Omit<StoredEvent, 'facts'>,
+  at: Date,
+): ExpungedEventBody => ({
+  ...headOf(declared, event),
+  data: null,
+  contentExpungedAt: at.toISOString(),
+});
 
 /** What an event is about: the id in its data, or its own where that has none. */
 export function subjectOf({ id, data }: EventBody): string {

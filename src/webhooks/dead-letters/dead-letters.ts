@@ -58,7 +58,7 @@ const findDead = systemStatement({
       and d.finished_at <= :until
       and (:organizationId is null or d.organization_id = :organizationId) and (:subscriptionId is null
         or d.subscription_id = :subscriptionId)
-      and (:eventType is null or e.type = :eventType) and (not :replayable or s.is_active)
+      and (:eventType is null or e.type = :eventType) and (not :replayable or s.is_active and e.expunge_requested_at is null)
     order by d.finished_at, d.id limit :limit`,
 });
 
@@ -76,7 +76,7 @@ interface Page {
   after?: DeadLetterCursor | undefined;
   /** Later ones are left out: a redrive would otherwise replay what it has just replayed. */
   until: Date;
-  /** Only those of active subscriptions. */
+  /** Only those of active subscriptions, whose content is there. */
   replayable: boolean;
   limit: number;
 }

@@ -8,7 +8,8 @@ import { operator } from '../../platform/security/audit.ts';
 import type { Environment, Tenant } from '../../platform/tenant.ts';
 import type { DeliveryStatus } from '../core/delivery-status.ts';
 import { deliveryIds, webhookIds } from '../core/ids.ts';
-import { deliveryNotFound } from '../errors.ts';
+import { eventIdOf } from '../deliveries/publish-event.ts';
+import { contentExpunged, deliveryNotFound } from '../errors.ts';
 import { discardDeadLetter } from './discard.ts';
 import {
   type RenewedDelivery,
@@ -54,24 +55,27 @@ const findStanding = systemStatement({
     environment: typed<Environment>('text'),
     status: typed<DeliveryStatus>('text'),
     isActive: 'boolean',
+    isExpunged: 'boolean',
   },
-  text: `select d.organization_id as "organizationId", d.environment, d.status, s.is_active as "isActive"
+  text: `select d.organization_id as "organizationId", d.environment, d.status, s.is_active as "isActive",
+          (select e.expunge_requested_at is not null from event e where e.id = ${eventIdOf('d')}) as "isExpunged"
      from delivery d join webhook_subscription s on s.id = d.subscription_id where d.id = :id`,
 });
 
 /**
  * Replays a dead letter of any tenant, without Temporal: a running worker makes the attempt within seconds.
  * @param id in either form
- * @throws AppError not_found; conflict unless it is a dead letter of a subscription that is turned on
+ * @throws AppError not_found; conflict unless it is a dead letter with its content, of a subscription that is turned on
  */
 export async function replayAnyDelivery(database: Database, id: string): Promise<ReplayedDelivery> {
   const uuid = deliveryIds.parse(id);
   const found = uuid && (await sqlOn(database.pool).one(findStanding, { id: uuid }));
   if (!found) throw deliveryNotFound(id);
-  const { status, isActive, ...tenant } = found;
+  const { status, isActive, isExpunged, ...tenant } = found;
   if (await renewAsOperator(operatorScopeOf(database, tenant, newId()), uuid, { ignoresBreaker: true })) {
     return { deliveryId: deliveryIds.format(uuid), status: 'pending' };
   }
+  if (isExpunged) throw contentExpunged();
   if (status === 'dead_lettered' && !isActive) throw subscriptionDisabled();
   throw new AppError('conflict', `Only a dead letter can be replayed; this delivery is ${status}.`, { status });
 }

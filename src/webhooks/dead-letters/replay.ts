@@ -5,8 +5,8 @@ import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { DeliveryStatus } from '../core/delivery-status.ts';
 import { subscriptionIs } from '../core/subscription-state.ts';
-import { deliveriesChannel } from '../deliveries/publish-event.ts';
-import { deliveryNotFound, webhookNotFound } from '../errors.ts';
+import { deliveriesChannel, eventIdOf, sendableEvent } from '../deliveries/publish-event.ts';
+import { contentExpunged, deliveryNotFound, webhookNotFound } from '../errors.ts';
 import { failPoint } from '../fail-points.ts';
 import { beginRetries } from '../retries/retry-release.ts';
 
@@ -42,10 +42,17 @@ const replayStatement = statement({
         and s.id = (select subscription_id from delivery where organization_id = :organizationId
           and environment = :environment and id = :deliveryId)
         for share),
+   sendable as materialized (
+     select d.id from listening
+      cross join lateral (
+        select id, event_id, resent_event_id from delivery
+         where organization_id = :organizationId and environment = :environment and id = :deliveryId
+           and status = 'dead_lettered' for update) d
+      cross join lateral ${sendableEvent(eventIdOf('d'))} e),
    renewed as (
      update delivery d set ${renewed(':ignoresBreaker')}, parked_at = case when :byWorkflow then null
        else d.parked_at end
-       from listening
+       from listening cross join sendable
       where d.organization_id = :organizationId and d.environment = :environment and d.id = :deliveryId
         and d.status = 'dead_lettered'
         and d.subscription_id = listening.id
@@ -56,8 +63,9 @@ const replayStatement = statement({
 const findDelivery = statement({
   name: 'delivery.replayable',
   parameters: { deliveryId: 'uuid', subscriptionId: 'uuid' },
-  row: { status: typed<DeliveryStatus>('text'), isActive: 'boolean' },
-  text: `select d.status, s.is_active as "isActive"
+  row: { status: typed<DeliveryStatus>('text'), isActive: 'boolean', isExpunged: 'boolean' },
+  text: `select d.status, s.is_active as "isActive",
+          (select e.expunge_requested_at is not null from event e where e.id = ${eventIdOf('d')}) as "isExpunged"
      from delivery d join webhook_subscription s on s.id = d.subscription_id and s.deleted_at is null
     where d.organization_id = :organizationId and d.environment = :environment and d.id = :deliveryId
       and d.subscription_id = :subscriptionId`,
@@ -72,7 +80,7 @@ export interface RenewOptions {
 
 /**
  * Gives a dead letter a new schedule of attempts.
- * @returns undefined when it is no dead letter, or its subscription is turned off
+ * @returns undefined when it is no dead letter, its subscription is turned off, or its content was removed
  */
 export async function renewDeadLetter(
   tx: Transaction,
@@ -88,7 +96,8 @@ export async function renewDeadLetter(
 async function refusal(scope: Scope, subscriptionId: string, deliveryId: string): Promise<AppError> {
   const found = await scope.one(findDelivery, { deliveryId, subscriptionId });
   if (!found) return deliveryNotFound(deliveryId);
-  const { status, isActive } = found;
+  const { status, isActive, isExpunged } = found;
+  if (isExpunged) return contentExpunged();
   return isActive
     ? new AppError('conflict', 'Only a dead-lettered delivery can be replayed.', { status })
     : subscriptionDisabled();
@@ -96,7 +105,7 @@ async function refusal(scope: Scope, subscriptionId: string, deliveryId: string)
 
 /**
  * Replays a dead letter. Ids are uuids.
- * @throws AppError not_found; conflict unless it is a dead letter of a subscription that is turned on
+ * @throws AppError not_found; conflict unless it is a dead letter with its content, of a subscription that is turned on
  */
 export async function replayDelivery(
   services: ReplayServices,

@@ -22,8 +22,8 @@ export interface Attempt {
 }
 
 export interface DeliveryDetail extends DeliveryEntry {
-  /** The body of its requests. */
-  requestBody: string;
+  /** The body of its requests; null when it was removed. */
+  requestBody: string | null;
   /** The latest hundred, oldest first. */
   attemptLog: Attempt[];
 }
@@ -130,8 +130,10 @@ export async function getDelivery(
   const event = { id: row.eventId, type: row.eventType, facts, createdAt: eventCreatedAt };
   const secret = () => sealer.open(sealedSecret, sealedColumn('sealed_secret', subscription.id, scope.tenant));
   const requestBody =
-    integration === null
-      ? payloadOf(events, event, payload)
-      : integrationPayloadOf(events, event, { integration, secret: secret() });
+    row.contentExpungedAt !== null
+      ? null
+      : integration === null
+        ? payloadOf(events, event, payload)
+        : integrationPayloadOf(events, event, { integration, secret: secret() });
   return { ...entryOf(row, subscription), requestBody, attemptLog };
 }

@@ -25,6 +25,8 @@ export interface DeliveryEntry {
   replayable: boolean;
   /** Whether somebody asked for it as a test. */
   isTest: boolean;
+  /** When its body was removed; null while it is there. */
+  contentExpungedAt: Date | null;
   /** The correlation id of what caused the event. */
   correlationId: string;
   /** Why its next attempt waits although it is due; undefined when it does not. */
@@ -37,14 +39,19 @@ export interface DeliveryRow extends Omit<DeliveryEntry, 'replayable' | 'delay'>
   isHeld: boolean;
   /** Whether an attempt is under way. */
   isLeased: boolean;
+  /** Whether the body of its event is to go: it is not sent again. */
+  isExpunged: boolean;
 }
 
-export function entryOf({ ignoresBreaker, isHeld, isLeased, ...row }: DeliveryRow, load: LoadRow): DeliveryEntry {
+export function entryOf(
+  { ignoresBreaker, isHeld, isLeased, isExpunged, ...row }: DeliveryRow,
+  load: LoadRow,
+): DeliveryEntry {
   const due = isOpen(row.status) && !isLeased && row.nextAttemptAt?.getTime();
   const delay = due
     ? delayReason(loadOf(load), { nextAttemptAt: due, ignoresBreaker, isHeld }, load.now.getTime())
     : undefined;
-  return { ...row, replayable: isReplayable(row.status), delay };
+  return { ...row, replayable: isReplayable(row.status) && !isExpunged, delay };
 }
 
 /** The columns of a `DeliveryRow`, of a delivery `d` and its event `e`. */
@@ -64,6 +71,8 @@ export const deliveryRow = {
   isHeld: 'boolean',
   isLeased: 'boolean',
   isTest: 'boolean',
+  contentExpungedAt: 'timestamptz?',
+  isExpunged: 'boolean',
   correlationId: 'text',
   createdAt: 'timestamptz',
 } as const;
@@ -71,7 +80,8 @@ export const entryColumns = `d.id, e.id as "eventId", e.type as "eventType", d.s
   d.response_body as "responseBody", d.response_body_truncated as "responseBodyTruncated",
   d.duration_ms as "durationMs", d.attempts, d.next_attempt_at as "nextAttemptAt", d.error_class as "errorClass",
   d.ignores_breaker as "ignoresBreaker", d.is_held as "isHeld", coalesce(d.leased_until > clock_timestamp(), false) as "isLeased",
-  ${isTestEvent('e')} as "isTest", e.correlation_id as "correlationId", d.created_at as "createdAt"`;
+  ${isTestEvent('e')} as "isTest", coalesce(d.content_expunged_at, e.content_expunged_at) as "contentExpungedAt",
+  e.expunge_requested_at is not null as "isExpunged", e.correlation_id as "correlationId", d.created_at as "createdAt"`;
 
 const findLoad = statement({
   name: 'subscription.load',

@@ -149,7 +149,7 @@ function pageOf(kind: Kind) {
     row: deliveryRow,
     text: `select ${entryColumns}
        from (select d.id ${positions(kind, condition, newest)} ${newestFirst('d')} limit :limit offset :skip) chosen
-       join delivery d on d.id = chosen.id and ${own} ${eventOf('d', 'id, type, correlation_id, is_test')} e
+       join delivery d on d.id = chosen.id and ${own} ${eventOf('d', 'id, type, correlation_id, is_test, expunge_requested_at, content_expunged_at')} e
       ${newestFirst('d')}`,
   });
 }

@@ -62,6 +62,13 @@ export const eventIdOf = (delivery: string) =>
 export const eventOf = (delivery: string, columns: string) =>
   `cross join lateral (select ${columns} from event where id = ${eventIdOf(delivery)} offset 0)`;
 
+/**
+ * For SQL: a row if a delivery of the event may be made or renewed. Until the end of the transaction its body stays: see
+ * expunge.ts. Whoever locks deliveries too locks them before.
+ */
+export const sendableEvent = (eventId: string) =>
+  `(select from event where id = ${eventId} and expunge_requested_at is null offset 0 for share)`;
+
 /** Deliveries that one statement creates at most. The events that would need more are left to the fan-out. */
 export const maxDirectDeliveries = 1_000;
 

@@ -14,6 +14,12 @@ export const RecoveryProgress = defineEntity({
     since: p.datetime(),
     /** When it was asked for. What came later is none of its business. */
     until: p.datetime(),
+    /** Only what was created until then; `infinity` without such a bound. */
+    windowEnd: p.datetime().defaultRaw("'infinity'"),
+    /** Only events of these types; null for all. */
+    eventTypes: p.json<string[]>().nullable(),
+    /** Only dead letters whose last attempt was answered so; null for all, and for events that were missed. */
+    statusClass: p.string().length(5).nullable(),
     /** First it goes through dead letters, then through events. */
     readsEvents: p.boolean(),
     /** The position of the last one. */

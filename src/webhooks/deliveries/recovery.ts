@@ -11,7 +11,16 @@ import { type ReplayServices, renewed, requireActive } from '../dead-letters/rep
 import { failPoint } from '../fail-points.ts';
 import { beginRetries } from '../retries/retry-release.ts';
 import { hasFullBacklog, takeBacklogShare } from './delivery-backlog.ts';
-import { deliveriesChannel, deliveryColumns, isTestEvent, listens, newDelivery, readsEvent } from './publish-event.ts';
+import {
+  deliveriesChannel,
+  deliveryColumns,
+  eventIdOf,
+  isTestEvent,
+  listens,
+  newDelivery,
+  readsEvent,
+  sendableEvent,
+} from './publish-event.ts';
 
 /*
  * A recovery goes through the dead letters of a subscription and then through the events of its tenant, oldest first, in
@@ -35,15 +44,36 @@ export interface Recovery {
   complete: boolean;
 }
 
+/** What a recovery is narrowed to. */
+export interface RecoveryFilter {
+  since: Date;
+  /** Dead letters and events that were created later are left out. */
+  until?: Date | undefined;
+  eventTypes?: readonly string[] | undefined;
+  /** Only dead letters whose last attempt was answered so, and no events that were missed. */
+  statusClass?: RecoveredClass | undefined;
+}
+
+/** Classes of status of dead letters; `error`: the last attempt was not answered, or none was made. */
+export const recoveredClasses = ['4xx', '5xx', 'error'] as const;
+export type RecoveredClass = (typeof recoveredClasses)[number];
+
 const noId = '00000000-0000-0000-0000-000000000000';
 
 const begin = statement({
   name: 'recovery.begin',
-  parameters: { recoveryId: 'uuid', subscriptionId: 'uuid', since: 'timestamptz' },
-  text: `insert into recovery (id, organization_id, environment, subscription_id, since, until, reads_events,
-    after_at, after_id, queued)
-   select :recoveryId, :organizationId, :environment, id, reach.since, clock_timestamp(), false, reach.since,
-     '${noId}', 0
+  parameters: {
+    recoveryId: 'uuid',
+    subscriptionId: 'uuid',
+    since: 'timestamptz',
+    windowEnd: 'timestamptz?',
+    eventTypes: 'jsonb?',
+    statusClass: 'text?',
+  },
+  text: `insert into recovery (id, organization_id, environment, subscription_id, since, until, window_end, event_types,
+    status_class, reads_events, after_at, after_id, queued)
+   select :recoveryId, :organizationId, :environment, id, reach.since, clock_timestamp(),
+     coalesce(:windowEnd, 'infinity'), :eventTypes, :statusClass, false, reach.since, '${noId}', 0
      from webhook_subscription
     cross join lateral (select greatest(:since, recoverable_from) as since) reach
     where organization_id = :organizationId and environment = :environment and id = :subscriptionId`,
@@ -74,53 +104,76 @@ interface RecoveryRow {
   readsEvents: boolean;
   /** Whether the bodies of events decide which are delivered: see recover-filtered.ts. */
   readsBodies: boolean;
+  /** Whether it ends with the dead letters. */
+  skipsEvents: boolean;
+  /** Whether it may leave out events that were missed since its begin. */
+  isNarrowed: boolean;
   queued: number;
 }
 
-const selectOpen = `select subscription_id as "subscriptionId", reads_events as "readsEvents", queued,
-     (select ${readsEvent('s')} from webhook_subscription s where s.id = subscription_id) as "readsBodies" from recovery
+const recoveryRow = {
+  subscriptionId: 'uuid',
+  readsEvents: 'boolean',
+  readsBodies: 'boolean',
+  skipsEvents: 'boolean',
+  isNarrowed: 'boolean',
+  queued: 'int',
+} as const;
+
+const selectOpen = `select subscription_id as "subscriptionId", reads_events as "readsEvents",
+    status_class is not null as "skipsEvents",
+    (window_end < 'infinity' or event_types is not null or status_class is not null) as "isNarrowed", queued,
+    (select ${readsEvent('s')} from webhook_subscription s where s.id = subscription_id) as "readsBodies"
+     from recovery
     where organization_id = :organizationId and environment = :environment and id = :recoveryId and finished_at is null`;
-const openRow = { subscriptionId: 'uuid', readsEvents: 'boolean', readsBodies: 'boolean', queued: 'int' } as const;
 const findRecovery = statement({
   name: 'recovery.find',
   parameters: { recoveryId: 'uuid' },
-  row: openRow,
+  row: recoveryRow,
   text: selectOpen,
 });
 const lockRecovery = statement({
   name: 'recovery.lock',
   parameters: { recoveryId: 'uuid' },
-  row: openRow,
+  row: recoveryRow,
   text: `${selectOpen} for update`,
 });
 
 const ofThis = 'r.organization_id = :organizationId and r.environment = :environment and r.id = :recoveryId';
 const isLast = `(select count(*) from part) < ${perPart}`;
 const latest = '(select created_at, id from part order by created_at desc, id desc limit 1) latest';
+const isOfType = (row: string) => `(r.event_types is null or r.event_types @> to_jsonb(${row}.event_type::text))`;
 const answer = `select (select count(*)::int from part) as read, queued, retried, pg_notify('${deliveriesChannel}', '') from done`;
 
-// Those that are dead-lettered again meanwhile are not replayed again.
+// Those that are dead-lettered again meanwhile are not replayed again. Reads all of the time, whatever it is narrowed to, so
+// that a part costs no more where few are wanted; locks deliveries before their events.
 const recoverDeadLetters = statement({
   name: 'recovery.dead_letters',
   parameters: { recoveryId: 'uuid' },
   row: { read: 'int', queued: 'int', retried: 'boolean' },
-  text: `with part as (
+  text: `with part as materialized (
      select d.* from recovery r cross join lateral (
-         select id, created_at from delivery
+         select id, created_at, event_id, resent_event_id, event_type, status_code from delivery
           where organization_id = :organizationId and environment = :environment and subscription_id = r.subscription_id
-            and status = 'dead_lettered' and (created_at, id) > (r.after_at, r.after_id)
+            and status = 'dead_lettered' and (created_at, id) > (r.after_at, r.after_id) and created_at <= r.window_end
             and (finished_at is null or finished_at <= r.until)
           order by created_at, id limit ${perPart} for update) d
       where ${ofThis}),
+   wanted as materialized (
+     select p.id from recovery r cross join part p cross join lateral ${sendableEvent(eventIdOf('p'))} e
+      where ${ofThis} and ${isOfType('p')}
+        and (r.status_class is null
+          or r.status_class = case when p.status_code is null then 'error' else p.status_code / 100 || 'xx' end)),
    renewed as (
-     update delivery d set ${renewed('false')} from part
-      where d.organization_id = :organizationId and d.environment = :environment and d.id = part.id
+     update delivery d set ${renewed('false')} from wanted
+      where d.organization_id = :organizationId and d.environment = :environment and d.id = wanted.id
         and d.status = 'dead_lettered'
      returning d.id, d.attempts),
    done as (select count(*)::int as queued, coalesce(bool_or(attempts > 0), false) as retried from renewed),
    moved as (
      update recovery r
         set queued = r.queued + done.queued, reads_events = ${isLast},
+            finished_at = case when ${isLast} and r.status_class is not null then clock_timestamp() end,
             after_at = case when ${isLast} then greatest(r.since, s.created_at) else latest.created_at end,
             after_id = case when ${isLast} then '${noId}' else latest.id end
        from done cross join webhook_subscription s left join ${latest} on true
@@ -135,18 +188,23 @@ const recoverEvents = statement({
   row: { read: 'int', queued: 'int', retried: 'boolean' },
   text: `with part as (
      select e.* from recovery r cross join lateral (
-         select id, created_at, type, is_test from event
+         select id, created_at, type, type as event_type, is_test from event
           where organization_id = :organizationId and environment = :environment
             and (created_at, id) > (r.after_at, r.after_id)
-            and created_at <= r.until
+            and created_at <= r.until and created_at <= r.window_end
           order by created_at, id limit ${perPart}) e
       where ${ofThis}),
-   missed as (
-     insert into delivery (${deliveryColumns})
-     ${newDelivery('e', 's', 'clock_timestamp()')} from part e
-       join recovery r on ${ofThis}
+   wanted as materialized (
+     select e.id, e.type, e.created_at, s.id as webhook_id from part e
+       join recovery r on ${ofThis} and ${isOfType('e')}
        join webhook_subscription s on s.id = r.subscription_id and ${listens('s', 'e')} and not ${readsEvent('s')}
       where not ${isTestEvent('e')} and e.created_at >= greatest(s.created_at, s.recoverable_from)
+        and not exists (select from delivery d where d.subscription_id = s.id and d.event_id = e.id)),
+   missed as (
+     insert into delivery (${deliveryColumns})
+     ${newDelivery('e', 's', 'clock_timestamp()')} from wanted e
+      cross join lateral (select e.webhook_id as id) s
+      cross join lateral ${sendableEvent('e.id')} sendable
       order by e.created_at, e.id
      on conflict (subscription_id, event_id) do nothing
      returning id),
@@ -173,7 +231,7 @@ const forgetSkipped = statement({
        join webhook_subscription s on s.id = r.subscription_id
        left join event e on e.organization_id = :organizationId and e.environment = :environment
          and e.created_at > r.until
-             and e.created_at <= k.last_at and ${listens('s', 'e')}
+             and e.created_at <= k.last_at and ${listens('s', 'e')} and e.expunge_requested_at is null
              and not exists (select from delivery d where d.subscription_id = s.id and d.event_id = e.id)
              and not exists (select from event_fan_out f
                               where f.organization_id = :organizationId and f.environment = :environment
@@ -196,10 +254,14 @@ const finish = statement({
 });
 
 /** The same for a webhook with a filter. A webhook that is turned off meanwhile ends it the next time. */
-async function recoverFiltered(services: FilteredRecoveryServices, scope: Scope, recoveryId: string): Promise<boolean> {
+async function recoverFiltered(
+  services: FilteredRecoveryServices,
+  scope: Scope,
+  { recoveryId, isNarrowed }: { recoveryId: string; isNarrowed: boolean },
+): Promise<boolean> {
   try {
     const complete = await recoverFilteredPart(services, scope, recoveryId);
-    if (complete) await scope.rows(forgetSkipped, { recoveryId });
+    if (complete && !isNarrowed) await scope.rows(forgetSkipped, { recoveryId });
     return complete;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -213,44 +275,52 @@ async function recoverPart(
   recoveryId: string,
   of: RecoveryRow,
 ): Promise<RecoveryRow & { complete: boolean }> {
-  const { subscriptionId, readsEvents } = of;
+  const { subscriptionId, readsEvents, skipsEvents, isNarrowed } = of;
   const { read, queued, retried } = (await tx.one(readsEvents ? recoverEvents : recoverDeadLetters, { recoveryId }))!;
   if (retried) await beginRetries(tx, [subscriptionId]);
   await takeBacklogShare(tx, queued);
   const isLastPart = read < perPart;
-  if (readsEvents && isLastPart) await tx.rows(forgetSkipped, { recoveryId });
+  if (readsEvents && isLastPart && !isNarrowed) await tx.rows(forgetSkipped, { recoveryId });
   return {
     ...of,
     readsEvents: readsEvents || isLastPart,
     queued: of.queued + queued,
-    complete: readsEvents && isLastPart,
+    complete: (readsEvents || skipsEvents) && isLastPart,
   };
 }
 
 /**
  * Delivers what did not arrive since then: dead letters, and events that the subscription missed while it was off. Events
- * from before the subscription was created are not included. Of many, the first are queued at once and the others soon.
+ * from before the subscription was created, and what has lost its content, are not included. Of many, the first are queued
+ * at once and the others soon.
  * @throws AppError not_found, conflict when it is turned off, validation_error when `since` is before the log of deliveries
  */
 export async function recoverDeliveries(
   services: ReplayServices,
   scope: Scope,
   subscriptionId: string,
-  since: Date,
+  { since, until, eventTypes, statusClass }: RecoveryFilter,
   claim?: IdempotencyClaim,
 ): Promise<Once<Recovery>> {
   const recover = async (tx: Transaction): Promise<Recovery> => {
     await requireActive(tx, subscriptionId);
     await requireKept(tx, subscriptionId, since);
     const recoveryId = newId();
-    await tx.rows(begin, { recoveryId, subscriptionId, since });
-    const { readsBodies } = (await tx.one(findRecovery, { recoveryId }))!;
-    let done = { subscriptionId, readsEvents: false, readsBodies, queued: 0, complete: false };
+    await tx.rows(begin, {
+      recoveryId,
+      subscriptionId,
+      since,
+      windowEnd: until ?? null,
+      eventTypes: eventTypes ? JSON.stringify(eventTypes) : null,
+      statusClass: statusClass ?? null,
+    });
+    const begun = (await tx.one(findRecovery, { recoveryId }))!;
+    let done = { ...begun, complete: false };
     const isFull = await hasFullBacklog(tx);
     for (let part = 0, isEnough = isFull; part < maxParts && !done.complete && !isEnough; part++) {
       isEnough = done.readsEvents;
       done = await recoverPart(tx, recoveryId, done);
-      if (done.readsEvents && readsBodies) break;
+      if (done.readsEvents && done.readsBodies) break;
     }
     if (!done.complete && !isFull) await tx.enqueue('webhook.recover', recoveryId);
     return { recoveryId, queued: done.queued, complete: done.complete };
@@ -271,7 +341,7 @@ export async function continueRecovery(
   recoveryId: string,
 ): Promise<void> {
   const end = performance.now() + maxWorkMs;
-  const proceed = async (tx: Transaction): Promise<boolean | 'reads bodies'> => {
+  const proceed = async (tx: Transaction): Promise<boolean | RecoveryRow> => {
     const recovery = await tx.one(findRecovery, { recoveryId });
     if (!recovery || (await hasFullBacklog(tx))) return true;
     try {
@@ -284,12 +354,15 @@ export async function continueRecovery(
     // Another process may have gone on with it until the subscription was locked.
     const current = await tx.one(lockRecovery, { recoveryId });
     if (!current) return true;
-    if (current.readsEvents && current.readsBodies) return 'reads bodies';
+    if (current.readsEvents && current.readsBodies) return current;
     return (await recoverPart(tx, recoveryId, current)).complete;
   };
   while (performance.now() < end) {
     const done = await scope.transaction(proceed);
-    const complete = done === 'reads bodies' ? await recoverFiltered(services, scope, recoveryId) : done;
+    const complete =
+      typeof done === 'boolean'
+        ? done
+        : await recoverFiltered(services, scope, { recoveryId, isNarrowed: done.isNarrowed });
     failPoint('delivery.recovery_part');
     if (complete) return;
   }

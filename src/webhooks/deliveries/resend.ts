@@ -2,8 +2,8 @@ import type { IdempotencyClaim, Once } from '../../platform/database/idempotency
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { type ReplayedDelivery, type ReplayServices, requireActive } from '../dead-letters/replay.ts';
-import { deliveryNotFound } from '../errors.ts';
-import { deliveriesChannel, deliveryColumns, eventIdOf } from './publish-event.ts';
+import { contentExpunged } from '../errors.ts';
+import { deliveriesChannel, deliveryColumns, eventIdOf, sendableEvent } from './publish-event.ts';
 
 const resendStatement = statement({
   name: 'delivery.resend',
@@ -13,7 +13,8 @@ const resendStatement = statement({
      insert into delivery (${deliveryColumns}, resent_event_id, subject)
      select made.id, :organizationId, :environment, d.subscription_id, made.id, e.type, 'pending', 0, 0,
             clock_timestamp(), false, clock_timestamp(), e.id, d.subject
-       from delivery d join event e on e.id = ${eventIdOf('d')} cross join (select uuidv7() as id) made
+       from delivery d join event e on e.id = ${eventIdOf('d')} cross join lateral ${sendableEvent('e.id')} sendable
+      cross join (select uuidv7() as id) made
       where d.organization_id = :organizationId and d.environment = :environment
         and d.subscription_id = :subscriptionId and d.id = :deliveryId
      returning id)
@@ -21,8 +22,9 @@ const resendStatement = statement({
 });
 
 /**
- * Delivers the event of a delivery once more, whatever became of that: as a new delivery. Ids are uuids.
- * @throws AppError not_found, conflict when the subscription is turned off
+ * Delivers the event of a delivery once more, whatever became of that: as a new delivery. Ids are uuids of a
+ * subscription and of a delivery of it.
+ * @throws AppError not_found; conflict when the subscription is turned off, or the content was removed
  */
 export async function resendDelivery(
   services: ReplayServices,
@@ -34,7 +36,7 @@ export async function resendDelivery(
   const resend = async (tx: Transaction): Promise<ReplayedDelivery> => {
     await requireActive(tx, subscriptionId);
     const resent = await tx.one(resendStatement, { subscriptionId, deliveryId });
-    if (!resent) throw deliveryNotFound(deliveryId);
+    if (!resent) throw contentExpunged();
     return { deliveryId: resent.id, status: 'pending' };
   };
   const once = await scope.transaction(resend, { claim });

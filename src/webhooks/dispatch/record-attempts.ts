@@ -44,20 +44,22 @@ const recordStatement = statement({
             parked_at = case when g.status = 'dead_lettered' then null else d.parked_at end,
             next_attempt_at = case when g.status = 'retrying' then clock_timestamp() + make_interval(secs => g.delay_ms / 1000) end,
             finished_at = case when g.status <> 'retrying' then clock_timestamp() end,
-            status_code = g.status_code, response_body = g.response_body, duration_ms = g.duration_ms,
-            response_body_truncated = g.response_body_truncated, error_class = g.error_class
+            status_code = g.status_code, duration_ms = g.duration_ms,
+            response_body = case when d.content_expunged_at is null then g.response_body end,
+            response_body_truncated = d.content_expunged_at is null and g.response_body_truncated, error_class = g.error_class
        from given g
       where d.organization_id = :organizationId and d.environment = :environment and d.id = any(:ids) and d.id = g.id
         and (g.status = 'delivered' or d.attempts = g.attempts)
         and (d.status in (${openDelivery})
              or d.status = 'dead_lettered' and d.leased_until is not null and g.status = 'delivered')
-     returning d.id, d.subscription_id, d.organization_id, d.environment, d.status, d.attempts, g.status_class, g.latency),
+     returning d.id, d.subscription_id, d.organization_id, d.environment, d.status, d.attempts, d.response_body,
+               d.response_body_truncated, g.status_class, g.latency),
    ${countAttemptsSql('moved')},
    logged as (
      insert into delivery_attempt (delivery_id, number, organization_id, environment, started_at, duration_ms,
                                    status_code, response_body, response_body_truncated, error_class)
      select m.id, m.attempts, :organizationId, :environment, g.started_at, g.duration_ms, g.status_code,
-            g.response_body, g.response_body_truncated, g.error_class
+            m.response_body, m.response_body_truncated, g.error_class
        from moved m join given g on g.id = m.id)
    select id as "deliveryId", status,
           exists (select from webhook_subscription s

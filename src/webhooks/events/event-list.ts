@@ -2,7 +2,7 @@ import type { Database } from '../../platform/database/database.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { type RowOf, statement } from '../../platform/database/sql.ts';
 import { invalid } from '../../platform/errors.ts';
-import { bodyOf } from '../core/event-body.ts';
+import { bodyOf, expungedBodyOf } from '../core/event-body.ts';
 import type { EventCatalog } from '../core/event-catalog.ts';
 import { beforeTransaction, type EventPosition, formatCursor, parseCursor } from '../core/event-cursor.ts';
 import type { EventArrivals } from './arrivals.ts';
@@ -28,7 +28,7 @@ export interface EventQuery {
 }
 
 export interface EventPage {
-  /** Bodies, as webhooks get them. */
+  /** Bodies, as webhooks get them, or what is left of them. */
   events: Record<string, unknown>[];
   /** Where the next page begins. */
   nextCursor: string;
@@ -39,6 +39,7 @@ const row = {
   type: 'text?',
   facts: 'json',
   createdAt: 'timestamptz?',
+  contentExpungedAt: 'timestamptz?',
   transaction: 'bigint?',
   /** Whether the page has all events that are settled. */
   isLast: 'boolean',
@@ -46,7 +47,7 @@ const row = {
   isRecorded: 'boolean',
 } as const;
 
-const columns = 'id, type, facts, created_at, transaction_number';
+const columns = 'id, type, facts, created_at, content_expunged_at, transaction_number';
 const ofTenant = `organization_id = :organizationId and environment = :environment
             and (transaction_number, id) > (:transaction, :eventId) and transaction_number < bound.settled`;
 
@@ -57,7 +58,7 @@ const pageOf = (found: string) => `with bound as materialized (select ${settledT
      select *, sum(octet_length(facts::text)) over (order by transaction_number, id) - octet_length(facts::text) as before
        from found),
    page as (select * from sized where before < ${maxPageBytes})
-   select p.id, p.type, p.facts, p.created_at as "createdAt", p.transaction_number as transaction,
+   select p.id, p.type, p.facts, p.created_at as "createdAt", p.content_expunged_at as "contentExpungedAt", p.transaction_number as transaction,
           e.is_last and (select count(*) from page) = (select count(*) from found) as "isLast", b.settled, ${isRecorded} as "isRecorded"
      from bound b cross join ends e left join page p on true
     order by p.transaction_number, p.id`;
@@ -136,8 +137,8 @@ export async function listEvents(
   for (;;) {
     const rows = await page(scope, position, query);
     const [{ isLast, settled, isRecorded: recorded }] = rows as [EventRow];
-    const found = rows.flatMap(({ id, type, facts, createdAt }) =>
-      id && type && createdAt ? [{ id, type, facts, createdAt }] : [],
+    const found = rows.flatMap(({ id, type, facts, createdAt, contentExpungedAt }) =>
+      id && type && createdAt ? [{ id, type, facts, createdAt, contentExpungedAt }] : [],
     );
     // A page that ends early goes on behind its last event; one that has everything goes on with what is not settled.
     const last = rows.at(-1)!;
@@ -148,9 +149,10 @@ export async function listEvents(
     if (!recorded) await recordEvents(scope);
     const left = deadline - performance.now();
     if (found.length > 0 || left <= 0 || !wait || wait.giveUp.aborted) {
-      const events = found.flatMap((event) => {
+      const events = found.flatMap(({ contentExpungedAt: at, ...event }): Record<string, unknown>[] => {
         const declared = services.events.get(event.type);
-        return declared ? [{ ...bodyOf(declared, event) }] : [];
+        if (!declared) return [];
+        return [{ ...(at ? expungedBodyOf(declared, event, at) : bodyOf(declared, event)) }];
       });
       return { events, nextCursor: formatCursor(position) };
     }

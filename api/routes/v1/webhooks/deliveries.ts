@@ -2,16 +2,17 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import { shortened } from '../../../../src/platform/core/shortened.ts';
 import type { Services } from '../../../../src/services.ts';
 import { deliveryIds, eventIds } from '../../../../src/webhooks/core/ids.ts';
-import { getDelivery } from '../../../../src/webhooks/deliveries/deliveries.ts';
+import { findDeliveryId, getDelivery } from '../../../../src/webhooks/deliveries/deliveries.ts';
 import type { DeliveryEntry } from '../../../../src/webhooks/deliveries/delivery-entry.ts';
 import { listDeliveries } from '../../../../src/webhooks/deliveries/delivery-list.ts';
+import { expungeDelivery } from '../../../../src/webhooks/deliveries/expunge.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { fitAnswer, type Replaceable } from '../../../fit-answer.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
-import { answer } from '../../../schemas/answers.ts';
+import { answer, deleted, deletedAnswer } from '../../../schemas/answers.ts';
 import { listOf, withPageDefaults } from '../../../schemas/pagination.ts';
 import {
   type DeliveryAnswer,
@@ -38,13 +39,22 @@ const resendThis = { ...replayThis, operationId: 'resendDelivery' };
 
 const timeOf = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-const toAnswer = ({ id, eventId, createdAt, nextAttemptAt, delay, ...entry }: DeliveryEntry): DeliveryAnswer => ({
+const toAnswer = ({
+  id,
+  eventId,
+  createdAt,
+  nextAttemptAt,
+  contentExpungedAt,
+  delay,
+  ...entry
+}: DeliveryEntry): DeliveryAnswer => ({
   id: deliveryIds.format(id),
   eventId: eventIds.format(eventId),
   ...entry,
   retryCount: Math.max(0, entry.attempts - 1),
   nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
   heldBack: delay ? { reason: delay.reason, until: timeOf(delay.until) } : null,
+  contentExpungedAt: contentExpungedAt?.toISOString() ?? null,
   createdAt: createdAt.toISOString(),
 });
 
@@ -107,6 +117,23 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
       }),
     },
   });
+  const expunge = operation({
+    method: 'delete',
+    path: '/webhooks/{id}/deliveries/{deliveryId}/content',
+    operationId: 'expungeDeliveryContent',
+    'x-client-method': 'webhooks.deliveries.content.delete',
+    summary: 'Remove the content of a delivery',
+    description: [
+      'Removes the body and the answers of the receiver for good. The log of the attempts stays. The delivery cannot be',
+      'replayed or resent afterwards, and `recover` passes it over. The body is that of the event: other deliveries of the',
+      'event lose it too, as soon as none of them has attempts to come. Answered with 409 `conflict` while the delivery',
+      'itself has.',
+    ].join(' '),
+    params: deliveryInPath,
+    answers: { 200: deletedAnswer('The content was removed, now or earlier.') },
+    failures: [409],
+  });
+
   const routes = newRoutes();
   routes.openapi(list, async (c) => {
     const { limit, offset, ...filter } = withPageDefaults(c, c.req.valid('query'));
@@ -120,6 +147,13 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const attempts = attemptLog.map((attempt) => ({ ...attempt, startedAt: attempt.startedAt.toISOString() }));
     const answered = { ...toAnswer(entry), requestBody, attemptLog: attempts };
     return c.json(success(fitAnswer(answered, () => [answered, ...attempts].flatMap(responseOf))), 200);
+  });
+  routes.openapi(expunge, async (c) => {
+    const scope = c.get('scope');
+    const { id, deliveryId: delivery } = c.req.valid('param');
+    const { subscriptionId, deliveryId } = await findDeliveryId(scope, id, delivery);
+    await expungeDelivery(scope, subscriptionId, deliveryId);
+    return c.json(deleted, 200);
   });
   return routes;
 }

@@ -92,7 +92,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Replay a dead-lettered delivery',
     description: [
       'Delivers the event again with the same event id and a full set of attempts. Answered with 409 `conflict` if the',
-      'delivery is not dead-lettered or the webhook is inactive.',
+      'delivery is not dead-lettered, its content was removed, or the webhook is inactive.',
     ].join(' '),
     params: deliveryInPath,
     bodyIsOptional: true,
@@ -110,7 +110,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Resend a delivery',
     description: [
       'Sends the event of any delivery, delivered ones included, once more to the webhook: as a new delivery with the same',
-      'event id and body. The earlier delivery stays as it is. Answered with 409 `conflict` if the webhook is inactive.',
+      'event id and body. The earlier delivery stays as it is. Answered with 409 `conflict` if the webhook is inactive or the content was removed.',
     ].join(' '),
     params: deliveryInPath,
     bodyIsOptional: true,
@@ -132,7 +132,8 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Recover missed deliveries',
     description: [
       'Replays all deliveries dead-lettered since a time, and delivers the events that were not sent because the webhook was',
-      'inactive. Of many, the first are queued at once and the others soon after the answer. Answered with 409 `conflict`',
+      'inactive. Events whose content was removed are passed over. `until`, `eventTypes` and `statusClass` narrow it down. Of many, the',
+      'first are queued at once and the others soon after the answer. Answered with 409 `conflict`',
       'while the webhook is inactive.',
     ].join(' '),
     params: webhookInPath,
@@ -183,9 +184,9 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(recover, async (c) => {
     const scope = c.get('scope');
-    const { since } = c.req.valid('json');
+    const filter = c.req.valid('json');
     const id = await findSubscriptionId(scope, c.req.valid('param').id);
-    const { outcome, replayed } = await recoverDeliveries(services, scope, id, since, readIdempotency(c));
+    const { outcome, replayed } = await recoverDeliveries(services, scope, id, filter, readIdempotency(c));
     markReplayed(c, replayed);
     return c.json(
       success({ ...outcome, complete: outcome.complete ?? true, recoveryId: recoveryIds.format(outcome.recoveryId) }),

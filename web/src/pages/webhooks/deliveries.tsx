@@ -1,7 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
-import { Code } from '../../components/code.tsx';
+import { Code, RequestExample } from '../../components/code.tsx';
+import { ConfirmButton } from '../../components/confirm.tsx';
 import { Copy } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField, TextField } from '../../components/field.tsx';
@@ -98,21 +100,31 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
 
 /** One delivery: what was sent, each attempt with its answer, and the ways to send it again. */
 function Delivery({ webhookId, deliveryId }: { webhookId: string; deliveryId: string }) {
-  const { api, key, may } = useSession();
+  const { api, key, may, environment } = useSession();
   const queries = useQueryClient();
   const delivery = useQuery({
     queryKey: key('delivery', deliveryId),
     queryFn: ({ signal }) => api.webhooks.deliveries.get(webhookId, deliveryId, { signal }),
   });
+  const renew = async () => {
+    await queries.invalidateQueries({ queryKey: key('delivery', deliveryId) });
+    await queries.invalidateQueries({ queryKey: key('deliveries', webhookId) });
+  };
   const again = useAction(async (way: 'replay' | 'resend') => {
     await api.webhooks.deliveries[way](webhookId, deliveryId);
     notify(way === 'replay' ? 'The delivery is being attempted again.' : 'The event is being sent again.');
-    await queries.invalidateQueries({ queryKey: key('delivery', deliveryId) });
-    await queries.invalidateQueries({ queryKey: key('deliveries', webhookId) });
+    await renew();
   });
+  const expunge = async () => {
+    await api.webhooks.deliveries.content.delete(webhookId, deliveryId);
+    notify('The content was removed.');
+    await renew();
+  };
   if (delivery.error) return <Problem error={delivery.error} retry={() => void delivery.refetch()} />;
   if (!delivery.data) return <Loading what="the delivery" />;
   const { data } = delivery;
+  const canExpunge =
+    (data.contentExpungedAt === null || data.responseBody !== null) && !['pending', 'retrying'].includes(data.status);
   return (
     <>
       <Facts
@@ -135,13 +147,32 @@ function Delivery({ webhookId, deliveryId }: { webhookId: string; deliveryId: st
               Replay
             </Button>
           )}
-          <Button isBusy={again.isBusy} onClick={() => void again.run('resend')}>
-            Send the event again
-          </Button>
+          {data.contentExpungedAt === null && (
+            <Button isBusy={again.isBusy} onClick={() => void again.run('resend')}>
+              Send the event again
+            </Button>
+          )}
+          {canExpunge && (
+            <ConfirmButton
+              look="danger"
+              question="Remove the content of this delivery?"
+              consequence="The body and the answers are removed for good. The event cannot be sent again, to other webhooks neither. The log of the attempts stays."
+              confirmLabel="Remove the content"
+              onConfirm={expunge}
+            >
+              Remove the content
+            </ConfirmButton>
+          )}
         </div>
       )}
       <h3 className="mb-1 text-sm font-medium">Body</h3>
-      <Code label="Body of the delivery" text={data.requestBody} />
+      {data.requestBody === null ? (
+        <p className="m-0 text-muted">
+          The content was removed <Time at={data.contentExpungedAt} isRelative />.
+        </p>
+      ) : (
+        <Code label="Body of the delivery" text={data.requestBody} />
+      )}
       {data.responseBody !== null && (
         <>
           <h3 className="mt-3 mb-1 text-sm font-medium">Last answer{data.responseBodyTruncated && ' (shortened)'}</h3>
@@ -160,6 +191,18 @@ function Delivery({ webhookId, deliveryId }: { webhookId: string; deliveryId: st
           { title: 'Answer', cell: ({ statusCode, errorClass }) => statusCode ?? errorClass ?? '–' },
         ]}
       />
+      {canExpunge && may('member') && (
+        <RequestExample
+          {...exampleOf(
+            {
+              method: 'DELETE',
+              path: `/api/v1/webhooks/${webhookId}/deliveries/${deliveryId}/content`,
+              call: `webhooks.deliveries.content.delete('${webhookId}', '${deliveryId}')`,
+            },
+            environment,
+          )}
+        />
+      )}
     </>
   );
 }

@@ -2,12 +2,9 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { WebhookDetail } from '../../../../sdk/typescript/src/index.ts';
-import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
-import { RequestExample } from '../../components/code.tsx';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { Copy } from '../../components/copy.tsx';
-import { TextField } from '../../components/field.tsx';
 import { Facts, Loading, Page, Section } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
@@ -18,6 +15,8 @@ import { notify } from '../../components/toast.tsx';
 import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
 import { Deliveries } from './deliveries.tsx';
+import { Recover } from './recover.tsx';
+import { Statistics } from './statistics.tsx';
 import { WebhookForm, type WebhookValues } from './webhook-form.tsx';
 
 /** One webhook: how its deliveries fare, their log, and its settings. */
@@ -63,6 +62,7 @@ export default function Webhook() {
           ]}
         />
       </Section>
+      <Statistics webhookId={webhookId} />
       <Tabs
         tabs={[
           { name: 'deliveries', title: 'Deliveries', content: () => <Deliveries webhookId={webhookId} /> },
@@ -130,47 +130,6 @@ function Actions({ webhook }: { webhook: WebhookDetail }) {
         onClose={() => setSecret(undefined)}
       />
     </>
-  );
-}
-
-/** Sends again what was missed since a time. */
-function Recover({ webhookId }: { webhookId: string }) {
-  const { api, environment } = useSession();
-  const [since, setSince] = useState('');
-  const body = { since: since ? new Date(since).toISOString() : '' };
-  const recover = useAction(async () => {
-    await api.webhooks.recover(webhookId, body);
-    notify('Missed events are being sent again.');
-  });
-  return (
-    <Section title="Recover missed events">
-      <p className="mt-0 text-muted">
-        Replays dead letters, and sends events that were not delivered since the given time. What was delivered is not
-        sent again.
-      </p>
-      {recover.error !== undefined && <Problem error={recover.error} />}
-      <TextField
-        label="Since"
-        type="datetime-local"
-        required
-        value={since}
-        onChange={({ target }) => setSince(target.value)}
-      />
-      <Button look="primary" disabled={!since} isBusy={recover.isBusy} onClick={() => void recover.run()}>
-        Recover
-      </Button>
-      <RequestExample
-        {...exampleOf(
-          {
-            method: 'POST',
-            path: `/api/v1/webhooks/${webhookId}/recover`,
-            body,
-            call: `webhooks.recover('${webhookId}', ${JSON.stringify(body)})`,
-          },
-          environment,
-        )}
-      />
-    </Section>
   );
 }
 

@@ -2816,6 +2816,20 @@ export type WebhookEventDescription = {
  */
 export type WebhookEvent = TestWebhookEvent | WorkflowRunStartedEvent | WorkflowRunCompletedEvent | WorkflowRunFailedEvent | WorkflowRunCancelledEvent | BatchCompletedEvent | ApprovalRequestedEvent | ApprovalAnsweredEvent | ApprovalExpiredEvent | StudioVideoCompletedEvent | StudioVideoFailedEvent | BookingCreatedEvent | BookingRescheduledEvent | BookingCancelledEvent | IntegrationAuthExpiredEvent | SlackMessageReceivedEvent | SlackMentionEvent | SlackReactionAddedEvent | MicrosoftTeamsMessageReceivedEvent | HubspotContactCreatedEvent | HubspotDealUpdatedEvent | SalesforceContactCreatedEvent | SalesforceDealUpdatedEvent | LinkedinMessageReceivedEvent | ApiKeyExpiringEvent;
 
+/**
+ * An event whose content was removed with that of its deliveries.
+ */
+export type ExpungedEvent = {
+    id: string;
+    type: WebhookEventType;
+    event?: string;
+    createdAt: string;
+    data: null;
+    contentExpungedAt: string;
+};
+
+export type WebhookEventType = 'test.webhook' | 'workflow.run.started' | 'workflow.run.completed' | 'workflow.run.failed' | 'workflow.run.cancelled' | 'batch.completed' | 'approval.requested' | 'approval.answered' | 'approval.expired' | 'studio.video.completed' | 'studio.video.failed' | 'booking.created' | 'booking.rescheduled' | 'booking.cancelled' | 'integration.auth_expired' | 'slack.message_received' | 'slack.mention' | 'slack.reaction_added' | 'microsoft-teams.message_received' | 'hubspot.contact_created' | 'hubspot.deal_updated' | 'salesforce.contact_created' | 'salesforce.deal_updated' | 'linkedin.message_received' | 'api_key.expiring';
+
 export type Webhook = {
     id: string;
     name: string;
@@ -3087,6 +3101,60 @@ export type WebhookChange = {
     ordering?: 'none' | 'subject';
 };
 
+export type WebhookStatistics = {
+    /**
+     * `succeeded` and `failed` together.
+     */
+    attempts: number;
+    /**
+     * Attempts that were answered with a 2xx status.
+     */
+    succeeded: number;
+    failed: number;
+    /**
+     * How often a delivery became a dead letter.
+     */
+    deadLettered: number;
+    /**
+     * Null without attempts.
+     */
+    successRate: number | null;
+    latencyMs: AttemptLatency;
+    byStatusClass: AttemptsByStatusClass;
+    /**
+     * Oldest first, without gaps.
+     */
+    series: Array<WebhookStatisticsPoint>;
+};
+
+/**
+ * The duration that half of the answered attempts, and 95 % of them, did not exceed. Estimated from counts of durations. Null without such attempts.
+ */
+export type AttemptLatency = {
+    p50: number | null;
+    p95: number | null;
+};
+
+/**
+ * `error`: attempts that no HTTP status answered.
+ */
+export type AttemptsByStatusClass = {
+    '2xx': number;
+    '3xx': number;
+    '4xx': number;
+    '5xx': number;
+    error: number;
+};
+
+export type WebhookStatisticsPoint = {
+    /**
+     * The beginning of the point.
+     */
+    at: string;
+    succeeded: number;
+    failed: number;
+};
+
 export type Delivery = {
     id: string;
     /**
@@ -3130,6 +3198,10 @@ export type Delivery = {
      */
     replayable: boolean;
     /**
+     * When the body was removed. The delivery cannot be sent again since. Null while the body is there.
+     */
+    contentExpungedAt: string | null;
+    /**
      * Whether it is a test event, or an example that was asked for.
      */
     isTest: boolean;
@@ -3139,8 +3211,6 @@ export type Delivery = {
     correlationId: string;
     createdAt: string;
 };
-
-export type WebhookEventType = 'test.webhook' | 'workflow.run.started' | 'workflow.run.completed' | 'workflow.run.failed' | 'workflow.run.cancelled' | 'batch.completed' | 'approval.requested' | 'approval.answered' | 'approval.expired' | 'studio.video.completed' | 'studio.video.failed' | 'booking.created' | 'booking.rescheduled' | 'booking.cancelled' | 'integration.auth_expired' | 'slack.message_received' | 'slack.mention' | 'slack.reaction_added' | 'microsoft-teams.message_received' | 'hubspot.contact_created' | 'hubspot.deal_updated' | 'salesforce.contact_created' | 'salesforce.deal_updated' | 'linkedin.message_received' | 'api_key.expiring';
 
 /**
  * Why the next attempt of a delivery waits although it may be due.
@@ -3199,6 +3269,10 @@ export type DeliveryDetail = {
      */
     replayable: boolean;
     /**
+     * When the body was removed. The delivery cannot be sent again since. Null while the body is there.
+     */
+    contentExpungedAt: string | null;
+    /**
      * Whether it is a test event, or an example that was asked for.
      */
     isTest: boolean;
@@ -3208,9 +3282,9 @@ export type DeliveryDetail = {
     correlationId: string;
     createdAt: string;
     /**
-     * The body of its requests, the same bytes on every attempt.
+     * The body of its requests, the same bytes on every attempt. Null when it was removed.
      */
-    requestBody: string;
+    requestBody: string | null;
     /**
      * The latest 100 attempts, oldest first.
      */
@@ -3246,6 +3320,18 @@ export type DeliveryRecovery = {
      * A time in the past, at most as many days ago as the plan keeps deliveries.
      */
     since: string;
+    /**
+     * Not before `since`. What was created later is left out. Default: now.
+     */
+    until?: string;
+    /**
+     * Only events of these types. Default: all.
+     */
+    eventTypes?: Array<WebhookEventType>;
+    /**
+     * Only dead letters whose last attempt was answered with such a status; `error`: was not answered, or was never made. Events without a delivery are left out then. Default: all.
+     */
+    statusClass?: '4xx' | '5xx' | 'error';
 };
 
 export type KeyStatus = {
@@ -6738,7 +6824,7 @@ export type PollEventsResponses = {
     200: {
         success: true;
         data: {
-            events: Array<WebhookEvent>;
+            events: Array<WebhookEvent | ExpungedEvent>;
             /**
              * To be sent as `after`. There is always one.
              */
@@ -7149,6 +7235,35 @@ export type RotateWebhookSecretResponses = {
 
 export type RotateWebhookSecretResponse = RotateWebhookSecretResponses[keyof RotateWebhookSecretResponses];
 
+export type GetWebhookStatsData = {
+    body?: never;
+    path: {
+        /**
+         * The prefixed id. Its UUID is accepted too.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * The time before now: an hour in minutes, a day in hours, 7 days in 3 hours, 30 days in 12 hours.
+         */
+        window?: '1h' | '24h' | '7d' | '30d';
+    };
+    url: '/api/v1/webhooks/{id}/stats';
+};
+
+export type GetWebhookStatsResponses = {
+    /**
+     * Returns the figures.
+     */
+    200: {
+        success: true;
+        data: WebhookStatistics;
+    };
+};
+
+export type GetWebhookStatsResponse = GetWebhookStatsResponses[keyof GetWebhookStatsResponses];
+
 export type ListDeliveriesData = {
     body?: never;
     path: {
@@ -7217,6 +7332,36 @@ export type GetDeliveryResponses = {
 };
 
 export type GetDeliveryResponse = GetDeliveryResponses[keyof GetDeliveryResponses];
+
+export type ExpungeDeliveryContentData = {
+    body?: never;
+    path: {
+        /**
+         * The prefixed id. Its UUID is accepted too.
+         */
+        id: string;
+        /**
+         * The prefixed id. Its UUID is accepted too.
+         */
+        deliveryId: string;
+    };
+    query?: never;
+    url: '/api/v1/webhooks/{id}/deliveries/{deliveryId}/content';
+};
+
+export type ExpungeDeliveryContentResponses = {
+    /**
+     * The content was removed, now or earlier.
+     */
+    200: {
+        success: true;
+        data: {
+            deleted: true;
+        };
+    };
+};
+
+export type ExpungeDeliveryContentResponse = ExpungeDeliveryContentResponses[keyof ExpungeDeliveryContentResponses];
 
 export type TestWebhookData = {
     body?: never;

@@ -18,7 +18,9 @@ export class Events extends Resource {
    * step, until
    * seven days after the last use. Events of integrations are recorded where a webhook, a trigger or a step names
    * their
-   * type. Names of `POST /events`, tests and examples are not in the list.
+   * type. Names of `POST /events`, tests and examples are not in the list. An event whose content was removed has
+   * `data`
+   * null and `contentExpungedAt`.
    */
   poll(query?: api.PollEventsData['query'], options?: RequestOptions): Promise<Data<api.PollEventsResponse>> {
     return this.transport.call(sdk.pollEvents, { query }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

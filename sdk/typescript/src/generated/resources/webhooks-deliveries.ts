@@ -5,8 +5,11 @@ import type { List } from '../../core/pagination.ts';
 import { Resource } from '../../core/resource.ts';
 import * as sdk from '../api/sdk.gen.ts';
 import type * as api from '../api/types.gen.ts';
+import { WebhooksDeliveriesContent } from './webhooks-deliveries-content.ts';
 
 export class WebhooksDeliveries extends Resource {
+  readonly content = new WebhooksDeliveriesContent(this.transport);
+
   /**
    * List webhook deliveries.
    *
@@ -30,7 +33,7 @@ export class WebhooksDeliveries extends Resource {
    * Replay a dead-lettered delivery.
    *
    * Delivers the event again with the same event id and a full set of attempts. Answered with 409 `conflict` if
-   * the delivery is not dead-lettered or the webhook is inactive.
+   * the delivery is not dead-lettered, its content was removed, or the webhook is inactive.
    */
   replay(id: string, deliveryId: string, options?: RequestOptions): Promise<Data<api.ReplayDeliveryResponse>> {
     return this.transport.call(sdk.replayDelivery, { path: { id, deliveryId } }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
@@ -41,7 +44,7 @@ export class WebhooksDeliveries extends Resource {
    *
    * Sends the event of any delivery, delivered ones included, once more to the webhook: as a new delivery with
    * the same event id and body. The earlier delivery stays as it is. Answered with 409 `conflict` if the webhook
-   * is inactive.
+   * is inactive or the content was removed.
    */
   resend(id: string, deliveryId: string, options?: RequestOptions): Promise<Data<api.ResendDeliveryResponse>> {
     return this.transport.call(sdk.resendDelivery, { path: { id, deliveryId } }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);

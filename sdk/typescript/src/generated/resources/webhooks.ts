@@ -71,6 +71,17 @@ export class Webhooks extends Resource {
   }
 
   /**
+   * Retrieve the statistics of a webhook.
+   *
+   * How attempts ended and how long they took, in all and over time. Tests and examples do not count. The times
+   * are those at which attempts ended. The last point is the current one, and the figures are those of all
+   * points.
+   */
+  stats(id: string, query?: api.GetWebhookStatsData['query'], options?: RequestOptions): Promise<api.WebhookStatistics> {
+    return this.transport.call(sdk.getWebhookStats, { path: { id }, query }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
+  }
+
+  /**
    * Send a test event.
    *
    * Sends an event of type `test.webhook` to this webhook, whatever events it subscribes to. An inactive webhook
@@ -94,8 +105,9 @@ export class Webhooks extends Resource {
    * Recover missed deliveries.
    *
    * Replays all deliveries dead-lettered since a time, and delivers the events that were not sent because the
-   * webhook was inactive. Of many, the first are queued at once and the others soon after the answer. Answered
-   * with 409 `conflict` while the webhook is inactive.
+   * webhook was inactive. Events whose content was removed are passed over. `until`, `eventTypes` and
+   * `statusClass` narrow it down. Of many, the first are queued at once and the others soon after the answer.
+   * Answered with 409 `conflict` while the webhook is inactive.
    */
   recover(id: string, body: NonNullable<api.RecoverDeliveriesData['body']>, options?: RequestOptions): Promise<Data<api.RecoverDeliveriesResponse>> {
     return this.transport.call(sdk.recoverDeliveries, { path: { id }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
