@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { deliveryIds, eventIds } from '../../src/webhooks/core/ids.ts';
 import { replayAnyDelivery } from '../../src/webhooks/dead-letters/operator-actions.ts';
 import { expungeSweep } from '../../src/webhooks/deliveries/expunge.ts';
@@ -13,6 +13,11 @@ beforeAll(async () => {
   scene = await sharedWebhookScene();
 });
 afterAll(() => scene.close());
+// A webhook that fails would keep the bodies of the next events.
+beforeEach(async () => {
+  const { webhooks } = (await scene.api.get('/v1/webhooks?limit=100')).body.data;
+  for (const { id } of webhooks) await scene.api.delete(`/v1/webhooks/${id}`);
+});
 
 const pathOf = (webhook: Pick<Subscribed, 'id'>, deliveryId: string) =>
   `/v1/webhooks/${webhook.id}/deliveries/${deliveryId}`;
@@ -91,8 +96,6 @@ describe('the content of a delivery', () => {
       body: { error: { details: { status: 'retrying' } } },
     });
     expect(await detailOf(webhook, id)).toMatchObject({ contentExpungedAt: null, requestBody: expect.any(String) });
-    // Events of the other tests would wait for it.
-    await scene.api.delete(`/v1/webhooks/${webhook.id}`);
   });
 
   test('of a dead letter is not sent again: not by replay, recover or an operator', async () => {
