@@ -15,8 +15,9 @@ import { minPasswordLength } from '../../../src/accounts/passwords.ts';
 import { type Html, problem } from '../../pages/html-page.ts';
 import { withNext } from './next.ts';
 
+/** The label is around its field: a page can have two of a name, in two forms. */
 const text = (name: string, label: string, more: Html) =>
-  html`<p><label for="${name}">${label}</label> <input id="${name}" name="${name}" ${more} required></p>`;
+  html`<p><label>${label}<br><input class="field" name="${name}" ${more} required></label></p>`;
 
 const email = (value: string) =>
   text('email', 'E-mail address', html`type="email" autocomplete="username" value="${value}"`);
@@ -157,7 +158,7 @@ export const passkeyList = (passkeys: readonly { id: string; name: string; creat
         </li>`,
       )}</ul>
       ${passkeys.length === 0 ? html`<p>You have none.</p>` : ''}
-      <p><label for="name">Name of the new passkey</label> <input id="name" maxlength="100" value="Passkey"></p>
+      <p><label>Name of the new passkey<br><input class="field" id="name" maxlength="100" value="Passkey"></label></p>
       ${passkeyButton('add', 'Add a passkey', passkeysPath)}
       <p><a href="${consolePath}">Go on</a></p>`;
 
