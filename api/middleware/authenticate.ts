@@ -31,13 +31,7 @@ import { identifyByToken, outOfReach } from './token-callers.ts';
 
 export type Access = Pick<
   Services,
-  | 'database'
-  | 'authenticator'
-  | 'tokenAuthenticator'
-  | 'limiter'
-  | 'failedAuthentications'
-  | 'requestCounter'
-  | 'accounts'
+  'database' | 'authenticator' | 'tokenAuthenticator' | 'limiter' | 'failedAuthentications' | 'useCounter' | 'accounts'
 >;
 
 const bearer = /^bearer +(\S+)$/i;
@@ -153,7 +147,7 @@ function announce(c: ApiContext, access: Access, tenant: Tenant, decision: RateD
   setAnswerHeaders(c, headersOf(decision));
   attributeAnswer(c, tenant.organizationId);
   if (!decision.allowed) throw tooManyRequests(decision);
-  access.requestCounter.count(tenant, requests);
+  access.useCounter.countRequests(tenant, c.get('caller')?.keyId ?? null, requests);
 }
 
 /** What the `{id}` of a path is, where the route reads nothing else of its request. */

@@ -87,8 +87,7 @@ export function refuseEarly(
   findSurface: FindSurface,
   trustedProxies: AddressRanges,
 ): RefuseEarly {
-  const { authenticator, limiter, failedAuthentications, addressLimits, requestCounter, tracing, env, accounts } =
-    services;
+  const { authenticator, limiter, failedAuthentications, addressLimits, useCounter, tracing, env, accounts } = services;
   // A span of its own, or another limit first, is the routes' business.
   if (tracing || env.BROAD_RATE_MAX !== undefined) return () => false;
 
@@ -141,7 +140,7 @@ export function refuseEarly(
     const { organizationId, environment, limits } = caller;
     const decision = limiter.takeNow(subjectOf(caller), limits);
     if (!decision?.allowed) return undefined;
-    requestCounter.count({ organizationId, environment });
+    useCounter.countRequests({ organizationId, environment }, caller.keyId);
     return { caller, failure: required.id.notFound(id), headers: headersOf(decision) };
   };
 

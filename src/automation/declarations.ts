@@ -1,3 +1,4 @@
+import { countOfTenant, ofTenant } from '../platform/parts/limit-use.ts';
 import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { approvalAnswered, approvalExpired, approvalRequested } from './core/approvals.ts';
 import { batchCompleted, runCancelled, runCompleted, runFailed, runStarted } from './core/events.ts';
@@ -14,6 +15,23 @@ export const automationDeclarations: OperatorDeclarations = {
     { name: 'runs:execute', position: 40 },
   ],
   limits: automationLimits,
+  limitUse: {
+    workflows: { used: countOfTenant('automation where deleted_at is null and') },
+    schedules: {
+      used: countOfTenant(
+        `automation_schedule where exists (select from automation a where a.id = automation_id and a.deleted_at is null) and`,
+      ),
+    },
+    triggers: { used: countOfTenant('event_trigger where') },
+    callingRuns: {
+      used: ofTenant('held', 'calling_total'),
+      allowed: '(select calling_runs from organization where id = :organizationId)',
+    },
+    waitingRuns: { used: ofTenant('runs', 'waiting_total') },
+    openApprovals: { used: countOfTenant("approval where status = 'pending' and") },
+    queuedRuns: { used: ofTenant('runs', 'queued_total') },
+    openBatches: { used: countOfTenant('run_batch where completed_at is null and') },
+  },
   events: [
     runStarted,
     runCompleted,

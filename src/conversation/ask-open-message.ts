@@ -11,6 +11,7 @@ import { completeMessage, contradicted } from './complete-message.ts';
 import { type MessageError, messageStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
 import { type MessageJobServices, messageJob } from './job.ts';
+import { messageUse } from './message-use.ts';
 import { offerTools, ToolsUnavailable } from './offer-tools.ts';
 import { executedIn, type OpenMessage, readAnswer } from './open-message.ts';
 import { type AnsweredCalls, type Message, type MessageReply, sealedMessage } from './sealed-message.ts';
@@ -36,6 +37,8 @@ export interface AskCall {
 const recordRound = statement({
   name: 'message.record_round',
   parameters: { messageId: 'uuid', round: 'smallint', content: 'text', tokens: 'bigint', channel: 'text?' },
+  row: { kind: 'text', model: 'text' },
+  counts: ({ kind, model }, { tokens }) => messageUse({ kind, model, tokens: Number(tokens), credits: 0 }),
   text: `with recorded as (
      insert into conversation_entry (message_id, round, position, organization_id, environment, attempts, content)
      select id, :round, 0, :organizationId, :environment, 1, :content from conversation_message
@@ -43,7 +46,8 @@ const recordRound = statement({
      on conflict do nothing
      returning message_id),
    counted as (${countTokens(':tokens', 'recorded')})
-   select case when :channel is not null then pg_notify(:channel, :messageId::text) end as notified from recorded`,
+   select m.kind, m.model, case when :channel is not null then pg_notify(:channel, :messageId::text) end
+     from recorded join conversation_message m on m.id = message_id`,
 });
 
 const saveStreamedText = statement({

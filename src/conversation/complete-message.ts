@@ -5,21 +5,23 @@ import { countTokens } from '../tenancy/index.ts';
 import { messagePrice } from './core/prices.ts';
 import type { MessageError } from './core/status.ts';
 import { dropEntries, type MessageJobServices, messageJob } from './job.ts';
+import { messageUse } from './message-use.ts';
 import { type MessageReply, sealedMessage } from './sealed-message.ts';
 
 const complete = statement({
   name: 'message.complete',
   parameters: { messageId: 'uuid', reply: 'text', credits: 'smallint', tokens: 'bigint' },
-  row: { id: 'uuid' },
+  row: { id: 'uuid', kind: 'text', model: 'text' },
+  counts: ({ kind, model }, { tokens, credits }) => messageUse({ kind, model, tokens: Number(tokens), credits }),
   text: `with ended as (
      update conversation_message
         set status = 'completed', reply = :reply, credits = :credits, request = null, tools = null,
             streamed_text = null, finished_at = clock_timestamp()
       where organization_id = :organizationId and environment = :environment and id = :messageId and status = 'processing'
-      returning id),
+      returning id, kind, model),
    dropped as (${dropEntries}),
    counted as (${countTokens(':tokens', 'ended')})
-   select id from ended`,
+   select id, kind, model from ended`,
 });
 
 /** What a reply has used: tokens that were not counted yet, and whether tools were called. */

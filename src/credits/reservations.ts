@@ -148,6 +148,7 @@ const end = statement({
   name: 'credit.end',
   parameters: { key: 'text', amount: 'int', status: 'text', now: 'timestamptz' },
   row: { operation: 'text', amount: 'int', charged: 'int' },
+  counts: ({ operation, charged }) => (charged > 0 ? [{ by: 'kind', value: operation, credits: charged }] : []),
   text: `with hold as (
      delete from credit_hold where organization_id = :organizationId and environment = :environment and key = :key
      returning operation, monthly, lasting, period),

@@ -1,3 +1,4 @@
+import { countOfTenant } from '../platform/parts/limit-use.ts';
 import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { sealedColumns } from './connections/sandbox-account.ts';
 import { integrationAuthExpired } from './core/events.ts';
@@ -10,6 +11,10 @@ export const integrationsDeclarations: OperatorDeclarations = {
   name: 'integrations',
   scopes: [{ name: 'integrations', position: 80 }],
   limits: integrationLimits,
+  limitUse: {
+    openActions: { used: countOfTenant("integration_action where status = 'processing' and") },
+    scheduledActions: { used: countOfTenant("integration_action where status = 'scheduled' and") },
+  },
   events: [integrationAuthExpired, ...triggerEvents],
   auditActions: {
     'integration.connect': integrationConnectionIds,

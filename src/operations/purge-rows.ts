@@ -88,6 +88,7 @@ export const tablesOfOrganizations: readonly Table[] = [
   { name: 'credit_entry' },
   { name: 'credit_account' },
   { name: 'usage_month' },
+  { name: 'usage_count' },
   { name: 'mail_day' },
   { name: 'notice' },
   { name: 'deprecated_use' },

@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
+import type { RowWith } from '../platform/database/sql-types.ts';
 import { declared } from '../platform/parts/declared-parts.ts';
 import { type FindableRows, idIn, printedId, type SearchableRows } from '../platform/parts/findable.ts';
 
@@ -13,13 +14,13 @@ export interface Hit {
 
 export const maxHits = 20;
 
-function select({ table }: FindableRows, { title, at, isShown = 'true' }: SearchableRows, condition: string): string {
-  return `select r.id, ${title} as title, ${at} as at from ${table} r
+function select({ table }: FindableRows, { title, at, printedId = 'null', isShown = 'true' }: SearchableRows, condition: string): string {
+  return `select r.id, ${printedId}::text as "printedId", ${title} as title, ${at} as at from ${table} r
     where r.organization_id = :organizationId and r.environment = :environment and ${condition} and ${isShown}
     order by r.id desc limit ${maxHits}`;
 }
 
-const row = { id: 'uuid', title: 'text', at: 'timestamptz' } as const;
+const row = { id: 'uuid', printedId: 'text?', title: 'text', at: 'timestamptz' } as const;
 
 /** Each kind of rows that callers find, with its statements. */
 const searches = declared.findable.flatMap((rows) => {
@@ -49,8 +50,8 @@ const searches = declared.findable.flatMap((rows) => {
  */
 export async function search(scope: Scope, text: string, mayRead: (scope: string) => boolean): Promise<Hit[]> {
   const hits = new Map<string, Hit>();
-  const add = (rows: FindableRows, found: { id: string; title: string; at: Date }) => {
-    const id = printedId(rows, found.id);
+  const add = (rows: FindableRows, found: RowWith<typeof row>) => {
+    const id = found.printedId ?? printedId(rows, found.id);
     if (hits.size < maxHits) hits.set(id, { type: rows.kind, id, title: found.title, at: found.at });
   };
   const readable = searches.filter((one) => mayRead(one.scope));

@@ -1,3 +1,4 @@
+import { countOfTenant } from '../platform/parts/limit-use.ts';
 import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { bookingEvents } from './core/events.ts';
@@ -9,6 +10,12 @@ export const schedulingDeclarations: OperatorDeclarations = {
   name: 'scheduling',
   scopes: [{ name: 'scheduling', position: 90 }],
   limits: schedulingLimits,
+  limitUse: {
+    hosts: { used: countOfTenant('scheduling_host where deleted_at is null and') },
+    eventTypes: { used: countOfTenant('scheduling_event_type where deleted_at is null and') },
+    recurringPatterns: { used: countOfTenant('recurring_pattern where') },
+    blackoutPeriods: { used: countOfTenant('blackout_period where') },
+  },
   events: bookingEvents,
   auditActions: {
     'event_type.create': eventTypeIds,

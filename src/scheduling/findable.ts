@@ -1,9 +1,9 @@
 import type { FindableRows } from '../platform/parts/findable.ts';
 import { calendarScheduleId } from '../temporal/contracts/calendars.ts';
 import { bookingWorkflowId } from '../temporal/contracts/scheduling.ts';
-import { bookingIds, calendarIds } from './core/ids.ts';
+import { bookingIds, calendarIds, eventTypeIds } from './core/ids.ts';
 
-/** What operators find of scheduling: bookings with what follows from them, and calendars. */
+/** What operators find of scheduling: bookings with what follows from them, event types, and calendars. */
 export const findableScheduling: readonly FindableRows[] = [
   {
     kind: 'booking',
@@ -29,6 +29,23 @@ export const findableScheduling: readonly FindableRows[] = [
         correlation: 'r.correlation_id = :text',
         attendee: 'r.attendee_email in (:text, lower(:text))',
       },
+    },
+  },
+  {
+    kind: 'event_type',
+    table: 'scheduling_event_type',
+    ids: [eventTypeIds],
+    state: `case when r.deleted_at is not null then 'deleted' when r.is_active then 'active' else 'off' end`,
+    reason: 'null::text',
+    facts: `jsonb_build_object('host', r.host_id, 'duration', r.duration, 'createdAt', r.created_at, 'deletedAt', r.deleted_at)`,
+    correlation: null,
+    search: {
+      scope: 'scheduling',
+      title: 'r.name',
+      at: 'r.created_at',
+      isShown: 'r.deleted_at is null',
+      // A plan bounds how many event types there are.
+      by: { name: 'strpos(lower(r.name), lower(:text)) > 0' },
     },
   },
   {

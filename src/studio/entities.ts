@@ -58,6 +58,10 @@ export const Generation = defineEntity({
   indexes: [
     { name: 'generation_correlation_index', properties: ['correlationId'] },
     {
+      name: 'generation_search_correlation_index',
+      properties: ['organizationId', 'environment', 'correlationId', 'id'],
+    },
+    {
       name: 'generation_history_index',
       properties: ['organizationId', 'environment', 'number'],
       where: `status = 'completed' and kind in ('image', 'video', 'music')`,

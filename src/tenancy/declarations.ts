@@ -6,6 +6,13 @@ export const tenancyDeclarations: OperatorDeclarations = {
   name: 'tenancy',
   scopes: [{ name: 'keys', position: 110 }],
   limits: tenancyLimits,
+  limitUse: {
+    mailsPerDay: {
+      used: `(select mails from mail_day where organization_id = :organizationId and environment = :environment
+                and day = (clock_timestamp() at time zone 'UTC')::date)`,
+      resets: 'day',
+    },
+  },
   auditActions: {
     'organization.create': organizationIds,
     'organization.update': organizationIds,

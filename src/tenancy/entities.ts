@@ -82,3 +82,28 @@ export const MailDay = defineEntity({
   },
   indexes: [{ name: 'mail_day_index', properties: ['day'] }],
 });
+
+/**
+ * What a tenant used in an hour or a UTC day, by a value of a dimension: a workflow, a model, a key. Written only by SQL
+ * statements.
+ */
+export const UsageCount = defineEntity({
+  name: 'UsageCount',
+  tableName: 'usage_count',
+  filters: { tenant: tenantFilter },
+  properties: {
+    organizationId: p.uuid().primary(),
+    environment: p.string().length(4).primary(),
+    dimension: p.string().length(8).primary(),
+    startsAt: p.datetime().primary(),
+    value: p.string().length(200).primary(),
+    requests: p.bigint(),
+    runs: p.bigint(),
+    failedRuns: p.bigint(),
+    tokens: p.bigint(),
+    credits: p.bigint(),
+    deliveries: p.bigint(),
+    failedDeliveries: p.bigint(),
+  },
+  indexes: [{ name: 'usage_count_index', properties: ['startsAt'] }],
+});

@@ -11,4 +11,4 @@ export type { SessionInUse } from './open-sessions.ts';
 export { createOrganizationIn, findOrganization, restorableDays } from './organizations.ts';
 export type { TenancyServices } from './part.ts';
 export { type RateLimiter, subjectOf } from './rate-limiter.ts';
-export { countRuns, countTokens } from './usage.ts';
+export { countRuns, countTokens } from './usage/usage-months.ts';

@@ -4,6 +4,8 @@ import { concurrencyLimitReached } from '../platform/errors.ts';
 export interface OpenCounter {
   /** Takes a place, if there are fewer than `limit`. @returns what gives it free, once; undefined when all are taken */
   enter(subject: string, limit: number): Promise<(() => void) | undefined>;
+  /** How many places are taken. */
+  count(subject: string): Promise<number>;
 }
 
 /** What is counted, and how many of it may be open at the same time. */
@@ -29,6 +31,10 @@ export async function enterAll(counter: OpenCounter, places: readonly Place[]): 
 /** Counts what is open in this process. */
 export class MemoryOpenCounter implements OpenCounter {
   readonly #counts = new Map<string, number>();
+
+  async count(subject: string): Promise<number> {
+    return this.#counts.get(subject) ?? 0;
+  }
 
   async enter(subject: string, limit: number): Promise<(() => void) | undefined> {
     const count = this.#counts.get(subject) ?? 0;

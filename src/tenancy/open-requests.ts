@@ -108,6 +108,11 @@ export class OpenRequests {
     });
   }
 
+  /** How many of this kind the caller's organization has open. */
+  count(caller: Caller, kind: OpenKind): Promise<number> {
+    return this.#options.counter.count(`${subjectOf(caller)}:${kind}`);
+  }
+
   /** @throws AppError rate_limit_exceeded when the caller's organization has as many open as its plan includes */
   async open(caller: Caller, kind: OpenKind): Promise<OpenRequest> {
     const { [kind]: declared } = tenancyLimits;

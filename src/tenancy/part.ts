@@ -9,7 +9,7 @@ import { Authenticator } from './authenticate.ts';
 import { keyIds, organizationIds } from './core/ids.ts';
 import { overridePlans } from './core/plan-limits.ts';
 import { tenancyDeclarations } from './declarations.ts';
-import { ApiKey, MailDay, Organization, UsageMonth } from './entities.ts';
+import { ApiKey, MailDay, Organization, UsageCount, UsageMonth } from './entities.ts';
 import { KeyCache } from './key-cache.ts';
 import { forgetOldMails } from './mails.ts';
 import { MemoryOpenCounter } from './open-counter.ts';
@@ -22,7 +22,9 @@ import { TenantEnds } from './tenant-ends.ts';
 import { BrowserToken } from './tokens/entities.ts';
 import { forgetEndedTokens } from './tokens/forget-tokens.ts';
 import { TokenAuthenticator } from './tokens/token-authenticator.ts';
-import { forgetOldUsage, RequestCounter } from './usage.ts';
+import { forgetOldCounts } from './usage/usage-groups.ts';
+import { forgetOldUsage } from './usage/usage-months.ts';
+import { UseCounter } from './usage/use-counter.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
@@ -46,7 +48,7 @@ export interface TenancyServices {
   failedAuthentications: AddressLimiter;
   /** Counts requests without a proof, by network address. */
   addressLimits: AddressLimits;
-  requestCounter: RequestCounter;
+  useCounter: UseCounter;
   openRequests: OpenRequests;
   openSessions: OpenSessions;
   tenantEnds: TenantEnds;
@@ -55,11 +57,12 @@ export interface TenancyServices {
 /** Organizations, their keys, limits and usage. */
 export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.shape> = {
   ...tenancyDeclarations,
-  entities: [Organization, ApiKey, BrowserToken, UsageMonth, MailDay],
+  entities: [Organization, ApiKey, BrowserToken, UsageMonth, UsageCount, MailDay],
   rowBounds: {
     organization: { operatorsOnly: true },
     api_key: { max: { rows: maxKeys, of: 'organization' } },
     browser_token: { retention: { by: 'remove ended tokens', after: 'a day after their end' } },
+    usage_count: { retention: { by: 'remove old counts of use', after: '400 days' } },
     usage_month: { retention: { by: 'remove old usage', after: '36 months' } },
     mail_day: { retention: { by: 'remove old counts of mails', after: '31 days' } },
   },
@@ -80,7 +83,7 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
       addressLimits: new AddressLimits(env.ADDRESS_RATE_MAX),
       failedAuthentications: new AddressLimiter(failedAuthenticationsPerMinute, 60),
       tenantEnds: new TenantEnds(),
-      requestCounter: new RequestCounter(database, log),
+      useCounter: new UseCounter(database, log),
       openSessions,
       openRequests: new OpenRequests({
         database,
@@ -97,6 +100,11 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
       everyMs: hourMs,
       run: () => inBatches((limit) => forgetEndedTokens(database, limit)),
     },
+    {
+      name: 'remove old counts of use',
+      everyMs: dayMs,
+      run: () => inBatches((limit) => forgetOldCounts(database, limit)),
+    },
     { name: 'remove old usage', everyMs: dayMs, run: () => inBatches((limit) => forgetOldUsage(database, limit)) },
     {
       name: 'remove old counts of mails',
@@ -104,12 +112,12 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
       run: () => inBatches((limit) => forgetOldMails(database, limit)),
     },
   ],
-  start({ redisLimiter, requestCounter }) {
+  start({ redisLimiter, useCounter }) {
     redisLimiter?.start();
-    requestCounter.start();
+    useCounter.start();
   },
-  async close({ redisLimiter, requestCounter }) {
-    await requestCounter.stop();
+  async close({ redisLimiter, useCounter }) {
+    await useCounter.stop();
     redisLimiter?.stop();
   },
 };

@@ -29,6 +29,8 @@ export interface RateLimiter {
   refusal(subject: string, limits: RateLimits): RateDecision | undefined;
   /** Counts what is no request in the day's window alone: all of it or none. @returns false when too little is left */
   takeOfDay(subject: string, perDay: number, count?: number): Promise<boolean>;
+  /** What was counted in the present windows. @param operations by their names, in their order */
+  counts(subject: string, operations: readonly string[]): Promise<RateCounts & { operations: number[] }>;
 }
 
 /** An organization's environment, as the limiter names it. */
@@ -103,6 +105,20 @@ export class MemoryRateLimiter implements RateLimiter {
     if (counts.day + count > perDay) return false;
     counts.day += count;
     return true;
+  }
+
+  async counts(subject: string, operations: readonly string[]): Promise<RateCounts & { operations: number[] }> {
+    const now = this.#now();
+    const countsOf = (of: string): RateCounts => {
+      const windows = this.#windows.get(of);
+      const { minute, day } = windowStarts(now);
+      return {
+        minute: windows?.minuteStart === minute ? windows.counts.minute : 0,
+        day: windows?.dayStart === day ? windows.counts.day : 0,
+      };
+    };
+    const { minute, day } = countsOf(subject);
+    return { minute, day, operations: operations.map((name) => countsOf(`${subject}:${name}`).minute) };
   }
 
   #current(subject: string, now: number): Windows {

@@ -54,6 +54,14 @@ export class RedisOpenCounter implements OpenCounter {
     };
   }
 
+  async count(subject: string): Promise<number> {
+    try {
+      return await this.#redis.zcard(keyOf(subject));
+    } catch {
+      return this.#fallback.count(subject);
+    }
+  }
+
   #renew(): void {
     for (const [place, subject] of this.#places) {
       this.#redis.eval(renewOne, 1, keyOf(subject), leaseMs, place).catch(() => {});

@@ -5,6 +5,7 @@ import {
   decideAlone,
   decideOperation,
   type OperationLimit,
+  type RateCounts,
   type RateDecision,
   type RateLimits,
   windowStarts,
@@ -141,6 +142,18 @@ export class RedisRateLimiter implements RateLimiter {
       return (await this.#redis.eval(takeSomeOfDay, 1, keyOf(subject, 'd', day), perDay, count)) === 1;
     } catch {
       return this.#fallback.takeOfDayNow(subject, perDay, count);
+    }
+  }
+
+  async counts(subject: string, operations: readonly string[]): Promise<RateCounts & { operations: number[] }> {
+    const { minute, day } = windowStarts(Date.now());
+    const ofMinute = keyOf(subject, 'm', minute);
+    try {
+      const names = [ofMinute, keyOf(subject, 'd', day), ...operations.map((name) => `${ofMinute}:${name}`)];
+      const [minuteCount, dayCount, ...rest] = (await this.#redis.mget(names)).map((text) => Number(text ?? 0));
+      return { minute: minuteCount!, day: dayCount!, operations: rest };
+    } catch {
+      return this.#fallback.counts(subject, operations);
     }
   }
 

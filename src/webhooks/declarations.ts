@@ -1,3 +1,4 @@
+import { countOfTenant, ofTenant } from '../platform/parts/limit-use.ts';
 import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { testWebhook } from './core/events.ts';
 import { deliveryIds, webhookIds } from './core/ids.ts';
@@ -9,6 +10,10 @@ export const webhooksDeclarations: OperatorDeclarations = {
   name: 'webhooks',
   scopes: [{ name: 'webhooks', position: 100 }],
   limits: webhookLimits,
+  limitUse: {
+    webhooks: { used: countOfTenant('webhook_subscription where deleted_at is null and') },
+    waitingDeliveries: { left: ofTenant('room', 'delivery_backlog') },
+  },
   events: [testWebhook],
   auditActions: {
     'webhook.create': webhookIds,

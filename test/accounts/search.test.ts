@@ -80,6 +80,30 @@ test('finds bookings by the address of their attendee and by their id', async ()
   expect(await find(foreign, 'grace.search@example.com')).toEqual([]);
 });
 
+test('finds event types by their names and generations by their ids and correlation ids', async () => {
+  const { api, process } = product;
+  const { id: eventTypeId } = (await api.post('/api/v1/scheduling/event-types', { name: 'Narwhal talk', duration: 30 }))
+    .body.data;
+  const find = async (client: typeof api, q: string) =>
+    (await client.get(`/api/v1/search?q=${encodeURIComponent(q)}`)).body.data.hits;
+  const eventType = { type: 'event_type', id: eventTypeId, title: 'Narwhal talk', at: expect.any(String) };
+  for (const q of ['narwhal', eventTypeId]) expect(await find(api, q)).toEqual([eventType]);
+  const correlationId = `narwhal-${newId()}`;
+  const made = await api.post(
+    '/api/studio/generate',
+    { prompt: 'A narwhal at sea' },
+    { 'x-correlation-id': correlationId },
+  );
+  expect(made.status).toBe(200);
+  const generation = { type: 'generation', id: made.body.data.id, title: 'A narwhal at sea', at: expect.any(String) };
+  for (const q of [correlationId, made.body.data.id]) expect(await find(api, q)).toEqual([generation]);
+  const foreign = apiClient(process.api, (await product.createTenant()).testKey);
+  for (const q of ['narwhal', eventTypeId, correlationId, made.body.data.id])
+    expect(await find(foreign, q)).toEqual([]);
+  expect((await api.delete(`/api/v1/scheduling/event-types/${eventTypeId}`)).status).toBe(200);
+  expect(await find(api, 'narwhal talk')).toEqual([]);
+});
+
 test('bookings are found by indexes of the tenant', async () => {
   const { pool } = product.database;
   const client = await pool.connect();
@@ -91,6 +115,7 @@ test('bookings are found by indexes of the tenant', async () => {
       ['search.booking.attendee', 'booking_search_attendee_index'],
       ['search.booking.correlation', 'booking_search_correlation_index'],
       ['search.run.correlation', 'run_correlation_list_index'],
+      ['search.generation.correlation', 'generation_search_correlation_index'],
     ] as const) {
       const { text, parameters } = statements.get(name)!;
       const values = { organizationId: newId(), environment: 'test', text: 'grace@example.com' };

@@ -8,7 +8,7 @@ import { removeDeletedSettings, removeOldBookings } from '../../src/scheduling/r
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { tenancyLimits } from '../../src/tenancy/core/limits.ts';
 import { countMail, forgetOldMails } from '../../src/tenancy/mails.ts';
-import { forgetOldUsage } from '../../src/tenancy/usage.ts';
+import { forgetOldUsage } from '../../src/tenancy/usage/usage-months.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { secrets } from '../operator.ts';

@@ -103,10 +103,16 @@ export const limitsSchema = z
         name: z.string(),
         allowed: z.number(),
         used: z.number().nullable().openapi({ description: 'Null where it is not counted.' }),
-        resetsAt: z.iso.datetime().optional(),
+        resetsAt: z.iso.datetime().optional().openapi({ description: 'When the count begins again.' }),
       }),
     ),
   })
   .openapi('PlanLimits');
-const limits = { plan: 'pro', limits: [{ name: 'workflows', allowed: 500, used: null }] };
+const limits = {
+  plan: 'pro',
+  limits: [
+    { name: 'workflows', allowed: 500, used: 12 },
+    { name: 'requestsPerDay', allowed: 10_000, used: 412, resetsAt: '2026-12-02T00:00:00.000Z' },
+  ],
+};
 export const limitsExamples = { A: limits, B: limits };

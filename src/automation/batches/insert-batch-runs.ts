@@ -4,6 +4,7 @@ import { enqueueSql } from '../../platform/outbox/enqueue.ts';
 import { countRuns } from '../../tenancy/index.ts';
 import { workflowInactive } from '../errors.ts';
 import { bytesOf, insertTagsSql, type NewRun, rareColumns, rareInsert, rareOf, toJson } from '../runs/insert-run.ts';
+import { createdRuns } from '../runs/run-use.ts';
 
 /** A run of a batch, and whether its group has no slot for it. */
 export interface BatchRun {
@@ -37,6 +38,7 @@ const insertRuns = statement({
    beginning as (select id from inserted where queued_for is null),
    enqueued as (${enqueueSql('run.start', { subject: 'id', correlation: ':correlationId', from: 'beginning', due: 'now' })})
    select count(*)::int as count from inserted`,
+  counts: ({ count }, { automationId }) => createdRuns(automationId, count),
   enqueues: 'drain',
 });
 

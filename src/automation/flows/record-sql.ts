@@ -5,6 +5,7 @@ import { wakeDeliveries } from '../../webhooks/index.ts';
 import { openRun, openStep, type RunStatus } from '../core/run-status.ts';
 import { releaseAtEndSql } from '../runs/active-run-limiter-sql.ts';
 import { changedRun, publishRunEventsSql, wasQueued } from '../runs/run-events-sql.ts';
+import { codeOf, failedRun, type ModelTokens, modelTokensSql, usedTokens } from '../runs/run-use.ts';
 import { closeWaitsSql } from './waits.ts';
 
 /** A step that a statement began: how often, how many of these attempts were rounds of tools, and since when. */
@@ -51,6 +52,14 @@ export const recordFlow = statement({
     waiting: 'int?',
     files: 'text[]?',
     begun: typed<BegunRow[] | null>('json?'),
+    automationId: 'uuid',
+    isTest: 'boolean',
+    used: typed<ModelTokens[] | null>('json?'),
+  },
+  counts({ automationId, isTest, used }, { status, error }) {
+    if (isTest) return [];
+    const failed = status === 'failed' && error !== null ? failedRun(automationId, codeOf(error)) : [];
+    return [...usedTokens(automationId, used ?? []), ...failed];
   },
   text: `with mine as (
      select id from run
@@ -135,6 +144,7 @@ export const recordFlow = statement({
                     'ageMs', extract(epoch from clock_timestamp() - started_at) * 1000))
              from recorded where status = 'running') as begun,
           case when :notify is not null and status <> 'running' then pg_notify(:notify, id::text) end,
+          automation_id as "automationId", is_test as "isTest", ${modelTokensSql} as used,
           ${wakeDeliveries} from moved`,
 });
 

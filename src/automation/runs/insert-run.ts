@@ -16,6 +16,7 @@ import { workflowInactive, workflowNotFound } from '../errors.ts';
 import { failPoint } from '../fail-points.ts';
 import { decideStart, supersede } from '../starts/admission.ts';
 import { enforceQueueLimit } from '../starts/queue-limit.ts';
+import { createdRuns } from './run-use.ts';
 import type { RunStart } from './start-run-workflow.ts';
 
 /** How a run is started, apart from its workflow and its input. */
@@ -150,6 +151,7 @@ const insertRun = statement({
    beginning as (select id from inserted where queued_for is null),
    enqueued as (${enqueueSql('run.start', { subject: 'id', correlation: ':correlationId', from: 'beginning' })})
    select id, queued_for as "queuedFor" from inserted`,
+  counts: (_, { automationId }) => createdRuns(automationId, 1),
   // The statement that records the run's end deletes the entry.
   enqueues: { 'run.start': ({ id, queuedFor }) => (queuedFor ? undefined : { subjectId: id }) },
 });

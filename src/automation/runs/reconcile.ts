@@ -11,6 +11,7 @@ import { wakeDeliveries } from '../../webhooks/index.ts';
 import { openRun, openStep, type RunErrorCode } from '../core/run-status.ts';
 import { closeWaitsSql } from '../flows/waits.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
+import { failedRun } from './run-use.ts';
 import { runWorkflowState } from './run-workflows.ts';
 
 export interface ReconcilePolicy {
@@ -80,7 +81,9 @@ const ends: Record<Exclude<WorkflowState, 'open'>, End> = {
 const endRun = statement({
   name: 'reconcile.end',
   parameters: { runId: 'uuid', status: 'text', code: 'text?', message: 'text?' },
-  row: { id: 'uuid' },
+  row: { id: 'uuid', automationId: 'uuid', isTest: 'boolean' },
+  counts: ({ automationId, isTest }, { status, code }) =>
+    status === 'failed' && code !== null && !isTest ? failedRun(automationId, code) : [],
   text: `with cut as (
      select r.id, (select step_id from run_step s where s.run_id = r.id and s.status in (${openStep}) order by position limit 1)
                     as step_id
@@ -98,7 +101,7 @@ const endRun = statement({
        from moved where run_step.run_id = moved.id and run_step.status in (${openStep})),
    ${closeWaitsSql('moved')},
    ${publishRunEventsSql('moved')}
-   select id, ${wakeDeliveries} from moved`,
+   select id, automation_id as "automationId", is_test as "isTest", ${wakeDeliveries} from moved`,
 });
 
 export interface EndedRun {

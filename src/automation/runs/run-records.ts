@@ -19,6 +19,7 @@ import type { Warning } from '../core/template.ts';
 import type { FoundOutput } from '../steps/step-outputs.ts';
 import { releaseAtEndSql } from './active-run-limiter-sql.ts';
 import { changedRun, publishRunEventsSql, wasQueued } from './run-events-sql.ts';
+import { codeOf, failedRun, type ModelTokens, modelTokensSql, usedTokens } from './run-use.ts';
 
 /** The recorded result of one step. */
 export interface Recorded {
@@ -205,7 +206,17 @@ const recordStatement = statement({
     finishedAt: 'timestamptz',
     notify: 'text?',
   },
-  row: { attempts: 'int?', waiting: 'int?', files: 'text[]?' },
+  row: {
+    attempts: 'int?',
+    waiting: 'int?',
+    files: 'text[]?',
+    automationId: 'uuid',
+    used: typed<ModelTokens[] | null>('json?'),
+  },
+  counts: ({ automationId, used }, { status, error }) => [
+    ...usedTokens(automationId, used ?? []),
+    ...(status === 'failed' && error !== null ? failedRun(automationId, codeOf(error)) : []),
+  ],
   text: `with given as (
      select * from json_to_recordset(:steps) as step (position int, step_id text, name text, status text,
        attempts int, output json, output_bytes int, output_file text, error json, warnings jsonb, warnings_total int, provider text, model text, models json,
@@ -270,6 +281,7 @@ const recordStatement = statement({
    select attempts, (select waiting from released_total) as waiting,
           (select array_agg(output_file) from recorded where output_file is not null) as files,
           case when :notify is not null and status <> 'running' then pg_notify(:notify, id::text) end,
+          automation_id as "automationId", ${modelTokensSql} as used,
           ${wakeDeliveries} from moved`,
 });
 

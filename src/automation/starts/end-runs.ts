@@ -5,13 +5,16 @@ import { testSeconds } from '../core/mocks.ts';
 import { openRun, openStep, type RunErrorCode } from '../core/run-status.ts';
 import { closeWaitsSql } from '../flows/waits.ts';
 import { changedRun, publishRunEventsSql } from '../runs/run-events-sql.ts';
+import { failedRun } from '../runs/run-use.ts';
 
 // These statements end runs whose workflows may still work, and can no longer record anything. The state of a step is that
 // of its run.
 const endStatement = statement({
   name: 'run.end_for_reason',
   parameters: { ids: 'uuid[]', status: 'text', code: 'text?', message: 'text?', correlationId: 'text' },
-  row: { id: 'uuid', entryId: 'uuid' },
+  row: { id: 'uuid', entryId: 'uuid', automationId: 'uuid', isTest: 'boolean' },
+  counts: ({ automationId, isTest }, { status, code }) =>
+    status === 'failed' && code !== null && !isTest ? failedRun(automationId, code) : [],
   text: `with ended as (
      select r.id, (select step_id from run_step s where s.run_id = r.id and s.status in (${openStep}) order by position limit 1)
                     as step_id
@@ -36,7 +39,8 @@ const endStatement = statement({
      ${replacingEarlier}
      returning id, subject_id),
    ${publishRunEventsSql('moved')}
-   select subject_id as id, id as "entryId", ${wakeDeliveries} from enqueued`,
+   select subject_id as id, enqueued.id as "entryId", automation_id as "automationId", is_test as "isTest", ${wakeDeliveries}
+     from enqueued join moved on moved.id = subject_id`,
   enqueues: { 'run.cancel': ({ id, entryId }) => ({ subjectId: id, entryId }) },
 });
 

@@ -3,6 +3,7 @@ import type { ClientBase, Pool } from 'pg';
 import type { LocalLocks } from '../concurrency/local-locks.ts';
 import type { OutboxOfProcess } from '../outbox/enqueue.ts';
 import type { Tenant } from '../tenant.ts';
+import type { UseOfProcess } from './counted-use.ts';
 import type { SharedConnections } from './shared-connections.ts';
 import type { TenantConnections } from './tenant-connections.ts';
 
@@ -32,6 +33,8 @@ export interface Database {
   entitiesOn(client: ClientBase, tenant: Tenant | undefined): EntityManager;
   /** Replaced where the process can do enqueued work itself; until then everything is left to the drain. */
   outbox: OutboxOfProcess;
+  /** Replaced where the process counts what tenants use; until then nothing is counted. */
+  use: UseOfProcess;
   settings: DatabaseSettings;
   close(): Promise<void>;
 }

@@ -76,6 +76,7 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
       },
       requireKind() {},
     },
+    use: { add() {} },
     async close() {
       await Promise.all([tenantPool.end(), close()]);
       // The entity manager leaves a pool open that it never used itself.

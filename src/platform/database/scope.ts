@@ -11,10 +11,11 @@ import {
 } from '../security/audit.ts';
 import type { EnvironmentKey, TenantKey } from '../security/tenant-key.ts';
 import type { Environment, Tenant } from '../tenant.ts';
+import type { CountedUse } from './counted-use.ts';
 import type { Database } from './database.ts';
 import { type ClaimOptions, claimLock, type Once, once } from './idempotency.ts';
 import { assignTenant, isConnectionSound } from './pooled-connection.ts';
-import { type Statement, sqlOn, type TenantArguments, type TenantSql, withTenant } from './sql.ts';
+import { type Statement, sqlOn, type TenantArguments, type TenantSql, usedBy, withTenant } from './sql.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 
 /**
@@ -72,6 +73,7 @@ export class Scope implements TenantSql {
     const all = withTenant<Values>(this.tenant, values);
     if (of.sharesConnection) return this.#database.sharedConnections.rows(this.tenant, of, ...all);
     const rows = await this.#withConnection((client) => sqlOn(client).rows(of, ...all));
+    if (of.counts) this.#count(usedBy(of, rows, all));
     if (of.enqueues) await this.#nudge(this.#withHints(enqueuedBy(of, rows)));
     return rows;
   }
@@ -160,12 +162,13 @@ export class Scope implements TenantSql {
   }
 
   async #begin<T>(work: (tx: Transaction) => Promise<T>, locks: TransactionLocks): Promise<T> {
-    const [result, enqueued] = await this.#withConnection(async (client) => {
+    const [result, { enqueued, used }] = await this.#withConnection(async (client) => {
       const unit = new UnitOfWork(this.#database, client, this.tenant);
-      return [await unit.run(() => work(new Transaction(this.#database, this, unit, locks))), unit.enqueued] as const;
+      return [await unit.run(() => work(new Transaction(this.#database, this, unit, locks))), unit] as const;
     });
     // Those who wait for a lock of this transaction do not wait for what follows from it.
     locks.release();
+    this.#count(used);
     if (enqueued.length > 0) await this.#nudge(this.#withHints(enqueued));
     return result;
   }
@@ -174,6 +177,10 @@ export class Scope implements TenantSql {
     const hints = this.#hints;
     if (!hints) return entries;
     return entries.map((entry) => ({ hint: hints.get(`${entry.kind}/${entry.subjectId}`), ...entry }));
+  }
+
+  #count(used: readonly CountedUse[]): void {
+    if (used.length > 0) this.#database.use.add(this.tenant, this.actor, used);
   }
 
   #nudge(entries: Enqueued[]): Promise<unknown> | undefined {

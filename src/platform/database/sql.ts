@@ -1,5 +1,6 @@
 import pg, { type ClientBase, type Pool, type QueryResultRow } from 'pg';
 import type { Tenant } from '../tenant.ts';
+import type { CountedUse } from './counted-use.ts';
 import { compileNamed } from './named-parameters.ts';
 import type { Declaration, RowWith, ValuesFor } from './sql-types.ts';
 
@@ -37,6 +38,8 @@ export interface StatementText<Values = unknown> {
  */
 export interface Statement<Row extends QueryResultRow, Values> extends StatementText<Values> {
   enqueues: Enqueues<Row> | undefined;
+  /** What a row adds to the tenant's counters once it is committed. */
+  counts?(row: Row, values: Values): readonly CountedUse[];
   /** Reads a row by its key and no more: it may share a connection with others like it. */
   sharesConnection: boolean;
   /** Only carries the row's type. */
@@ -63,7 +66,7 @@ function define<Row extends QueryResultRow, Values>(of: Statement<Row, Values>):
   if (text.includes('insert into outbox (') && !enqueues) {
     throw new Error(`The statement ${name} writes to the outbox and does not declare what it enqueues.`);
   }
-  if (enqueues && sharesConnection) throw new Error(`The statement ${name} does more than read.`);
+  if ((enqueues || of.counts) && sharesConnection) throw new Error(`The statement ${name} does more than read.`);
   defined.set(name, of);
   return of;
 }
@@ -76,14 +79,25 @@ interface Named<Parameters extends Declaration, Columns extends Declaration> ext
   /** The columns of the rows, by the names that the statement gives them. Without it the statement returns nothing. */
   row?: Columns;
   text: string;
+  /** What a row adds to the tenant's counters once it is committed. */
+  counts?(row: RowWith<Columns>, values: Tenant & ValuesFor<Parameters>): readonly CountedUse[];
 }
 
 function defineNamed<Columns extends Declaration, Values>(
-  { name, row, text, enqueues, sharesConnection = false }: Named<Declaration, Columns>,
+  { name, row, text, enqueues, sharesConnection = false, counts }: Named<Declaration, Columns>,
   parameters: Declaration,
 ): Statement<RowWith<Columns>, Values> {
   const compiled = compileNamed(name, text, parameters);
-  return define({ name, text: compiled, parameters, columns: row ?? {}, enqueues, sharesConnection });
+  return define({
+    name,
+    text: compiled,
+    parameters,
+    columns: row ?? {},
+    enqueues,
+    sharesConnection,
+    // Rows and values have the types that the statement declares.
+    ...(counts && { counts: counts as never }),
+  });
 }
 
 const tenantParameters = { organizationId: 'uuid', environment: 'text' } as const satisfies Declaration;
@@ -117,6 +131,13 @@ export function systemStatement<
 }
 
 type OneObject<Values> = keyof Values extends never ? [] : [values: Values];
+
+/** What the rows of a statement add to counters. */
+export const usedBy = <Row extends QueryResultRow, Values>(
+  of: Statement<Row, Values>,
+  rows: readonly Row[],
+  [values]: SystemArguments<Values>,
+): CountedUse[] => rows.flatMap((row) => of.counts?.(row, values as Values) ?? []);
 
 /** What is given with a statement to run it: an object, or nothing where it has no parameters. */
 export type SystemArguments<Values> = OneObject<Values>;

@@ -3,9 +3,10 @@ import type { ClientBase, QueryResultRow } from 'pg';
 import { type Enqueued, enqueuedBy } from '../outbox/enqueue.ts';
 import { type AuditRecord, recordAudit } from '../security/audit.ts';
 import type { Tenant } from '../tenant.ts';
+import type { CountedUse } from './counted-use.ts';
 import type { Database } from './database.ts';
 import { isConnectionSound } from './pooled-connection.ts';
-import { type Sql, type Statement, type SystemArguments, sqlOn } from './sql.ts';
+import { type Sql, type Statement, type SystemArguments, sqlOn, usedBy } from './sql.ts';
 
 /**
  * One transaction on one connection: named statements, entities and audit entries commit together or not at all. What
@@ -13,6 +14,8 @@ import { type Sql, type Statement, type SystemArguments, sqlOn } from './sql.ts'
  */
 export class UnitOfWork implements Sql {
   readonly enqueued: Enqueued[] = [];
+  /** What its statements add to counters, once they are committed. */
+  readonly used: CountedUse[] = [];
   readonly #database: Database;
   readonly #client: ClientBase;
   readonly #tenant: Tenant | undefined;
@@ -45,6 +48,7 @@ export class UnitOfWork implements Sql {
     if (this.#em) await this.#em.flush();
     const rows = await this.#sql.rows(of, ...values);
     if (of.enqueues) this.enqueued.push(...enqueuedBy(of, rows));
+    if (of.counts) this.used.push(...usedBy(of, rows, values));
     return rows;
   }
 
@@ -74,6 +78,7 @@ export class UnitOfWork implements Sql {
       const result = await inner.#complete(work);
       await this.#client.query(`release savepoint ${savepoint}`);
       this.enqueued.push(...inner.enqueued);
+      this.used.push(...inner.used);
       return result;
     } catch (error) {
       await this.#client.query(`rollback to savepoint ${savepoint}`).catch(() => {});

@@ -10,6 +10,7 @@ import type { Settings } from '../env.ts';
 import type { ErrorKind } from '../errors.ts';
 import type { SealedTable } from '../security/reseal.ts';
 import type { FindableRows } from './findable.ts';
+import type { LimitUse } from './limit-use.ts';
 import type { Declarations } from './part.ts';
 import type { AnyStepKind } from './step-kind.ts';
 
@@ -22,6 +23,8 @@ export interface Catalog {
   ids: ResourceId[];
   /** In the order of their parts. */
   limits: PlanLimit[];
+  /** How much of each is used, by its name. */
+  limitUse: ReadonlyMap<string, LimitUse>;
   /** The permissions of keys, as published lists have them. */
   scopes: string[];
   /** By name. */
@@ -136,6 +139,7 @@ export function catalogOf(parts: readonly Declarations[]): Catalog {
     settings: parts.flatMap(({ settings }) => settings ?? []),
     ids: parts.flatMap(({ ids = [] }) => ids),
     limits: parts.flatMap(({ limits = {} }) => Object.values<PlanLimit>(limits)),
+    limitUse: new Map(parts.flatMap(({ limitUse = {} }) => Object.entries<LimitUse>(limitUse))),
     scopes: orderedScopes(parts.flatMap(({ scopes = [] }) => scopes)),
     states: Object.assign({}, ...parts.map(({ states }) => states)),
     errors: Object.assign({}, ...parts.map(({ errors }) => errors)),

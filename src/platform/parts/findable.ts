@@ -40,6 +40,8 @@ export interface SearchableRows {
   scope: string;
   title: string;
   at: string;
+  /** An expression for the id as callers write it, where rows of one table have several forms. */
+  printedId?: string;
   /** A condition for the rows that callers still see. */
   isShown?: string;
   /** Conditions on `:text`, each with an index of the tenant. */

@@ -13,6 +13,7 @@ import type { GaugeOptions } from '../observability/metrics.ts';
 import type { DrainReport, OutboxHandlers } from '../outbox/outbox.ts';
 import type { SealedTable } from '../security/reseal.ts';
 import type { FindableRows } from './findable.ts';
+import type { LimitUse } from './limit-use.ts';
 import type { AnyStepKind, StepKind } from './step-kind.ts';
 
 /** Periodic housekeeping of a feature: it expires, removes or reports rows. */
@@ -40,6 +41,8 @@ export interface Declarations {
   ids?: readonly ResourceId[];
   /** What plans include of it. */
   limits?: Readonly<Record<string, PlanLimit>>;
+  /** How much of each limit is used, by its name; those that are counted in memory are not listed. */
+  limitUse?: Readonly<Record<string, LimitUse>>;
   /** The permissions of keys that its operations need. */
   scopes?: readonly DeclaredScope[];
   /** Its state machines, by what a reader calls the thing: `A voice call`. */
@@ -66,7 +69,7 @@ export interface Declarations {
 /** Those that operators' commands need. A part has them in a file of its own, so that a command does not load the part. */
 export type OperatorDeclarations = Pick<
   Declarations,
-  'name' | 'limits' | 'scopes' | 'events' | 'auditActions' | 'findable' | 'sealed'
+  'name' | 'limits' | 'limitUse' | 'scopes' | 'events' | 'auditActions' | 'findable' | 'sealed'
 >;
 
 /** The shape of a part without environment variables. */

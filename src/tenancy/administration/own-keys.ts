@@ -87,8 +87,19 @@ const count = statement({
 });
 
 /** Keys of an organization that can be used at the same time, and all of them with those that have ended. */
-const maxUsableKeys = 500;
+export const maxUsableKeys = 500;
 export const maxKeys = 10_000;
+
+const countUsable = statement({
+  name: 'own_key.count_usable',
+  row: { usable: 'int' },
+  text: `select count(*)::int as usable from (
+      select from api_key where organization_id = :organizationId and :environment in ('live', 'test')
+         and revoked_at is null and (expires_at is null or expires_at > now()) limit ${maxKeys}) as counted`,
+});
+
+/** How many keys of the organization can be used. */
+export const usableKeys = async (scope: Scope): Promise<number> => (await scope.one(countUsable))!.usable;
 
 export interface OwnKey {
   id: string;

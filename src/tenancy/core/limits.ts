@@ -49,6 +49,8 @@ export const tenancyLimits = planLimits({
   },
   /** Mails to addresses that belong to no member, in a UTC day. Mails about bookings count and are never refused. */
   mailsPerDay: {
+    label: 'mails per UTC day to addresses of no members',
+    position: 65,
     plans: { free: 100, pro: 1_000, team: 10_000, enterprise: 100_000 },
   },
 });

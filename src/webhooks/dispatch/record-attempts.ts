@@ -1,3 +1,4 @@
+import type { CountedUse } from '../../platform/database/counted-use.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
@@ -24,6 +25,14 @@ interface RecordedRow extends Recorded {
   hasFailed: boolean;
 }
 
+const kind = 'webhook';
+
+/** What deliveries add to counters at their end. */
+const endedDeliveries: Partial<Record<DeliveryStatus, readonly CountedUse[]>> = {
+  delivered: [{ by: 'kind', value: kind, deliveries: 1 }],
+  dead_lettered: [{ by: 'kind', value: kind, failedDeliveries: 1 }],
+};
+
 // A delivery whose subscription was turned off during the attempt becomes delivered if the attempt succeeded. One that has
 // ended otherwise stays as it is. A failure counts only if no other attempt was recorded since it began: it may have been
 // recorded by a commit whose answer was lost, or its lease may have expired. The ids are given twice: of a list PostgreSQL
@@ -32,6 +41,7 @@ const recordStatement = statement({
   name: 'delivery.record',
   parameters: { rows: 'jsonb', ids: 'uuid[]' },
   row: { deliveryId: 'uuid', status: typed<DeliveryStatus>('text'), hasFailed: 'boolean' },
+  counts: ({ status }) => endedDeliveries[status] ?? [],
   text: `with given as (
      select * from jsonb_to_recordset(:rows) as g (id uuid, attempts int, status text, delay_ms float8,
        started_at timestamptz,

@@ -31,7 +31,7 @@ export function searchRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'search',
     'x-client-method': 'search.list',
     summary: 'Search',
-    description: `Finds what has this id or correlation id, workflows with this text in their names, and bookings of attendees with this address: at most ${maxHits}, what has the id first. A kind is searched with the scope that reads it.`,
+    description: `Finds what has this id or correlation id, workflows and event types with this text in their names, and bookings of attendees with this address: at most ${maxHits}, what has the id first. A kind is searched with the scope that reads it.`,
     query: searchQuery,
     answers: { 200: answer('Returns what was found.', hitsSchema, { examples: hitsExamples }) },
   });

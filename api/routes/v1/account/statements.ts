@@ -1,7 +1,7 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { type EntryPosition, pageOfLedger } from '../../../../src/credits/ledger-entries.ts';
 import { invalid } from '../../../../src/platform/errors.ts';
-import { catalog, type Services } from '../../../../src/services.ts';
+import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
@@ -16,6 +16,7 @@ import {
   limitsSchema,
 } from '../../../schemas/account/log.ts';
 import { answer } from '../../../schemas/answers.ts';
+import { limitsInUse } from './limits-in-use.ts';
 
 const position = z.object({
   at: z.string().regex(/^[\d :.+-]{10,40}$/),
@@ -55,7 +56,8 @@ export function statementRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'getLimits',
     'x-client-method': 'limits.get',
     summary: 'Retrieve the limits of the plan',
-    description: 'What the plan of the organization includes, by the names that refusals use.',
+    description:
+      'What the plan of the organization includes, by the names that refusals use, and how much of it is used. `used` is null for a number that nothing is counted against. Of what exists at most 100,000 are counted. `keys` counts those of both environments that can be used. Credits and waiting deliveries lag by some seconds.',
     answers: { 200: answer('Returns the limits.', limitsSchema, { examples: limitsExamples }) },
   });
   const routes = newRoutes();
@@ -77,15 +79,9 @@ export function statementRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const nextCursor = found.next === null ? null : writeCursor(found.next);
     return c.json(success({ entries: shown, nextCursor }), 200);
   });
-  routes.openapi(limits, (c) => {
-    const { plan, limits: own } = c.get('caller');
-    const overridden: Record<string, number> = { requestsPerMinute: own.perMinute, requestsPerDay: own.perDay };
-    const all = catalog.limits.map((limit) => ({
-      name: limit.name,
-      allowed: overridden[limit.name] ?? limit.of(plan),
-      used: null,
-    }));
-    return c.json(success({ plan, limits: all }), 200);
+  routes.openapi(limits, async (c) => {
+    const { plan } = c.get('caller');
+    return c.json(success({ plan, limits: await limitsInUse(services, c.get('scope'), c.get('caller')) }), 200);
   });
   return routes;
 }

@@ -1,32 +1,64 @@
-import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import { workflowIds } from '../../../../src/automation/core/ids.ts';
 import { creditsUsed } from '../../../../src/credits/balance.ts';
+import { invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
-import { readUsage } from '../../../../src/tenancy/usage.ts';
+import { keyIds } from '../../../../src/tenancy/core/ids.ts';
+import {
+  keptDays,
+  type UsageAmounts,
+  type UsageDimension,
+  type UsageGroup,
+  type UsageSpan,
+  usageBetween,
+  usageGroups,
+} from '../../../../src/tenancy/usage/usage-groups.ts';
+import { readUsage } from '../../../../src/tenancy/usage/usage-months.ts';
 import type { ApiEnv } from '../../../context.ts';
+import { idFor } from '../../../dialects/variants.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
+import { usageExamples, usageQuery, usageSchema } from '../../../schemas/account/usage.ts';
 import { answer } from '../../../schemas/answers.ts';
 
-const usage = z
-  .object({
-    period: z.object({ start: z.iso.date(), end: z.iso.date() }),
-    requests: z.int(),
-    runs: z.int(),
-    tokens: z.int(),
-    credits: z.int(),
-  })
-  .openapi('Usage');
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
-const example = {
-  period: { start: '2026-11-01', end: '2026-12-01' },
-  requests: 412,
-  runs: 90,
-  tokens: 18_311,
-  credits: 0,
+/** What each dimension counts. */
+const countedBy: Record<UsageDimension, readonly (keyof UsageAmounts)[]> = {
+  day: ['requests', 'runs', 'failedRuns', 'tokens', 'credits', 'deliveries', 'failedDeliveries'],
+  hour: ['requests', 'runs', 'failedRuns', 'tokens', 'credits', 'deliveries', 'failedDeliveries'],
+  kind: ['runs', 'failedRuns', 'tokens', 'credits', 'deliveries', 'failedDeliveries'],
+  workflow: ['runs', 'failedRuns', 'tokens'],
+  model: ['tokens', 'credits'],
+  key: ['requests', 'runs'],
+  error: ['failedRuns'],
 };
 
+const isHourly = (dimension: UsageDimension | undefined): boolean => dimension === 'hour' || dimension === 'error';
+
+const refused = (path: string, message: string) => invalid([{ path, message }]);
+
+/** The whole days, or hours, that a query asks for. @throws AppError validation_error */
+function spanOf(from: string | undefined, to: string | undefined, dimension: UsageDimension | undefined): UsageSpan {
+  const unit = isHourly(dimension) ? hourMs : dayMs;
+  const first = from === undefined ? new Date(to ?? Date.now()) : new Date(from);
+  const start = from === undefined ? Date.UTC(first.getUTCFullYear(), first.getUTCMonth()) : first.getTime();
+  const end = to === undefined ? Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1) : Date.parse(to);
+  const span = { from: new Date(Math.floor(start / unit) * unit), to: new Date(Math.ceil(end / unit) * unit) };
+  if (span.to <= span.from) throw refused('to', 'Expected a time after from.');
+  const days = isHourly(dimension) ? keptDays.hours : keptDays.days;
+  if (span.to.getTime() - span.from.getTime() > days * dayMs) {
+    throw refused('from', `Expected at most ${days} days before to.`);
+  }
+  return span;
+}
+
+const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
+
+/** Usage of the month, or of a time and by what it was used for. */
 export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Account', key: requireKey(services) });
 
@@ -35,17 +67,46 @@ export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     path: '/usage',
     operationId: 'getUsage',
     'x-client-method': 'usage.get',
-    summary: 'Retrieve usage of the current month',
-    description:
-      "Usage of the key's environment in the current UTC month. Runs and tokens are exact. Requests are counted every five seconds, so those of the last seconds may be missing; a process that is killed loses them.",
-    answers: { 200: answer('Returns the usage.', usage, { examples: { A: example, B: example } }) },
+    summary: 'Retrieve usage',
+    description: `Usage of the key's environment, in the current UTC month unless \`from\` or \`to\` say otherwise. Of the current month runs, tokens and credits are exact. Requests, other times and \`groups\` are counted every five seconds, so those of the last seconds may be missing; a process that is killed loses them. Days are kept for ${keptDays.days} days, and hours and errors for ${keptDays.hours}: a longer time is 400.`,
+    query: usageQuery,
+    answers: { 200: answer('Returns the usage.', usageSchema, { examples: usageExamples }) },
   });
   const routes = newRoutes();
   routes.openapi(read, async (c) => {
     const scope = c.get('scope');
-    const used = await readUsage(scope);
-    const credits = await creditsUsed(scope, new Date(used.period.start), new Date(used.period.end));
-    return c.json(success({ ...used, credits }), 200);
+    const { from, to, groupBy } = c.req.valid('query');
+    const span = spanOf(from, to, groupBy);
+    const ofMonth = async () => {
+      const used = await readUsage(scope);
+      const credits = await creditsUsed(scope, new Date(used.period.start), new Date(used.period.end));
+      return { ...used, credits };
+    };
+    const ofSpan = async () => {
+      const { requests, runs, tokens, credits } = await usageBetween(scope, span, isHourly(groupBy) ? 'hour' : 'day');
+      const period = { start: dateOf(span.from.getTime()), end: dateOf(Math.ceil(span.to.getTime() / dayMs) * dayMs) };
+      return { period, requests, runs, tokens, credits };
+    };
+    const total = from === undefined && to === undefined ? await ofMonth() : await ofSpan();
+    if (!groupBy) return c.json(success(total), 200);
+    const { variant } = c.get('dialect');
+    const nameOf = ({ group }: UsageGroup): string => {
+      const ids = groupBy === 'workflow' ? workflowIds : groupBy === 'key' ? keyIds : undefined;
+      const uuid = ids?.parse(group);
+      return ids && uuid !== undefined ? idFor(variant, ids.format(uuid)) : group;
+    };
+    const counted = (of: UsageGroup, name: keyof UsageAmounts) => (countedBy[groupBy].includes(name) ? of[name] : null);
+    const groups = (await usageGroups(scope, groupBy, span)).map((of) => ({
+      group: nameOf(of),
+      requests: counted(of, 'requests'),
+      runs: counted(of, 'runs'),
+      failedRuns: counted(of, 'failedRuns'),
+      tokens: counted(of, 'tokens'),
+      credits: counted(of, 'credits'),
+      deliveries: counted(of, 'deliveries'),
+      failedDeliveries: counted(of, 'failedDeliveries'),
+    }));
+    return c.json(success({ ...total, groups }), 200);
   });
   return routes;
 }

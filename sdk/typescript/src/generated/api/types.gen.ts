@@ -3364,6 +3364,9 @@ export type Credits = {
 };
 
 export type Usage = {
+    /**
+     * From the beginning of the first day to the beginning of the second, in UTC.
+     */
     period: {
         start: string;
         end: string;
@@ -3372,6 +3375,43 @@ export type Usage = {
     runs: number;
     tokens: number;
     credits: number;
+    /**
+     * With `groupBy`. Days and hours without use are absent.
+     */
+    groups?: Array<{
+        /**
+         * The day, the start of the hour, the id of the workflow or key, the model, the kind (`workflow`, `chat`, `agent`, `image`, `webhook` …), or the code of the error. `other` is what was used of more than the 200 values that a day keeps apart, or that an answer shows.
+         */
+        group: string;
+        /**
+         * Null where the grouping does not count requests.
+         */
+        requests: number | null;
+        /**
+         * Runs that were created.
+         */
+        runs: number | null;
+        /**
+         * Runs that failed.
+         */
+        failedRuns: number | null;
+        /**
+         * Tokens of models.
+         */
+        tokens: number | null;
+        /**
+         * Credits that were charged.
+         */
+        credits: number | null;
+        /**
+         * Deliveries of webhooks that succeeded.
+         */
+        deliveries: number | null;
+        /**
+         * Deliveries that were given up.
+         */
+        failedDeliveries: number | null;
+    }>;
 };
 
 export type TextModels = {
@@ -3632,7 +3672,7 @@ export type AuditLog = {
 export type SearchHits = {
     hits: Array<{
         /**
-         * run, workflow, booking, delivery or webhook
+         * run, workflow, booking, event_type, generation, delivery or webhook
          */
         type: string;
         id: string;
@@ -3682,6 +3722,9 @@ export type PlanLimits = {
          * Null where it is not counted.
          */
         used: number | null;
+        /**
+         * When the count begins again.
+         */
         resetsAt?: string;
     }>;
 };
@@ -7554,7 +7597,20 @@ export type GetCreditsResponse = GetCreditsResponses[keyof GetCreditsResponses];
 export type GetUsageData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * The first day, or a time in it: a date or a date-time. Default: the first day of the month.
+         */
+        from?: string;
+        /**
+         * The time before which use counts: a date or a date-time. Default: the end of the month of `from`.
+         */
+        to?: string;
+        /**
+         * Adds `groups`. `day` and `hour` (UTC) have every value; `kind` is what was done; `workflow` has runs and tokens; `model` has tokens and credits; `key` has requests, and the runs that it started; `error` has failed runs by their code.
+         */
+        groupBy?: 'day' | 'workflow' | 'model' | 'key' | 'kind' | 'hour' | 'error';
+    };
     url: '/api/v1/usage';
 };
 
@@ -8074,7 +8130,7 @@ export type SearchData = {
     path?: never;
     query: {
         /**
-         * An id, a correlation id, a part of the name of a workflow, or the e-mail address of an attendee.
+         * An id, a correlation id, a part of the name of a workflow or event type, or the e-mail address of an attendee.
          */
         q: string;
     };

@@ -7,12 +7,14 @@ import type * as api from '../api/types.gen.ts';
 
 export class Usage extends Resource {
   /**
-   * Retrieve usage of the current month.
+   * Retrieve usage.
    *
-   * Usage of the key's environment in the current UTC month. Runs and tokens are exact. Requests are counted
-   * every five seconds, so those of the last seconds may be missing; a process that is killed loses them.
+   * Usage of the key's environment, in the current UTC month unless `from` or `to` say otherwise. Of the current
+   * month runs, tokens and credits are exact. Requests, other times and `groups` are counted every five seconds,
+   * so those of the last seconds may be missing; a process that is killed loses them. Days are kept for 400 days,
+   * and hours and errors for 31: a longer time is 400.
    */
-  get(options?: RequestOptions): Promise<api.Usage> {
-    return this.transport.call(sdk.getUsage, {}, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
+  get(query?: api.GetUsageData['query'], options?: RequestOptions): Promise<api.Usage> {
+    return this.transport.call(sdk.getUsage, { query }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
   }
 }

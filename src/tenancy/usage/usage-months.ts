@@ -1,8 +1,6 @@
-import type { Database } from '../platform/database/database.ts';
-import type { Scope } from '../platform/database/scope.ts';
-import { sqlOn, statement, systemStatement } from '../platform/database/sql.ts';
-import type { Log } from '../platform/observability/log.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { sqlOn, statement, systemStatement } from '../../platform/database/sql.ts';
 
 /** The first day of the current UTC month, as SQL. */
 export const thisMonth = "date_trunc('month', clock_timestamp() at time zone 'UTC')::date";
@@ -18,63 +16,6 @@ export const countTokens = (parameter: string, from: string) =>
   `insert into usage_month (organization_id, environment, month, tokens)
    select :organizationId, :environment, ${thisMonth}, ${parameter} from ${from} where ${parameter} > 0
    on conflict (organization_id, environment, month) do update set tokens = usage_month.tokens + excluded.tokens`;
-
-const addRequests = systemStatement({
-  name: 'usage.requests',
-  parameters: { organizationIds: 'uuid[]', environments: 'text[]', requests: 'bigint[]' },
-  text: `insert into usage_month (organization_id, environment, month, requests)
-   select organization_id, environment, ${thisMonth}, requests
-     from unnest(:organizationIds, :environments, :requests) as counted (organization_id, environment, requests)
-    order by organization_id, environment
-   on conflict (organization_id, environment, month) do update set requests = usage_month.requests + excluded.requests`,
-});
-
-const flushEveryMs = 5_000;
-
-/** Counts requests in memory and writes them in batches. A killed process loses the counts of its last seconds. */
-export class RequestCounter {
-  readonly #database: Database;
-  readonly #log: Log;
-  #counts = new Map<string, { tenant: Tenant; requests: number }>();
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(database: Database, log: Log) {
-    this.#database = database;
-    this.#log = log;
-  }
-
-  count(tenant: Tenant, requests = 1): void {
-    const name = `${tenant.organizationId}:${tenant.environment}`;
-    const counted = this.#counts.get(name);
-    if (counted) counted.requests += requests;
-    else this.#counts.set(name, { tenant, requests });
-  }
-
-  start(): void {
-    this.#timer = setInterval(() => this.flush(), flushEveryMs).unref();
-  }
-
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.flush();
-  }
-
-  async flush(): Promise<void> {
-    const counted = [...this.#counts.values()];
-    if (counted.length === 0) return;
-    this.#counts = new Map();
-    try {
-      await sqlOn(this.#database.pool).rows(addRequests, {
-        organizationIds: counted.map(({ tenant }) => tenant.organizationId),
-        environments: counted.map(({ tenant }) => tenant.environment),
-        requests: counted.map(({ requests }) => requests),
-      });
-    } catch (error) {
-      this.#log.warn({ err: error }, 'usage counts could not be written and will be retried');
-      for (const { tenant, requests } of counted) this.count(tenant, requests);
-    }
-  }
-}
 
 export interface Usage {
   /** The current UTC month: from its first day to the first day of the next one, `YYYY-MM-DD`. */
