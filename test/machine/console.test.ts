@@ -359,3 +359,116 @@ test('files are immutable and small, pages are asked for again, and no other sit
   expect((await fetch(`${origin}/app/assets/missing.js`)).status).toBe(404);
   expect((await fetch(`${origin}/app/no-such-page`)).status).toBe(200);
 });
+
+test('the overview and the usage show what was used, as charts and as tables', async () => {
+  const steps = [{ id: 'say', type: 'prompt', prompt: '{{input}}' }];
+  const { id } = (await api.post('/api/v1/workflows', { name: 'Counted work', steps })).body.data;
+  for (const input of ['a', 'sandbox:fail']) await api.post(`/api/v1/workflows/${id}/execute`, { input });
+  await until('the use is written down', async () => {
+    const { groups } = (await api.get('/api/v1/usage?groupBy=workflow')).body.data;
+    return groups.some((group: { group: string; failedRuns: number }) => group.group === id && group.failedRuns === 1);
+  });
+  const { context, page, faults } = await signIn('viewer');
+  await open(page, 'overview?window=24h');
+  for (const name of ['Runs', 'Credits', 'Deliveries', 'Failed runs by error']) {
+    await page.getByRole('figure', { name, exact: true }).locator('canvas').waitFor();
+  }
+  const runs = page.getByRole('figure', { name: 'Runs', exact: true });
+  await runs.getByText('The numbers of Runs as a table').click();
+  expect(await runs.getByRole('table').locator('tbody tr').count()).toBe(24);
+  expect(await runs.getByRole('table').locator('tbody tr').last().textContent()).toMatch(/[1-9]/);
+  await page.getByRole('region', { name: 'Limits' }).getByRole('meter').first().waitFor();
+
+  await open(page, 'usage');
+  await page.getByLabel('Group by').selectOption('workflow');
+  await page
+    .getByRole('table', { name: 'Usage by group' })
+    .getByRole('row', { name: /Counted work/ })
+    .waitFor();
+  await page.getByRole('figure', { name: 'Runs by workflow' }).locator('canvas').waitFor();
+  expect(page.url()).toContain('groupBy=workflow');
+  await page.getByRole('link', { name: 'Limits' }).click();
+  await page.getByRole('row', { name: /^workflows [1-9]/ }).waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('Ctrl-K finds by name and by id, and opens what was found', async () => {
+  const { id } = (await api.post('/api/v1/workflows', { ...approvalFlow, name: 'Sturgeon count' })).body.data;
+  const { id: eventTypeId } = (
+    await api.post('/api/v1/scheduling/event-types', { name: 'Sturgeon talk', duration: 30 })
+  ).body.data;
+  const generation = (await api.post('/api/studio/generate', { prompt: 'A sturgeon' })).body.data.id;
+  const { context, page, faults } = await signIn('member');
+  await open(page, 'keys');
+  const search = async (text: string) => {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Search' }).getByRole('searchbox').fill(text);
+    return page.getByRole('dialog', { name: 'Search' }).getByRole('list', { name: 'Results' });
+  };
+  const found = await search('sturgeon');
+  await found.getByRole('button', { name: /^event_type Sturgeon talk/ }).waitFor();
+  await found.getByRole('button', { name: /^workflow Sturgeon count/ }).press('Enter');
+  await page.getByRole('heading', { name: 'Sturgeon count' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/app/workflows/${id}`);
+  await (await search(generation)).getByRole('button', { name: /^generation A sturgeon/ }).click();
+  await page.getByRole('heading', { level: 1, name: 'Studio' }).waitFor();
+  await (await search(eventTypeId)).getByRole('button', { name: /^event_type/ }).click();
+  await page.getByRole('cell', { name: 'Sturgeon talk' }).waitFor();
+  const nothing = await search('no such thing at all');
+  await page.getByText('Nothing was found.').waitFor();
+  expect(await nothing.getByRole('button').count()).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('a page of the version before goes on to work; where one of its files is gone it reloads once and keeps what was typed', async () => {
+  const { id } = (await api.post('/api/v1/workflows', { ...approvalFlow, name: 'Upgraded' })).body.data;
+  const { context, page } = await signIn('owner');
+  await open(page, `workflows/${id}`);
+  const message = page.getByRole('list', { name: 'the workflow' }).getByLabel('Message');
+  await message.fill('Still here?');
+  const link = (name: string) => page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name });
+  const missing: string[] = [];
+  let loads = 0;
+  page.on('request', (request) => {
+    if (request.isNavigationRequest()) loads++;
+  });
+  const remove = (name: string, isGone: () => boolean) =>
+    context.route(`**/app/assets/${name}-*.js`, (route) => {
+      if (!isGone()) return route.continue();
+      missing.push(name);
+      return route.fulfill({ status: 404, body: 'gone' });
+    });
+  // As after an upgrade: the page that is loaded again names files that are there.
+  await remove('audit-log', () => loads === 0);
+  // A page that needs no file that is gone is as before, also where the pointer passes what would need one.
+  await link('Audit log').hover();
+  await until('the file is looked for', async () => missing.includes('audit-log'));
+  await link('Inbox').click();
+  await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+  await page.goBack();
+  await message.waitFor();
+  expect([loads, await message.inputValue()]).toEqual([0, 'Still here?']);
+
+  await link('Audit log').click();
+  await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor();
+  expect([loads, new URL(page.url()).pathname]).toEqual([1, '/app/audit']);
+  await page.goBack();
+  await message.waitFor();
+  expect(await message.inputValue()).toBe('Still here?');
+
+  // A file that stays away is no reason to load the page again and again.
+  await remove('secret-list', () => true);
+  loads = 0;
+  await link('Secrets').click();
+  await page.getByRole('heading', { name: 'This page cannot be shown' }).waitFor();
+  expect(loads).toBe(1);
+
+  // The same holds for a part of a page: the chart.
+  await remove('chart-canvas', () => loads === 1);
+  await link('Overview').click();
+  await page.getByRole('figure', { name: 'Runs', exact: true }).locator('canvas').waitFor();
+  expect([loads, new URL(page.url()).pathname]).toEqual([2, '/app/overview']);
+  await context.close();
+});

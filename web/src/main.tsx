@@ -4,13 +4,11 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Toasts } from './components/toast.tsx';
 import { applyTheme, chosenTheme } from './layout/theme.ts';
-import { reloadOnceAfterUpgrade } from './layout/upgrade.ts';
 import { router } from './router.tsx';
 import { goToSignIn, isSignedOut, leaveWhenEnded } from './session/ended.ts';
 import './styles.css';
 
 applyTheme(chosenTheme());
-reloadOnceAfterUpgrade();
 leaveWhenEnded();
 
 const queries = new QueryClient({

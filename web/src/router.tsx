@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { filters, type RootSearch } from './layout/address.ts';
 import { NotFound } from './layout/not-found.tsx';
+import { PageProblem } from './layout/page-problem.tsx';
 import { Shell } from './layout/shell.tsx';
 
 const root = createRootRoute({
@@ -60,6 +61,7 @@ export const router = createRouter({
   basepath: '/app',
   defaultPreload: 'intent',
   defaultNotFoundComponent: NotFound,
+  defaultErrorComponent: PageProblem,
   // Values of the search stand in the address as the API writes them, without quotes.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {

@@ -1,4 +1,5 @@
 import { lazy, Suspense, useState } from 'react';
+import { neededPart } from '../layout/upgrade.ts';
 import type { ChartSeries, ChartTone } from './chart-series.ts';
 import { type Column, Table } from './table.tsx';
 
@@ -27,7 +28,7 @@ const swatches: Record<ChartTone, string> = {
 };
 
 /** The library of charts is no part of the first page. */
-const ChartCanvas = lazy(() => import('./chart-canvas.tsx'));
+const ChartCanvas = lazy(neededPart(() => import('./chart-canvas.tsx')));
 
 const shown = (value: number | null | undefined, unit: string | undefined): string =>
   value === null || value === undefined ? '–' : `${value.toLocaleString()}${unit ? ` ${unit}` : ''}`;

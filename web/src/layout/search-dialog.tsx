@@ -6,15 +6,17 @@ import { TextField } from '../components/field.tsx';
 import { Problem } from '../components/problem.tsx';
 import { Time } from '../components/time.tsx';
 import { useSession } from '../session/context.tsx';
+import type { Filters } from './address.ts';
 
 /** The page of what was found; types without a page of their own lead to the page of their list. */
-const addresses: Record<string, (id: string) => string> = {
-  run: (id) => `/runs/${id}`,
-  workflow: (id) => `/workflows/${id}`,
-  webhook: (id) => `/webhooks/${id}`,
-  approval: () => '/inbox',
-  booking: () => '/scheduling',
-  generation: () => '/studio',
+const addresses: Record<string, (id: string) => { to: string; search?: Filters }> = {
+  run: (id) => ({ to: `/runs/${id}` }),
+  workflow: (id) => ({ to: `/workflows/${id}` }),
+  webhook: (id) => ({ to: `/webhooks/${id}` }),
+  delivery: () => ({ to: '/webhooks' }),
+  booking: () => ({ to: '/scheduling' }),
+  event_type: () => ({ to: '/scheduling', search: { tab: 'event-types' } }),
+  generation: () => ({ to: '/studio', search: { tab: 'gallery' } }),
 };
 
 /** Finds anything by its id, its name or its correlation id. Ctrl-K opens it from every page. */
@@ -41,7 +43,7 @@ export function SearchDialog() {
   const follow = (type: string, id: string) => {
     setOpen(false);
     setText('');
-    void navigate({ to: (addresses[type]?.(id) ?? '/runs') as never });
+    void navigate((addresses[type]?.(id) ?? { to: '/runs' }) as never);
   };
   return (
     <>
@@ -55,7 +57,7 @@ export function SearchDialog() {
       </button>
       <Dialog title="Search" isOpen={isOpen} onClose={() => setOpen(false)}>
         <TextField
-          label="Id, correlation id, name of a workflow, or e-mail address"
+          label="Id, correlation id, name of a workflow or event type, or e-mail address"
           type="search"
           autoFocus
           value={text}

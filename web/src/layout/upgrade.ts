@@ -1,14 +1,14 @@
-const storageKey = 'atelier.reloaded';
-
 /**
- * An open page may need a file that an upgrade of the installation has removed. Then the page is loaded again, once. What
- * was typed is kept by `useDraft`.
+ * Loads a part of a page. An open page may need a file that an upgrade of the installation has removed: then it is loaded
+ * again, once for each file. Routes do the same by themselves, when they are shown. What was typed is kept by `useDraft`.
  */
-export function reloadOnceAfterUpgrade(): void {
-  window.addEventListener('vite:preloadError', (event) => {
-    if (sessionStorage.getItem(storageKey) === location.href) return;
-    sessionStorage.setItem(storageKey, location.href);
-    event.preventDefault();
-    location.reload();
-  });
-}
+export const neededPart =
+  <Part>(load: () => Promise<Part>) =>
+  (): Promise<Part> =>
+    load().catch((error: unknown) => {
+      const storageKey = `atelier.reloaded ${error instanceof Error ? error.message : ''}`;
+      if (sessionStorage.getItem(storageKey) !== null) throw error;
+      sessionStorage.setItem(storageKey, '');
+      location.reload();
+      return new Promise<never>(() => {});
+    });

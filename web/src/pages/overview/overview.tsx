@@ -8,23 +8,21 @@ import { Status } from '../../components/status.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { useSession } from '../../session/context.tsx';
+import { usageWindows } from '../usage/usage-data.ts';
 import { UsageTotals } from '../usage/usage-totals.tsx';
+import { OverviewCharts } from './charts.tsx';
+import { LimitMeters } from './limit-meters.tsx';
 
-const windows: Record<string, { label: string; days: number }> = {
-  '24h': { label: '24 hours', days: 1 },
-  '7d': { label: '7 days', days: 7 },
-  '30d': { label: '30 days', days: 30 },
-};
-const dayMs = 86_400_000;
+const unitMs = { hour: 3_600_000, day: 86_400_000 };
 const maxFailures = 100;
 
 /** The state of the organization: runs, failures, credits and limits, and what waits for an answer. */
 export default function Overview() {
   const { filters, set } = useFilters(['window']);
-  const window = windows[filters.window ?? ''] ? filters.window! : '7d';
-  const { days } = windows[window]!;
+  const window = usageWindows[filters.window ?? ''] ? filters.window! : '7d';
+  const { unit, count } = usageWindows[window]!;
   // Rounded, so that the request stays the same while the page is open.
-  const from = new Date(Math.floor((Date.now() - days * dayMs) / 60_000) * 60_000).toISOString();
+  const from = new Date(Math.floor((Date.now() - count * unitMs[unit]) / 60_000) * 60_000).toISOString();
   return (
     <Page
       title="Overview"
@@ -34,12 +32,14 @@ export default function Overview() {
           isLabelHidden
           value={window}
           onChange={({ target }) => set({ window: target.value })}
-          options={Object.entries(windows).map(([value, { label }]) => ({ value, label }))}
+          options={Object.entries(usageWindows).map(([value, { label }]) => ({ value, label }))}
         />
       }
     >
       <Totals from={from} />
+      <OverviewCharts window={usageWindows[window]!} />
       <UsageTotals />
+      <LimitMeters />
       <Failures from={from} />
     </Page>
   );

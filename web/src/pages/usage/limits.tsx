@@ -4,6 +4,7 @@ import { Problem } from '../../components/problem.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { useSession } from '../../session/context.tsx';
+import { limitName, limitNumber } from './limit-names.ts';
 
 /** Every limit of the plan with what is used of it. */
 export function Limits() {
@@ -19,9 +20,9 @@ export function Limits() {
         rows={limits.data.limits}
         keyOf={({ name }) => name}
         columns={[
-          { title: 'Limit', cell: ({ name }) => name },
-          { title: 'Used', isNumber: true, cell: ({ used }) => used?.toLocaleString() ?? '–' },
-          { title: 'Allowed', isNumber: true, cell: ({ allowed }) => allowed?.toLocaleString() ?? 'unlimited' },
+          { title: 'Limit', cell: ({ name }) => limitName(name) },
+          { title: 'Used', isNumber: true, cell: ({ name, used }) => (used === null ? '–' : limitNumber(name, used)) },
+          { title: 'Allowed', isNumber: true, cell: ({ name, allowed }) => limitNumber(name, allowed) },
           { title: 'Resets', cell: ({ resetsAt }) => <Time at={resetsAt} isRelative /> },
         ]}
       />

@@ -7,7 +7,7 @@ import { useSession } from '../../session/context.tsx';
 /** What was used in the present month. */
 export function UsageTotals() {
   const { api, key } = useSession();
-  const usage = useQuery({ queryKey: key('usage'), queryFn: ({ signal }) => api.usage.get({ signal }) });
+  const usage = useQuery({ queryKey: key('usage'), queryFn: ({ signal }) => api.usage.get({}, { signal }) });
   if (usage.error) return <Problem error={usage.error} retry={() => void usage.refetch()} />;
   if (!usage.data) return <Loading what="usage" />;
   const { period, requests, runs, tokens, credits } = usage.data;

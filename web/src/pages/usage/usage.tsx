@@ -2,7 +2,17 @@ import { Page } from '../../components/page.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { Limits } from './limits.tsx';
 import { Statement } from './statement.tsx';
+import { UsageGroups } from './usage-groups.tsx';
 import { UsageTotals } from './usage-totals.tsx';
+
+function MonthAndGroups() {
+  return (
+    <>
+      <UsageTotals />
+      <UsageGroups />
+    </>
+  );
+}
 
 /** What was used, what it cost, and how much of the plan is left. */
 export default function Usage() {
@@ -10,7 +20,7 @@ export default function Usage() {
     <Page title="Usage">
       <Tabs
         tabs={[
-          { name: 'usage', title: 'Usage', content: () => <UsageTotals /> },
+          { name: 'usage', title: 'Usage', content: () => <MonthAndGroups /> },
           { name: 'statement', title: 'Statement', content: () => <Statement /> },
           { name: 'limits', title: 'Limits', content: () => <Limits /> },
         ]}
