@@ -11,6 +11,7 @@ import { badNeighbour } from './items/bad-neighbour.ts';
 import { besideFailures } from './items/beside-failures.ts';
 import { chatTurns } from './items/chat-messages.ts';
 import { clientReads } from './items/client-reads.ts';
+import { consoleItem, runsPageItem } from './items/console-pages.ts';
 import { creditPairs } from './items/credit-pairs.ts';
 import { deliverWebhooks } from './items/deliver-webhooks.ts';
 import { executeAsynchronous } from './items/execute-asynchronous.ts';
@@ -86,6 +87,8 @@ const items: Item[] = [
   clientReads,
   assistantCalls,
   firstDeltas,
+  consoleItem,
+  runsPageItem,
   localStack,
 ];
 

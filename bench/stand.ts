@@ -83,7 +83,7 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
   });
   cleanup.add(() => temporal.stop({ hasty: true }));
   const databaseUrl = postgres.url('atelier');
-  const [providerPort, runwayPort] = [await findFreePort(), await findFreePort()];
+  const [providerPort, runwayPort, apiPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const [{ organizationId, key, liveKey }] = await Promise.all([prepareDatabase(databaseUrl), prepareBundle(bundles)]);
 
   const app = await startApp({
@@ -95,9 +95,10 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
       TEMPORAL_ADDRESS: temporal.address,
       TEMPORAL_TASK_QUEUE_PREFIX: '',
       WORKFLOW_BUNDLE_DIR: bundles,
-      PUBLIC_URL: 'http://127.0.0.1:3000',
+      // The console works at this address alone.
+      PUBLIC_URL: `http://127.0.0.1:${apiPort}`,
       HOST: '127.0.0.1',
-      PORT: '0',
+      PORT: String(apiPort),
       METRICS_PORT: '0',
       URL_SIGNING_KEY: randomBytes(32).toString('base64'),
       STORAGE_DIR: file('files'),
