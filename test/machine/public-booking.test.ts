@@ -1,5 +1,3 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import axe from 'axe-core';
 import { type Browser, chromium, type FrameLocator, type Page } from 'playwright-core';
@@ -15,30 +13,15 @@ const day = '2040-06-12';
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let scene: ReturnType<typeof sceneOf>;
 let browser: Browser;
-/** The site of an organization, which shows the page in a frame. */
-let site: Server;
-let framed = '';
 beforeAll(async () => {
   product = await sharedProduct();
   scene = sceneOf(product.api);
   browser = await chromium.launch({ executablePath: chromiumPath, args: chromiumArguments });
-  site = createServer((_, response) => {
-    response.setHeader('content-type', 'text/html; charset=utf-8');
-    response.end(
-      `<!doctype html><title>Site</title><iframe title="Book" src="${framed}" width="600" height="900"></iframe>`,
-    );
-  });
-  await new Promise<void>((resolve) => {
-    site.listen(0, '127.0.0.1', resolve);
-  });
 });
 afterAll(async () => {
-  site?.close();
   await browser?.close();
   await product?.close();
 });
-
-const siteOrigin = () => `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
 
 async function offer(fields: object = {}) {
   const eventType = await scene.offer({ name: 'Intro call', ...fields }, { hours: ['09:00-12:00'] });
@@ -110,7 +93,12 @@ test('what is missing is said beside its field, and what was typed stays', async
   await page.locator('form[method=post]').evaluate('form => { form.noValidate = true; }');
   await page.getByLabel('Your name').fill('Grace Hopper');
   await page.getByRole('button', { name: 'Book', exact: true }).click();
-  await page.getByRole('alert').waitFor();
+  await page
+    .getByRole('alert')
+    .waitFor({ timeout: 8_000 })
+    .catch(async (error) => {
+      throw new Error(`${error}\n${page.url()}\n${await page.content()}`);
+    });
   expect(await page.getByLabel('Company').getAttribute('aria-invalid')).toBe('true');
   expect(await page.getByLabel('Your name').inputValue()).toBe('Grace Hopper');
   expect(await bookingsOf(eventType)).toEqual([]);
@@ -118,22 +106,22 @@ test('what is missing is said beside its field, and what was typed stays', async
 });
 
 test('a site that the event type names shows the page in a frame, and another does not', async () => {
-  const allowed = await offer({ questions, embedOrigins: [siteOrigin()] });
-  const refused = await offer({ embedOrigins: ['https://elsewhere.example.com'] });
+  const [shop, other] = ['https://shop.example.com', 'https://other.example.com'];
+  const eventType = await offer({ questions, embedOrigins: [shop] });
   const context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 800, height: 1000 } });
+  for (const site of [shop, other]) {
+    const body = `<!doctype html><title>Site</title><iframe title="Book" src="${eventType.url}?date=${day}" width="600" height="900"></iframe>`;
+    await context.route(`${site}/`, (route) => route.fulfill({ contentType: 'text/html', body }));
+  }
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
-  framed = `${allowed.url}?date=${day}`;
-  await page.goto(siteOrigin());
+  await page.goto(`${shop}/`);
   await bookOn(page.frameLocator('iframe'));
-  expect(await bookingsOf(allowed)).toHaveLength(1);
+  expect(await bookingsOf(eventType)).toHaveLength(1);
 
-  framed = `${refused.url}?date=${day}`;
-  const answered = page.waitForResponse((response) => response.url().startsWith(refused.url));
-  await page.goto(siteOrigin());
-  expect((await answered).headers()['content-security-policy']).toContain(
-    'frame-ancestors https://elsewhere.example.com',
-  );
+  const answered = page.waitForResponse((response) => response.url().startsWith(eventType.url));
+  await page.goto(`${other}/`);
+  expect((await answered).headers()['content-security-policy']).toContain(`frame-ancestors ${shop}`);
   expect(await page.frameLocator('iframe').getByRole('heading', { name: 'Intro call' }).count()).toBe(0);
   await context.close();
 });
