@@ -14,7 +14,11 @@ export interface Hit {
 
 export const maxHits = 20;
 
-function select({ table }: FindableRows, { title, at, printedId = 'null', isShown = 'true' }: SearchableRows, condition: string): string {
+function select(
+  { table }: FindableRows,
+  { title, at, printedId = 'null', isShown = 'true' }: SearchableRows,
+  condition: string,
+): string {
   return `select r.id, ${printedId}::text as "printedId", ${title} as title, ${at} as at from ${table} r
     where r.organization_id = :organizationId and r.environment = :environment and ${condition} and ${isShown}
     order by r.id desc limit ${maxHits}`;

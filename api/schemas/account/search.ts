@@ -8,7 +8,8 @@ export const searchQuery = z.object({
     .regex(/^[^\0]*$/, 'Expected a text without NUL.')
     .openapi({
       param: { name: 'q', in: 'query' },
-      description: 'An id, a correlation id, a part of the name of a workflow or event type, or the e-mail address of an attendee.',
+      description:
+        'An id, a correlation id, a part of the name of a workflow or event type, or the e-mail address of an attendee.',
       example: 'Onboarding',
     }),
 });
@@ -17,7 +18,9 @@ export const hitsSchema = z
   .object({
     hits: z.array(
       z.object({
-        type: z.string().openapi({ description: 'run, workflow, booking, event_type, generation, delivery or webhook' }),
+        type: z
+          .string()
+          .openapi({ description: 'run, workflow, booking, event_type, generation, delivery or webhook' }),
         id: z.string(),
         title: z.string(),
         at: z.iso.datetime(),
