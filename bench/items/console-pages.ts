@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
-import { openBrowser, signedIn } from '../browser.ts';
 import type { Cleanup } from '../cleanup.ts';
 import { insertRuns } from '../insert-runs.ts';
 import type { Item } from '../item.ts';
 import type { Stand } from '../stand.ts';
+import { openBrowser, signedIn } from './browser.ts';
 import { createWorkflowOfSteps } from './workflow-of-steps.ts';
 
 const runs = 1_000_000;

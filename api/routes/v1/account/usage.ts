@@ -1,5 +1,4 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { workflowIds } from '../../../../src/automation/core/ids.ts';
 import { creditsUsed } from '../../../../src/credits/balance.ts';
 import { invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
@@ -15,7 +14,6 @@ import {
 } from '../../../../src/tenancy/usage/usage-groups.ts';
 import { readUsage } from '../../../../src/tenancy/usage/usage-months.ts';
 import type { ApiEnv } from '../../../context.ts';
-import { idFor } from '../../../dialects/variants.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
@@ -89,11 +87,11 @@ export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     };
     const total = from === undefined && to === undefined ? await ofMonth() : await ofSpan();
     if (!groupBy) return c.json(success(total), 200);
-    const { variant } = c.get('dialect');
+    const dialect = c.get('dialect');
     const nameOf = ({ group }: UsageGroup): string => {
-      const ids = groupBy === 'workflow' ? workflowIds : groupBy === 'key' ? keyIds : undefined;
-      const uuid = ids?.parse(group);
-      return ids && uuid !== undefined ? idFor(variant, ids.format(uuid)) : group;
+      if (groupBy === 'workflow') return String(dialect.facts({ workflowId: group }).workflowId);
+      const keyId = groupBy === 'key' ? keyIds.parse(group) : undefined;
+      return keyId === undefined ? group : keyIds.format(keyId);
     };
     const counted = (of: UsageGroup, name: keyof UsageAmounts) => (countedBy[groupBy].includes(name) ? of[name] : null);
     const groups = (await usageGroups(scope, groupBy, span)).map((of) => ({

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import type { Browser, BrowserContext } from 'playwright-core';
-import { accountTimes } from '../src/accounts/core/times.ts';
-import { invite } from '../src/accounts/invitations.ts';
-import { openProductDatabase } from '../src/services.ts';
-import type { Cleanup } from './cleanup.ts';
-import type { Stand } from './stand.ts';
+import { accountTimes } from '../../src/accounts/core/times.ts';
+import { invite } from '../../src/accounts/invitations.ts';
+import { openProductDatabase } from '../../src/services.ts';
+import type { Cleanup } from '../cleanup.ts';
+import type { Stand } from '../stand.ts';
 
 /** Where Debian's package `chromium` puts it. */
 const chromiumPath = '/usr/bin/chromium';
