@@ -112,7 +112,7 @@ interface Recorded {
 /** Every attempt arrived, under the same ids, and nothing arrived after it had been delivered. */
 async function findWrongRequests({ product, requests, cutOff = 0 }: DeliveryEvidence): Promise<string[]> {
   const { rows } = await product.database.pool.query<Recorded>(`
-    select d.id, d.event_id as "eventId", d.status, d.attempts,
+    select d.id, coalesce(d.resent_event_id, d.event_id) as "eventId", d.status, d.attempts,
            (extract(epoch from d.finished_at) * 1000)::float8 as "finishedAt",
            (select count(*)::int from delivery_attempt a where a.delivery_id = d.id and a.status_code is not null) as answered
       from delivery d`);

@@ -71,6 +71,7 @@ describe('the log of deliveries', () => {
       nextAttemptAt: null,
       errorClass: null,
       replayable: true,
+      contentExpungedAt: null,
       isTest: false,
       heldBack: null,
       correlationId: 'test',
