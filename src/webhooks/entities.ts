@@ -156,7 +156,7 @@ export const Delivery = defineEntity({
      * What its event is about, see core/event-body.ts: deliveries of a webhook about the same subject are made one after
      * the other. Null where they need not be.
      */
-    subject: p.string().length(100).nullable(),
+    subject: p.text().nullable(),
     /** Whether it was found to come after another one about its subject: see dispatch/subject-order.ts. */
     isHeld: p.boolean().default(false),
     /** Whether its next attempt is made while the breaker is open too: somebody waits for it. */
