@@ -135,6 +135,9 @@ export const recoverySchema = z
       .enum(recoveredClasses, `Expected one of ${recoveredClasses.join(', ')}.`)
       .optional()
       .openapi({
+        type: 'string',
+        enum: undefined as never,
+        pattern: '^(4xx|5xx|error)$',
         description:
           'Only dead letters whose last attempt was answered with such a status; `error`: was not answered, or was never made. Events without a delivery are left out then. Default: all.',
       }),

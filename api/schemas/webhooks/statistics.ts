@@ -15,6 +15,10 @@ export const statisticsQuery = z.object({
     .default(defaultWindow)
     .openapi({
       param: { name: 'window', in: 'query' },
+      // A text in the document: values that begin with a digit have no names in clients.
+      type: 'string',
+      enum: undefined as never,
+      pattern: '^(1h|24h|7d|30d)$',
       description: 'The time before now: an hour in minutes, a day in hours, 7 days in 3 hours, 30 days in 12 hours.',
     }),
 });

@@ -36,6 +36,7 @@ const replayThis = {
 };
 
 const resendThis = { ...replayThis, operationId: 'resendDelivery' };
+const expungeThis = { ...replayThis, operationId: 'expungeDeliveryContent' };
 
 const timeOf = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
@@ -113,7 +114,7 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
     answers: {
       200: answer('Returns the delivery.', deliveryDetailSchema, {
         examples: deliveryDetailExamples,
-        links: { Replay: replayThis, Resend: resendThis },
+        links: { Replay: replayThis, Resend: resendThis, Expunge: expungeThis },
       }),
     },
   });

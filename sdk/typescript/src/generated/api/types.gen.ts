@@ -3331,7 +3331,7 @@ export type DeliveryRecovery = {
     /**
      * Only dead letters whose last attempt was answered with such a status; `error`: was not answered, or was never made. Events without a delivery are left out then. Default: all.
      */
-    statusClass?: '4xx' | '5xx' | 'error';
+    statusClass?: string;
 };
 
 export type KeyStatus = {
@@ -7290,7 +7290,7 @@ export type GetWebhookStatsData = {
         /**
          * The time before now: an hour in minutes, a day in hours, 7 days in 3 hours, 30 days in 12 hours.
          */
-        window?: '1h' | '24h' | '7d' | '30d';
+        window?: string;
     };
     url: '/api/v1/webhooks/{id}/stats';
 };
