@@ -39,7 +39,8 @@ function bodiesOf(
 
 /** What only work that has ended, or was given up, allows: right after the request that began it there is a conflict. */
 const isConflict = ({ operation }: DocumentedOperation, status: number) =>
-  status === 409 && ['replayDelivery', 'deleteRun', 'deleteGeneration'].includes(operation.operationId);
+  status === 409 &&
+  ['replayDelivery', 'expungeDeliveryContent', 'deleteRun', 'deleteGeneration'].includes(operation.operationId);
 
 /** What a link gives on: `$response.body#/data/id` of an answer, `$request.path.id` of its request, or a constant. */
 function readFrom(expression: string, body: Json, parameters: Record<string, string>): string {
