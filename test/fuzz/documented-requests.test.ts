@@ -145,6 +145,11 @@ const inWords: WordedRule[] = [
     follow: () => fc.nat({ max: 20 }).map((days) => new Date(Date.now() - days * 86_400_000).toISOString()),
   },
   {
+    at: ['DeliveryRecovery.until'],
+    words: /Not before `since`/,
+    follow: () => fc.nat({ max: 20 }).map((days) => new Date(Date.now() + days * 86_400_000).toISOString()),
+  },
+  {
     at: ['WorkflowExecution.version', 'TestRun.version'],
     words: /A version that the workflow has/,
     follow: () => oneOf(1),
