@@ -186,6 +186,16 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
+    name: '50 streams over a hundred runs that wait',
+    callers: 50,
+    async prepare({ client, createWorkflow }) {
+      const id = await createWorkflow([{ id: 'nap', type: 'wait', for: 'P1D' }]);
+      for (let run = 0; run < 100; run++)
+        await client.post(pathOf(id, 'execute'), { input: 'x'.repeat(10_000), async: true });
+      return { repeat: () => client.send('GET', `/api/v1/runs/events?workflowId=${id}`) };
+    },
+  },
+  {
     name: 'the OpenAPI document, 54 a second',
     callers: 6,
     prepare: async ({ client }) => ({
