@@ -83,7 +83,7 @@ test('a run with a step that is executed beside one that waits shows none, and a
 });
 
 test('begun runs that wait for slots of the plan say so', async () => {
-  const client = apiClient(product.process.api, (await product.createTenant({ plan: 'enterprise' })).testKey);
+  const client = apiClient(product.process.api, (await product.createTenant({ plan: 'pro' })).testKey);
   const each = (items: number, seconds: number) => ({
     id: 'each',
     type: 'map',
