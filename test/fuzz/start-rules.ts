@@ -79,6 +79,8 @@ export const startRules: WordedRule[] = [
 
 const cursor = Buffer.from('2026-11-21T09:30:00.000000Z 0199bbbb-cccc-7ddd-8eee-ffff00001111 1').toString('base64url');
 
+const dayFromNow = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+
 /** The same of what stands in queries. */
 export const startParameters: Record<string, fc.Arbitrary<unknown>> = {
   'listRunSteps.status': oneOf('failed', 'COMPLETED,skipped'),
@@ -88,6 +90,8 @@ export const startParameters: Record<string, fc.Arbitrary<unknown>> = {
   'listRuns.status': oneOf('queued', 'FAILED,completed', 'pending'),
   'listRuns.tag': oneOf('a', 'a,b:c/d'),
   'listRuns.triggeredBy': oneOf('api', 'schedule,event'),
+  'getUsage.from': oneOf(dayFromNow(-1), `${dayFromNow(-1)}T00:00:00Z`),
+  'getUsage.to': oneOf(dayFromNow(1), `${dayFromNow(1)}T12:30:00+02:00`),
   'triggerWorkflow.tags': oneOf('a', 'a,b'),
   'triggerWorkflow.delay': durations(),
   'triggerWorkflow.expiresIn': durations(),

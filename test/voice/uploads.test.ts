@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sharedProduct } from '../product.ts';
-import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { formOf, silence, type VoiceClient, voiceClient } from './voice.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let voice: VoiceClient;
 let storage: string;
+let incoming: ReturnType<typeof product.start> | undefined;
 beforeAll(async () => {
   product = await sharedProduct();
   storage = await mkdtemp(join(tmpdir(), 'atelier-uploads-'));
@@ -30,8 +30,10 @@ test.each([
   ['in the head of a part', '--b\r\nContent-Disposition: form-'],
   ['before the form begins', ''],
 ])('a recording whose sender hangs up %s leaves nothing', async (_, sent) => {
-  const { hostname, port } = new URL(product.process.api);
-  const folder = join(runningServers().folder, 'files', 'incoming');
+  // A folder of its own: processes that others kill leave files behind.
+  incoming ??= product.start(['api'], { STORAGE_DIR: storage });
+  const { hostname, port } = new URL((await incoming).api);
+  const folder = join(storage, 'incoming');
   const received = async () => (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.bin')).length;
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');
