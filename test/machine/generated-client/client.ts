@@ -77,7 +77,7 @@ async function webhooks() {
     await a.GET('/api/v1/webhooks/{id}/deliveries', { params: { path, query: { status: 'dead_lettered' } } }),
   );
   const removed = dataOf(await a.DELETE('/api/v1/webhooks/{id}', { params: { path } }));
-  return { events: created.events, secret: created.secret.slice(0, 6), deliveries: deliveries.deliveries, removed };
+  return { events: created.events, secret: created.secret?.slice(0, 6), deliveries: deliveries.deliveries, removed };
 }
 
 async function failures() {
