@@ -31,5 +31,5 @@ if (missing.length > 0) {
 const jest = fileURLToPath(new URL('../../node_modules/jest/bin/jest.js', import.meta.url));
 const options = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 const config = fileURLToPath(new URL('./jest.config.mjs', import.meta.url));
-const args = [...options, jest, '--config', config, '--runInBand'];
+const args = [...options, jest, '--config', config, '--runInBand', ...process.argv.slice(2)];
 process.exit(spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1);

@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { shellEnvironment } from '../local-stack/stack-folder.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 
 const run = promisify(execFile);
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 let folder: string;
 
 /** Runs a program in the folder of the client, with the programs of its environment. Its output is in the error of one that fails. */
@@ -23,7 +23,7 @@ async function inFolder(program: string, ...args: string[]): Promise<{ stdout: s
 }
 
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   folder = await mkdtemp(join(tmpdir(), 'python-client-'));
   await cp(fileURLToPath(new URL('./python-client/', import.meta.url)), folder, { recursive: true });
   await writeFile(join(folder, 'openapi.json'), await (await fetch(`${product.process.api}/openapi.json`)).text());
