@@ -173,18 +173,30 @@ async function everyCase(env: Env): Promise<[name: string, Case][]> {
 
 const without = (all: number[], others: number[]) => all.filter((one) => !others.includes(one));
 
+/** Connections report what they read when they end: what is measured next would count it. */
+const areEnded = (client: pg.Client, connections: number[]) =>
+  until(
+    'the connections have ended',
+    async () => without(connections, await connected(client)).length === connections.length,
+  );
+
 /**
  * One call of a sweep has an end, and a block of deliveries is counted once no transaction is open that may not know it: in
  * any database of the server, other tests' too.
  */
-const countAllBlocks = (env: Env, client: pg.Client, name: string) =>
-  using(env, ({ sweeps }) =>
-    until('all blocks are counted', async () => {
+async function countAllBlocks(env: Env, client: pg.Client, name: string): Promise<void> {
+  const before = await connected(client);
+  let own: number[] = [];
+  await using(env, async ({ sweeps }) => {
+    await until('all blocks are counted', async () => {
       const counted = await sweeps.find((sweep) => sweep.name === name)!.run();
       const { rowCount } = await client.query('select from delivery_block where not is_counted limit 1');
       return counted === 0 && (rowCount === 0 || name !== countsDeliveries);
-    }),
-  );
+    });
+    own = without(await connected(client), before);
+  });
+  await areEnded(client, own);
+}
 
 /** @param prepare opens what runs a case, before the tables are filled */
 async function expectFewBuffers(
@@ -208,11 +220,7 @@ async function expectFewBuffers(
     await run(services);
     const mine = [...own, ...without(await connected(client), before)];
     await services.close();
-    // Connections report what they read when they end.
-    await until(
-      'its connections have ended',
-      async () => without(mine, await connected(client)).length === mine.length,
-    );
+    await areEnded(client, mine);
     const buffers = (await buffersRead(client)) - buffersBefore;
     if (buffers > allowed) excess[name] = { buffers, allowed };
     if (countsBlocks.includes(name)) await countAllBlocks(env, client, name);

@@ -30,14 +30,14 @@ const factsOf = async (eventId: string) =>
       eventIds.parse(eventId),
     ])
   ).rows[0];
-/** The event as the list of events has it. */
+/** The event as the list of events has it, which shows it when no transaction is open that may not know it. */
 async function listed(eventId: string) {
-  for (let after = ''; ; ) {
+  let after = '';
+  return until(`${eventId} is listed`, async () => {
     const { data } = (await scene.api.get(`/v1/events?limit=100${after && `&after=${after}`}`)).body;
-    const found = data.events.find(({ id }: { id: string }) => id === eventId);
-    if (found || data.events.length === 0) return found;
     after = data.nextCursor;
-  }
+    return data.events.find(({ id }: { id: string }) => id === eventId);
+  });
 }
 const conflict = { status: 409, body: { error: { code: 'conflict' } } };
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
