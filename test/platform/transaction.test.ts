@@ -53,6 +53,14 @@ afterAll(async () => {
   await files.drop();
 });
 
+const waitFor = statement({
+  name: 'test.wait',
+  parameters: { seconds: 'float8' },
+  row: { ended: 'boolean' },
+  text: `select pg_sleep(:seconds) is not null as ended
+    where :organizationId is not null and :environment is not null`,
+});
+
 /** An automation with its definition, as entities. */
 function persistAutomation({ em, tenant }: Transaction, name: string): Automation {
   const [id, definitionId, now] = [newId(), newId(), new Date()];
@@ -242,6 +250,26 @@ describe('one transaction', () => {
       ),
     ).rejects.toThrow();
     expect((await scope.one(session))!.pid).toBe(pid);
+    await narrow.close();
+  });
+
+  test('connections of transactions that wait for each other are used again', async () => {
+    const narrow = await openTestDatabase(files.url, 10);
+    const scope = new Scope(narrow, ada.tenant, 'test');
+    let [begun, closed] = [0, 0];
+    narrow.tenantPool.on('remove', () => closed++);
+    const together = Array.from({ length: 4 }, (_, nth) =>
+      scope.transaction(async (tx) => {
+        begun++;
+        tx.requireLocally(['test.turns']);
+        await tx.rows(waitFor, { seconds: 0.05 });
+        return nth;
+      }),
+    );
+    expect(await Promise.all(together)).toEqual([0, 1, 2, 3]);
+    // Some were rolled back and begun again.
+    expect(begun).toBeGreaterThan(4);
+    expect(closed).toBe(0);
     await narrow.close();
   });
 });

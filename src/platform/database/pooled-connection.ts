@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { LockHeld } from '../concurrency/local-locks.ts';
 import { AppError } from '../errors.ts';
 import type { Tenant } from '../tenant.ts';
 
@@ -62,9 +63,9 @@ export class TenantAssignment {
 }
 
 /**
- * Whether a connection can be used again after this error: PostgreSQL reported it, or a verb refused, and no transaction
- * is left open. After anything else the connection may still be busy with the failed work.
+ * Whether a connection can be used again after this error: PostgreSQL reported it, a verb refused, or the transaction has to
+ * wait for a lock, and no transaction is left open. After anything else the connection may still be busy with the failed work.
  */
 export const isConnectionSound = (client: PoolClient, error: unknown): boolean =>
-  (error instanceof AppError || (error instanceof Error && 'severity' in error)) &&
+  (error instanceof AppError || error instanceof LockHeld || (error instanceof Error && 'severity' in error)) &&
   client.getTransactionStatus() === 'I';
