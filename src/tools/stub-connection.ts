@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readSandboxWords } from '../providers/core/sandbox-words.ts';
+import { readSandboxWords, textOfJson } from '../providers/core/sandbox-words.ts';
 import { failedResult, type ToolResult } from './core/tool-result.ts';
 import type { StubTool, ToolServer } from './servers/server.ts';
 import type { JsonObject, ListedTool, ToolConnection } from './tool.ts';
@@ -32,7 +32,7 @@ export class StubConnection implements ToolConnection {
     if (!stub) return failedResult(`There is no tool ${tool}.`);
     const missing = stub.required?.find((name) => args[name] === undefined);
     if (missing !== undefined) return failedResult(`The argument ${missing} is required.`);
-    const { slowSeconds, failure } = readSandboxWords(JSON.stringify(args), '');
+    const { slowSeconds, failure } = readSandboxWords(textOfJson(args), '');
     if (slowSeconds > 0) await sleep(slowSeconds * 1_000, undefined, { signal });
     if (failure !== undefined) return failedResult('This call contains sandbox:fail.');
     return { text: stub.answer(args), isError: false };

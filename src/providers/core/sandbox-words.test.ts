@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isStillOverloaded, readSandboxWords, type SandboxWords } from './sandbox-words.ts';
+import { isStillOverloaded, readSandboxWords, type SandboxWords, textOfJson } from './sandbox-words.ts';
 
 const none: SandboxWords = { slowSeconds: 0, overloaded: false, failure: undefined, namesModel: false };
 
@@ -15,9 +15,18 @@ describe('the words of the sandbox', () => {
     ['sandbox:fail@flux-pro-1.1', { namesModel: true }],
     ['sandbox:overloaded sandbox:slow=2.5', { overloaded: true, slowSeconds: 2.5 }],
     ['sandbox:slow=-1 sandbox:slow=x', {}],
+    ['sandbox:fail@ sandbox:slow=12345', { namesModel: true, slowSeconds: 1234 }],
     ['sandbox:overloaded sandbox:refuse', { overloaded: true, failure: 'refuse' }],
   ])('%s', (text, found) => {
     expect(readSandboxWords(text, 'flux-dev')).toEqual({ ...none, ...found });
+  });
+
+  test('words in any string of a JSON value, at the beginning of a line too', () => {
+    const value = {
+      one: ['two\nsandbox:refuse', { three: '\u0007sandbox:overloaded' }],
+      four: 'not\\\\nsandbox:timeout',
+    };
+    expect(readSandboxWords(textOfJson(value), '')).toEqual({ ...none, overloaded: true, failure: 'refuse' });
   });
 
   test('an overloaded sandbox succeeds at the third attempt', () => {

@@ -1,19 +1,52 @@
 import { withoutEnd } from '../../platform/core/without-end.ts';
 
-/** Words in a text that make the sandbox fail or wait, so that integrators can test their error handling. */
-const words = {
-  fail: /\bsandbox:fail\b(?!@)/,
-  failOf: /\bsandbox:fail@([\w./:-]{1,200})/g,
-  refuse: /\bsandbox:refuse\b/,
-  timeout: /\bsandbox:timeout\b/,
-  overloaded: /\bsandbox:overloaded\b/,
-  slow: /\bsandbox:slow=(\d{1,4}(?:\.\d{1,3})?)/,
+/**
+ * A word in a text that makes the sandbox fail or wait, so that integrators can test their error handling: `sandbox:fail`,
+ * with a number as in `sandbox:slow=2.5`, or with the name of a model as in `sandbox:fail@flux-dev`.
+ */
+export interface SandboxWord {
+  name: string;
+  /** As it is written. Undefined without `=`. */
+  number: string | undefined;
+  /** Undefined without `@`. */
+  model: string | undefined;
+}
+
+const pattern = /\bsandbox:(\w{1,40})(?!\w)(?:=([\d.]{1,20})|@([\w./:-]{0,200}))?/g;
+
+/** The words of a text, in order. Most texts have none, and are long: they are looked through once. */
+export function findSandboxWords(text: string): SandboxWord[] {
+  if (!text.includes('sandbox:')) return [];
+  return Array.from(text.matchAll(pattern), ([, name, number, model]) => ({ name: name!, number, model }));
+}
+
+/** The text of a JSON value in which its words are looked for. An escape, of a line's end for example, ends no word. */
+export const textOfJson = (value: unknown): string => JSON.stringify(value).replaceAll(/\\(?:u[\da-f]{4}|.)/g, ' ');
+
+/** The number that begins the text of a word, if it has one. @param form at the beginning */
+const numberIn = ({ number = '' }: SandboxWord, form: RegExp): number | undefined => {
+  const [found] = form.exec(number) ?? [];
+  return found === undefined ? undefined : Number(found);
 };
+
+const secondsPattern = /^\d{1,4}(?:\.\d{1,3})?/;
+const wholePattern = /^\d{1,5}(?!\d)/;
+
+/** The seconds of `sandbox:slow=SECONDS`; 0 without it. */
+export const slowSecondsOf = (words: readonly SandboxWord[]): number =>
+  words.filter(({ name }) => name === 'slow').flatMap((word) => numberIn(word, secondsPattern) ?? [])[0] ?? 0;
+
+/** The whole number of a word, of at most five digits. */
+export const wholeNumberOf = (word: SandboxWord): number | undefined => numberIn(word, wholePattern);
 
 /** The attempt at which an overloaded sandbox succeeds. */
 const overloadedUntilAttempt = 3;
 
-/** What the words of a text ask of the sandbox. */
+/** Whether an overloaded sandbox still refuses at this attempt, counted from 1. */
+export const isStillOverloaded = ({ overloaded }: { overloaded: boolean }, attempt: number): boolean =>
+  overloaded && attempt < overloadedUntilAttempt;
+
+/** What the words of a text ask of a model of the sandbox. */
 export interface SandboxWords {
   /** Zero without `sandbox:slow`. */
   slowSeconds: number;
@@ -24,31 +57,19 @@ export interface SandboxWords {
   namesModel: boolean;
 }
 
-/** Whether a text lets this model fail. A name may end a sentence, so punctuation after it is not part of it. */
-const isNamed = (text: string, model: string): boolean =>
-  [...text.matchAll(words.failOf)].some(([, name]) => withoutEnd(name!, '.:') === model);
-
-function failureIn(text: string, model: string): SandboxWords['failure'] {
-  if (words.fail.test(text)) return 'fail';
-  if (words.refuse.test(text)) return 'refuse';
-  if (words.timeout.test(text)) return 'timeout';
-  return isNamed(text, model) ? 'fail_model' : undefined;
-}
-
-const wordsIn = (text: string, model: string): SandboxWords => ({
-  slowSeconds: Number(words.slow.exec(text)?.[1] ?? 0),
-  overloaded: words.overloaded.test(text),
-  failure: failureIn(text, model),
-  namesModel: text.includes('sandbox:fail@'),
-});
-
-/** Most texts have none, and are long: they are looked through once. */
-const none: SandboxWords = { slowSeconds: 0, overloaded: false, failure: undefined, namesModel: false };
-
 /** @param model the published name of the model that the text is for */
-export const readSandboxWords = (text: string, model: string): SandboxWords =>
-  text.includes('sandbox:') ? wordsIn(text, model) : none;
-
-/** Whether an overloaded sandbox still refuses at this attempt, counted from 1. */
-export const isStillOverloaded = ({ overloaded }: SandboxWords, attempt: number): boolean =>
-  overloaded && attempt < overloadedUntilAttempt;
+export function readSandboxWords(text: string, model: string): SandboxWords {
+  const words = findSandboxWords(text);
+  const has = (wanted: string) => words.some((word) => word.name === wanted);
+  const failures = words.filter(({ name }) => name === 'fail');
+  // A name may end a sentence, so punctuation after it is not part of it.
+  const failsModel = failures.some((word) => word.model !== undefined && withoutEnd(word.model, '.:') === model);
+  const failsAll = failures.some((word) => word.model === undefined);
+  const asked = (['refuse', 'timeout'] as const).find(has);
+  return {
+    slowSeconds: slowSecondsOf(words),
+    overloaded: has('overloaded'),
+    failure: failsAll ? 'fail' : (asked ?? (failsModel ? 'fail_model' : undefined)),
+    namesModel: failures.some((word) => word.model !== undefined),
+  };
+}
