@@ -29,6 +29,11 @@ describe('the words of the sandbox', () => {
     expect(readSandboxWords(textOfJson(value), '')).toEqual({ ...none, overloaded: true, failure: 'refuse' });
   });
 
+  test('at most the first thousand of them', () => {
+    const text = `${'sandbox:overloaded '.repeat(999)}sandbox:refuse sandbox:fail`;
+    expect(readSandboxWords(text, '')).toEqual({ ...none, overloaded: true, failure: 'refuse' });
+  });
+
   test('an overloaded sandbox succeeds at the third attempt', () => {
     const words = readSandboxWords('sandbox:overloaded', 'any');
     expect([1, 2, 3, 4].map((attempt) => isStillOverloaded(words, attempt))).toEqual([true, true, false, false]);

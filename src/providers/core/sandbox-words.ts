@@ -14,10 +14,17 @@ export interface SandboxWord {
 
 const pattern = /\bsandbox:(\w{1,40})(?!\w)(?:=([\d.]{1,20})|@([\w./:-]{0,200}))?/g;
 
-/** The words of a text, in order. Most texts have none, and are long: they are looked through once. */
+/** More than anybody tests with. A megabyte of words would hold the process for as long as 20 ms. */
+const maxWords = 1_000;
+
+/** The first words of a text, in order. Most texts have none, and are long: they are looked through once. */
 export function findSandboxWords(text: string): SandboxWord[] {
   if (!text.includes('sandbox:')) return [];
-  return Array.from(text.matchAll(pattern), ([, name, number, model]) => ({ name: name!, number, model }));
+  const found: SandboxWord[] = [];
+  for (const [, name, number, model] of text.matchAll(pattern)) {
+    if (found.push({ name: name!, number, model }) === maxWords) break;
+  }
+  return found;
 }
 
 /** The text of a JSON value in which its words are looked for. An escape, of a line's end for example, ends no word. */
