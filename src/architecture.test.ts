@@ -252,6 +252,13 @@ describe('the house', () => {
     expect(found.map(({ path }) => path)).toEqual([]);
   });
 
+  test('whether a JSON value is an object is said once', () => {
+    const found = [...below('src'), ...below('api'), ...below('activities'), ...below('workers')].filter(({ text }) =>
+      /=== 'object' &&[^\n]*!Array\.isArray\(/.test(text),
+    );
+    expect(found.map(({ path }) => path)).toEqual(['src/platform/core/json-shapes.ts']);
+  });
+
   test('names say what is inside', () => {
     const banned = ['utils', 'util', 'common', 'helpers', 'lib', 'misc', 'shared', 'types'];
     const found = files.filter(({ path }) =>

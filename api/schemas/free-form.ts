@@ -1,11 +1,9 @@
 import { z } from '@hono/zod-openapi';
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+import { isJsonObject } from '../../src/platform/core/json-shapes.ts';
 
 /** An object with any members, kept as sent. A record schema would drop a member called `__proto__`. */
 export const freeForm = z
-  .custom<Record<string, unknown>>(isRecord, 'Expected an object.')
+  .custom<Record<string, unknown>>(isJsonObject, 'Expected an object.')
   .openapi({ type: 'object', additionalProperties: {} });
 
 /** Members that are no strings of which each is reported: as many as an answer lists. An object may have tens of thousands. */
@@ -13,7 +11,7 @@ const maxReported = 100;
 
 /** An object whose members are all strings. */
 export const texts = z
-  .custom<Record<string, string>>(isRecord, 'Expected an object.')
+  .custom<Record<string, string>>(isJsonObject, 'Expected an object.')
   .superRefine((record, context) => {
     let reported = 0;
     for (const name of Object.keys(record)) {

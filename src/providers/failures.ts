@@ -1,3 +1,4 @@
+import { isJsonObject } from '../platform/core/json-shapes.ts';
 import { readRetryAfter } from '../platform/core/retry-after.ts';
 import { type FailureFacts, type FailureKind, ProviderFailure } from '../platform/provider-failure.ts';
 import { AnswerTooLong, type HttpExchange } from './http-exchange.ts';
@@ -17,8 +18,6 @@ export interface FailedCall {
 /** Upper limit of a requested retry delay. */
 const maxWaitMs = 24 * 3_600_000;
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 /** The error body of any provider: its identifiers and its message. */
@@ -30,11 +29,11 @@ interface ErrorBody {
 
 function read(body: unknown): ErrorBody {
   const outer = Array.isArray(body) ? body[0] : body;
-  const error = isRecord(outer) && isRecord(outer.error) ? outer.error : outer;
-  if (!isRecord(error)) return { codes: [], message: '' };
-  const details = listOf(error.details).filter(isRecord);
-  const violations = details.flatMap((detail) => listOf(detail.violations)).filter(isRecord);
-  const single = isRecord(error.details) ? [error.details.error_code] : [];
+  const error = isJsonObject(outer) && isJsonObject(outer.error) ? outer.error : outer;
+  if (!isJsonObject(error)) return { codes: [], message: '' };
+  const details = listOf(error.details).filter(isJsonObject);
+  const violations = details.flatMap((detail) => listOf(detail.violations)).filter(isJsonObject);
+  const single = isJsonObject(error.details) ? [error.details.error_code] : [];
   const codes = [
     error.type,
     error.code,
@@ -159,7 +158,7 @@ function refusalIn(streamedError: unknown): Refusal {
 
 /** An error and its causes, outermost first. */
 function* chain(error: unknown): Generator<{ name?: unknown; code?: unknown }> {
-  for (let at = error, depth = 0; isRecord(at) && depth < 8; at = at.cause, depth++) yield at;
+  for (let at = error, depth = 0; isJsonObject(at) && depth < 8; at = at.cause, depth++) yield at;
 }
 
 /** The kind of failure without a complete response. Names and codes are those of Node, undici and the SDKs. */

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../../src/platform/core/json-shapes.ts';
 import { fitAnswer, type Replaceable, referred } from '../../fit-answer.ts';
 import { outputReference } from './outputs.ts';
 
@@ -13,25 +14,22 @@ interface ShownRun {
   stepResults?: unknown;
 }
 
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The inputs and outputs of a run. Members that may be shared with the run itself are copied. */
 function replaceableOf(run: ShownRun): Replaceable[] {
   const runId = String(run.runId ?? run.id);
   const ofInput = (bytes: number) => ({ $ref: `/api/v1/runs/${runId}/input`, bytes });
   const found: Replaceable[] = [];
-  if (isMembers(run.input)) {
+  if (isJsonObject(run.input)) {
     const input = { ...run.input };
     run.input = input;
     found.push(...referred(input, 'input', ofInput), ...referred(input, 'variables', ofInput));
   }
   for (const step of [run.steps, run.stepResults].flat()) {
-    if (!isMembers(step) || typeof step.stepId !== 'string') continue;
+    if (!isJsonObject(step) || typeof step.stepId !== 'string') continue;
     const { stepId } = step;
     found.push(...referred(step, 'output', (bytes) => outputReference(runId, stepId, bytes)));
   }
-  if (!isMembers(run.output) || !isMembers(run.output.steps)) return found;
+  if (!isJsonObject(run.output) || !isJsonObject(run.output.steps)) return found;
   const steps = { ...run.output.steps };
   const output: Members = { ...run.output, steps };
   run.output = output;

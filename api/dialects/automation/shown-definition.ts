@@ -1,15 +1,13 @@
 import { definitionOf } from '../../../src/automation/core/definition-fields.ts';
 import type { DefinitionFields } from '../../../src/automation/definitions/automations.ts';
+import { isJsonObject } from '../../../src/platform/core/json-shapes.ts';
 import type { Variant } from '../../../src/tenancy/caller.ts';
 
 type Members = Record<string, unknown>;
 
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A step and those inside it. Dialect B calls a prompt step `ai_chat`. */
 function inB(step: unknown): unknown {
-  if (!isMembers(step)) return step;
+  if (!isJsonObject(step)) return step;
   const { type, steps, branches } = step;
   return {
     ...step,

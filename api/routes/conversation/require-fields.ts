@@ -1,4 +1,5 @@
 import { createMiddleware } from 'hono/factory';
+import { isJsonObject } from '../../../src/platform/core/json-shapes.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { ApiEnv } from '../../context.ts';
 
@@ -17,10 +18,10 @@ const required = {
 export const requireFields = (...fields: (keyof typeof required)[]) =>
   createMiddleware<ApiEnv>(async (c, next) => {
     const body = c.get('body');
-    if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
+    if (isJsonObject(body)) {
       for (const field of fields) {
         const { isMissing, sentence } = required[field];
-        if (isMissing((body as Record<string, unknown>)[field])) throw new AppError('validation_error', sentence);
+        if (isMissing(body[field])) throw new AppError('validation_error', sentence);
       }
     }
     await next();

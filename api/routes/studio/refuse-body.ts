@@ -1,4 +1,5 @@
 import type { z } from '@hono/zod-openapi';
+import { isJsonObject } from '../../../src/platform/core/json-shapes.ts';
 import { invalid } from '../../../src/platform/errors.ts';
 import { defaultModels } from '../../../src/providers/core/media/models.ts';
 import { problemsOfBody } from '../../../src/providers/core/media/requests.ts';
@@ -17,10 +18,7 @@ export const refuseBody =
   (result: Validated, c: ApiContext): void => {
     if (result.success) return;
     const body = c.get('body');
-    const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
-    const ofModel = isObject
-      ? problemsOfBody(kind, body as Record<string, unknown>, media.models, defaultModels[kind])
-      : [];
+    const ofModel = isJsonObject(body) ? problemsOfBody(kind, body, media.models, defaultModels[kind]) : [];
     const known = new Set(ofModel.map(({ path }) => path));
     throw invalid([...problemsOfSchema(result.error).filter(({ path }) => !known.has(path)), ...ofModel]);
   };

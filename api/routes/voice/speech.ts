@@ -1,5 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { createMiddleware } from 'hono/factory';
+import { isJsonObject } from '../../../src/platform/core/json-shapes.ts';
 import type { IdempotencyClaim } from '../../../src/platform/database/idempotency.ts';
 import type { Scope } from '../../../src/platform/database/scope.ts';
 import { unavailable } from '../../../src/platform/errors.ts';
@@ -32,7 +33,7 @@ const description = [
 
 const checked = createMiddleware<ApiEnv>(async (c, next) => {
   const body = c.get('body');
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) checkSpeech(body as Record<string, unknown>);
+  if (isJsonObject(body)) checkSpeech(body);
   await next();
 });
 

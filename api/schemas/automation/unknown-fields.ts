@@ -2,6 +2,7 @@ import {
   maxWorkflowWarnings as maxWarnings,
   type WorkflowWarning,
 } from '../../../src/automation/core/step-references.ts';
+import { isJsonObject } from '../../../src/platform/core/json-shapes.ts';
 import { retry } from './retry.ts';
 import {
   concurrency,
@@ -26,15 +27,13 @@ const usedBy: Record<string, readonly string[]> = {
   condition: [...ofEveryStep, 'expression', 'then', 'else'],
 };
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const recordsOf = (value: unknown): [number, Record<string, unknown>][] =>
   Array.isArray(value)
-    ? [...value.entries()].filter((entry): entry is [number, Record<string, unknown>] => isRecord(entry[1]))
+    ? [...value.entries()].filter((entry): entry is [number, Record<string, unknown>] => isJsonObject(entry[1]))
     : [];
 
 const unknownIn = (value: unknown, shape: object, path: string): WorkflowWarning[] =>
-  Object.keys(isRecord(value) ? value : {})
+  Object.keys(isJsonObject(value) ? value : {})
     .filter((name) => !Object.hasOwn(shape, name))
     .slice(0, maxWarnings)
     .map((name) => {
@@ -75,7 +74,7 @@ function* ignoredIn(steps: unknown, at: string): Generator<WorkflowWarning> {
 
 /** The fields of a valid workflow, as it was sent, that have no meaning. */
 export function findIgnoredFields(body: unknown): WorkflowWarning[] {
-  if (!isRecord(body)) return [];
+  if (!isJsonObject(body)) return [];
   const warnings = unknownIn(body, newWorkflowSchema.shape, '');
   for (const warning of ignoredIn(body.steps, 'steps.')) {
     if (warnings.length >= maxWarnings) break;

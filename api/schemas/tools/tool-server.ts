@@ -1,15 +1,13 @@
 import { z } from '@hono/zod-openapi';
+import { isJsonObject } from '../../../src/platform/core/json-shapes.ts';
 import { toolServerIds } from '../../../src/tools/core/server-ids.ts';
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const maxFields = 20;
 
 /** An object whose members are strings, or null for those to remove. */
 const changes = (description: string) =>
   z
-    .custom<Record<string, string | null>>(isRecord, 'Expected an object.')
+    .custom<Record<string, string | null>>(isJsonObject, 'Expected an object.')
     .superRefine((record, context) => {
       const names = Object.keys(record);
       if (names.length > maxFields)

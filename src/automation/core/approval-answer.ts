@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import { maxCommentLength } from './approvals.ts';
 import { approvalIds } from './ids.ts';
 
@@ -23,17 +24,14 @@ export const maxOpenApprovals = 50;
 export const maxAnswerBytes = 16 * 1024;
 
 const members = ['approvalId', 'action', 'values', 'comment'];
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 function findShapeProblem(given: unknown): string | undefined {
-  if (!isRecord(given)) return 'Expected an object {"approvalId", "action", "values", "comment"}.';
+  if (!isJsonObject(given)) return 'Expected an object {"approvalId", "action", "values", "comment"}.';
   const unknown = Object.keys(given).find((name) => !members.includes(name));
   if (unknown !== undefined) return `Expected no member "${unknown}".`;
   const { approvalId, action, values, comment } = given;
   if (typeof approvalId !== 'string' || !approvalIds.parse(approvalId)) return 'approvalId: expected an id as apr_….';
   if (typeof action !== 'string') return 'action: expected the id of an action.';
-  if (values !== undefined && values !== null && !isRecord(values)) return 'values: expected an object.';
+  if (values !== undefined && values !== null && !isJsonObject(values)) return 'values: expected an object.';
   if (comment !== undefined && comment !== null && typeof comment !== 'string') return 'comment: expected a text.';
   if (typeof comment === 'string' && comment.length > maxCommentLength)
     return `comment: expected at most ${maxCommentLength} characters.`;

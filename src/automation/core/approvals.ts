@@ -1,5 +1,6 @@
 import { defineEvent } from '../../platform/core/event-type.ts';
 import { anyObject, listOf, object, oneOf, orNull, text, time, uuid } from '../../platform/core/json-schema.ts';
+import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import { defineStates } from '../../platform/core/states.ts';
 import { approvalIds } from './ids.ts';
 import type { StepPath } from './step-path.ts';
@@ -34,13 +35,12 @@ export interface ApprovalResponse {
 
 export const maxCommentLength = 2_000;
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The properties of a form, in their order. */
 export const fieldsOf = (form: Record<string, unknown>): [string, Record<string, unknown>][] =>
-  isRecord(form.properties)
-    ? Object.entries(form.properties).filter((entry): entry is [string, Record<string, unknown>] => isRecord(entry[1]))
+  isJsonObject(form.properties)
+    ? Object.entries(form.properties).filter((entry): entry is [string, Record<string, unknown>] =>
+        isJsonObject(entry[1]),
+      )
     : [];
 
 /** What is read from the fields of a page, by the types of the form. Fields that are left empty have no value. */

@@ -1,4 +1,5 @@
 // What can be said of steps by looking at them alone.
+import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import { placedSteps } from './definition-tree.ts';
 import { readDuration } from './duration.ts';
 import { findHttpProblems } from './http-request.ts';
@@ -11,19 +12,16 @@ const scalarTypes: ReadonlySet<unknown> = new Set(['string', 'number', 'integer'
 /** What an answer has beside the values of its form. Assistants are asked for all of them in one form. */
 const reservedFields: ReadonlySet<string> = new Set(['action', 'comment']);
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A form is an object of few scalar properties, so that a page can show it. */
 function findFormProblem(form: Record<string, unknown>): string | undefined {
-  if (form.type !== 'object' || !isRecord(form.properties)) {
+  if (form.type !== 'object' || !isJsonObject(form.properties)) {
     return 'Expected a JSON Schema with `"type": "object"` and `properties`.';
   }
   const properties = Object.entries(form.properties);
   if (properties.length > maxFormProperties) return `Expected at most ${maxFormProperties} properties.`;
   const reserved = properties.find(([name]) => reservedFields.has(name));
   if (reserved) return `No property may be called "${reserved[0]}": the answer itself has this member.`;
-  const other = properties.find(([, schema]) => !isRecord(schema) || !scalarTypes.has(schema.type));
+  const other = properties.find(([, schema]) => !isJsonObject(schema) || !scalarTypes.has(schema.type));
   return other && `The type of the property "${other[0].slice(0, 100)}" must be string, number, integer or boolean.`;
 }
 

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../platform/core/json-shapes.ts';
 /** What a tenant's JSON Schema may consist of. */
 export const schemaLimits = {
   bytes: 64 * 1024,
@@ -8,9 +9,6 @@ export const schemaLimits = {
 };
 
 type Schema = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name. */
 const keywords = {
@@ -34,7 +32,7 @@ const keywords = {
 
 function schemasWithin(schema: Schema): unknown[] {
   const lists = keywords.list.flatMap((name) => (Array.isArray(schema[name]) ? schema[name] : []));
-  const named = keywords.named.flatMap((name) => (isObject(schema[name]) ? Object.values(schema[name]) : []));
+  const named = keywords.named.flatMap((name) => (isJsonObject(schema[name]) ? Object.values(schema[name]) : []));
   return [...keywords.one.map((name) => schema[name]), ...lists, ...named];
 }
 
@@ -48,7 +46,7 @@ export function findSchemaExcess(schema: Schema, bytes: number): string | undefi
   if (schema.$async !== undefined) return '$async is not available.';
   let [subschemas, patterns] = [0, 0];
   const find = (one: unknown, depth: number): string | undefined => {
-    if (!isObject(one)) return undefined;
+    if (!isJsonObject(one)) return undefined;
     if (++subschemas > schemaLimits.subschemas)
       return `A schema may have ${schemaLimits.subschemas} subschemas at most.`;
     if (depth > schemaLimits.depth) return `A schema may be nested ${schemaLimits.depth} deep at most.`;

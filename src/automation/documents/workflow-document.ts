@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { invalid } from '../../platform/errors.ts';
@@ -26,9 +27,6 @@ export interface WorkflowDocument extends Members {
   schedule: Members | null;
 }
 
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 export interface DocumentServices {
   stepKinds: Pick<StepKinds, 'namedBy'>;
 }
@@ -51,13 +49,13 @@ class OwnIds {
   }
 
   #inStep(step: unknown, path: string): unknown {
-    if (!isMembers(step)) return step;
+    if (!isJsonObject(step)) return step;
     const { type, payload, steps, branches } = step;
     const thing = this.#stepKinds.namedBy(type);
     const own = type === 'workflow' ? this.#inMembers(step, namedWorkflow, path) : step;
     return {
       ...own,
-      ...(thing && isMembers(payload) && { payload: this.#inMembers(payload, thing, `${path}.payload`) }),
+      ...(thing && isJsonObject(payload) && { payload: this.#inMembers(payload, thing, `${path}.payload`) }),
       ...(Array.isArray(steps) && { steps: this.inList(steps, `${path}.steps`) }),
       ...(Array.isArray(branches) && { branches: this.inList(branches, `${path}.branches`) }),
     };
@@ -158,7 +156,7 @@ export async function resolveNames(
   scope: Scope,
   steps: unknown,
 ): Promise<{ steps: unknown; warnings: WorkflowWarning[] }> {
-  const nameOf = (value: unknown) => (isMembers(value) && typeof value.$name === 'string' ? value.$name : undefined);
+  const nameOf = (value: unknown) => (isJsonObject(value) && typeof value.$name === 'string' ? value.$name : undefined);
   const named = new Named();
   new OwnIds(services, (value, thing) => {
     const name = nameOf(value);
@@ -186,7 +184,7 @@ export async function resolveNames(
 
 /** @throws AppError validation_error for a document of another format */
 export function requireFormat(document: unknown): Members {
-  if (!isMembers(document)) throw invalid([{ path: '', message: 'Expected an object.' }]);
+  if (!isJsonObject(document)) throw invalid([{ path: '', message: 'Expected an object.' }]);
   if (document.atelier !== documentFormat) throw invalid([{ path: 'atelier', message: `Expected ${documentFormat}.` }]);
   return document;
 }

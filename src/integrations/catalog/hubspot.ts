@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { withoutSlash } from '../../platform/core/base-url.ts';
+import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
 import type { FieldError } from '../../platform/errors.ts';
 import { retryAfterOf, statusFailure } from '../calls/answers.ts';
@@ -89,12 +90,10 @@ const someProperties = z
 // What comes before a schema hides it from the reference.
 const { $schema: _, ...documented } = z.toJSONSchema(someProperties, { io: 'input' });
 
-const isRecord = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Counted before they are checked: a body has room for tens of thousands, and each wrong one would be an issue. */
 const properties = z
   .preprocess((given, context) => {
-    if (!isRecord(given) || Object.keys(given as object).length <= maxProperties) return given;
+    if (!isJsonObject(given) || Object.keys(given as object).length <= maxProperties) return given;
     context.addIssue({ code: 'custom', message: `Expected at most ${maxProperties} properties.` });
     return z.NEVER;
   }, someProperties)

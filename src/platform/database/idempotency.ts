@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isJsonObject } from '../core/json-shapes.ts';
 import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { SealedPlace, Sealer } from '../security/crypto.ts';
@@ -25,9 +26,7 @@ export const idempotencyKeyPattern = /^[\x20-\x7e]{1,255}$/;
  */
 export function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_, member) =>
-    member && typeof member === 'object' && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
+    isJsonObject(member) ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))) : member,
   );
 }
 

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import type { JsonSchema } from '../ports.ts';
 
 /** Below this depth only required values are generated, so that recursive schemas end. */
@@ -46,8 +47,6 @@ const simple = [
   'ABC-123',
 ];
 
-const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
@@ -69,7 +68,7 @@ function follow(ref: unknown, root: JsonSchema): unknown {
   const path = ref.slice(1).split('/').slice(1);
   return path.reduce<unknown>((at, part) => {
     const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    return isSchema(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+    return isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
   }, root);
 }
 
@@ -87,18 +86,18 @@ function merged(one: JsonSchema, other: JsonSchema): JsonSchema {
 
 /** Resolves references, `allOf` and choices. Of a choice it takes the first, or below the depth limit the smallest. */
 function flattened(given: unknown, making: Making): JsonSchema {
-  let schema: JsonSchema = isSchema(given) ? given : {};
+  let schema: JsonSchema = isJsonObject(given) ? given : {};
   for (let step = 0; step < deepest; step++) {
     const { $ref, allOf, anyOf, oneOf, ...rest } = schema;
     if ($ref !== undefined) {
       const target = follow($ref, making.root);
-      schema = merged(isSchema(target) ? target : {}, { ...rest, ...(allOf !== undefined && { allOf }) });
+      schema = merged(isJsonObject(target) ? target : {}, { ...rest, ...(allOf !== undefined && { allOf }) });
     } else if (allOf !== undefined) {
       schema = listOf(allOf)
-        .filter(isSchema)
+        .filter(isJsonObject)
         .reduce(merged, { ...rest, ...(anyOf !== undefined && { anyOf }) });
     } else if (anyOf !== undefined || oneOf !== undefined) {
-      const choices = listOf(anyOf ?? oneOf).filter(isSchema);
+      const choices = listOf(anyOf ?? oneOf).filter(isJsonObject);
       const plain = choices.toSorted((a, b) => JSON.stringify(a).length - JSON.stringify(b).length);
       schema = merged(rest, (making.depth < generousDepth ? choices : plain)[0] ?? {});
     } else return schema;
@@ -172,7 +171,7 @@ function makeNumber(schema: JsonSchema, { index }: Making, whole: boolean): numb
 }
 
 function makeObject(schema: JsonSchema, making: Making): JsonSchema {
-  const properties = isSchema(schema.properties) ? schema.properties : {};
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
   const required = listOf(schema.required).filter((name) => typeof name === 'string');
   const generous = making.depth < generousDepth;
   const names = new Set([...(generous ? Object.keys(properties) : []), ...required]);

@@ -1,5 +1,6 @@
 import { maxDepth, readJson } from '../../platform/core/bounded-json.ts';
 import { CleanedStream } from '../../platform/core/clean-text.ts';
+import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import type { ChatCall, ToolCall } from './chat-ports.ts';
 
 /** Gets a part of a text as it arrives. */
@@ -101,8 +102,7 @@ type ReadArgs = Pick<ToolCall, 'args' | 'unreadable'>;
 export function parseArgs(text: string): ReadArgs {
   if (text.trim() === '') return { args: {} };
   const args = readJson(text, maxContentBytes);
-  const isObject = typeof args === 'object' && args !== null && !Array.isArray(args);
-  return isObject ? { args: args as ToolCall['args'] } : { args: {}, unreadable: text.slice(0, shownArguments) };
+  return isJsonObject(args) ? { args } : { args: {}, unreadable: text.slice(0, shownArguments) };
 }
 
 /** The arguments of a call that a provider has parsed. No JSON can be made again of those that are much too deep. */

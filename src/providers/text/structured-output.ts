@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import type { JsonSchema } from '../ports.ts';
 
 /** A schema in the form all providers accept: objects are closed, and limits of values are part of descriptions. */
@@ -53,11 +54,8 @@ const known = new Set([
 /** Thrown in this file for schemas that some provider does not support. */
 class Inexpressible extends Error {}
 
-const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 function schemaOf(value: unknown): JsonSchema {
-  if (!isSchema(value)) throw new Inexpressible();
+  if (!isJsonObject(value)) throw new Inexpressible();
   return value;
 }
 
@@ -99,7 +97,7 @@ function oneOfValues(values: unknown[], type: unknown): JsonSchema {
 function closedObject({ properties, additionalProperties, required = [] }: JsonSchema): JsonSchema {
   const described = schemaOf(properties);
   const names = listOf(required);
-  const open = isSchema(additionalProperties) || Object.keys(described).length === 0;
+  const open = isJsonObject(additionalProperties) || Object.keys(described).length === 0;
   // Every required property needs a schema.
   if (open || !names.every((name) => Object.hasOwn(described, String(name)))) throw new Inexpressible();
   return { type: 'object', properties: mapValues(described, rewrite), required: names, additionalProperties: false };
@@ -135,7 +133,7 @@ const parts = (value: unknown): unknown[] => (typeof value === 'object' && value
 
 /** All nested objects that can be schemas, including `schema`. */
 function* all(schema: unknown): Generator<JsonSchema> {
-  if (isSchema(schema)) yield schema;
+  if (isJsonObject(schema)) yield schema;
   for (const part of parts(schema)) yield* all(part);
 }
 
@@ -165,7 +163,7 @@ function isRecursive(definitions: JsonSchema): boolean {
 export function outputForm(outputSchema: JsonSchema): OutputForm | undefined {
   try {
     const schema = rewrite(outputSchema);
-    if (schema.type !== 'object' || isRecursive(isSchema(schema.$defs) ? schema.$defs : {})) return undefined;
+    if (schema.type !== 'object' || isRecursive(isJsonObject(schema.$defs) ? schema.$defs : {})) return undefined;
     const allRequired = [...all(schema)].every(
       ({ type, properties, required }) =>
         type !== 'object' || Object.keys(properties as JsonSchema).length === (required as unknown[]).length,

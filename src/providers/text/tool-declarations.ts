@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import type { JsonSchema } from '../ports.ts';
 import type { ChatMessage, ChatRequest, ToolDeclaration } from './chat-ports.ts';
 
@@ -18,15 +19,12 @@ export function offeredTools({ tools = [], messages }: Pick<ChatRequest, 'tools'
   return { tools: called.map(declare), mayCall: false };
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Tools whose schemas are generated often have them as a definition, and nothing else at the top. */
 function atTheTop({ $ref, ...schema }: JsonSchema): JsonSchema {
   const [, place, name] = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(String($ref)) ?? [];
   const definitions = place && schema[place];
-  const named = isRecord(definitions) && Object.hasOwn(definitions, name!) ? definitions[name!] : undefined;
-  return isRecord(named) ? { ...schema, ...named } : schema;
+  const named = isJsonObject(definitions) && Object.hasOwn(definitions, name!) ? definitions[name!] : undefined;
+  return isJsonObject(named) ? { ...schema, ...named } : schema;
 }
 
 /**
@@ -37,5 +35,5 @@ export function argumentsSchema({ inputSchema }: ToolDeclaration): JsonSchema {
   const refused = ['$schema', '$id', '$ref', 'oneOf', 'anyOf', 'allOf', 'not', 'enum', 'const'];
   const kept = Object.entries(atTheTop(inputSchema)).filter(([name]) => !refused.includes(name));
   const schema = Object.fromEntries(kept);
-  return { ...schema, type: 'object', properties: isRecord(schema.properties) ? schema.properties : {} };
+  return { ...schema, type: 'object', properties: isJsonObject(schema.properties) ? schema.properties : {} };
 }
