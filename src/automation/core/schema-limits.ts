@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../platform/core/json-shapes.ts';
+
 /** What a tenant's JSON Schema may consist of. */
 export const schemaLimits = {
   bytes: 64 * 1024,

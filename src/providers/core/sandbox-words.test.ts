@@ -21,12 +21,13 @@ describe('the words of the sandbox', () => {
     expect(readSandboxWords(text, 'flux-dev')).toEqual({ ...none, ...found });
   });
 
-  test('words in any string of a JSON value, at the beginning of a line too', () => {
+  test('words that any string of a JSON value contains, at the beginning of a line too', () => {
     const value = {
       one: ['two\nsandbox:refuse', { three: '\u0007sandbox:overloaded' }],
-      four: 'not\\\\nsandbox:timeout',
+      four: 'not\\\\nsandbox:slow=2',
     };
-    expect(readSandboxWords(textOfJson(value), '')).toEqual({ ...none, overloaded: true, failure: 'refuse' });
+    const found = { overloaded: true, failure: 'refuse' as const, slowSeconds: 2 };
+    expect(readSandboxWords(textOfJson(value), '')).toEqual({ ...none, ...found });
   });
 
   test('at most the first thousand of them', () => {

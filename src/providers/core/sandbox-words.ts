@@ -27,8 +27,14 @@ export function findSandboxWords(text: string): SandboxWord[] {
   return found;
 }
 
-/** The text of a JSON value in which its words are looked for. An escape, of a line's end for example, ends no word. */
-export const textOfJson = (value: unknown): string => JSON.stringify(value).replaceAll(/\\(?:u[\da-f]{4}|.)/g, ' ');
+/**
+ * The text of a JSON value in which its words are looked for. Each string asks for what it contains: a word may begin
+ * anywhere in it, also after the escape of a line's end.
+ */
+export const textOfJson = (value: unknown): string =>
+  JSON.stringify(value)
+    .replaceAll(/\\(?:u[\da-f]{4}|.)/g, ' ')
+    .replaceAll('sandbox:', ' sandbox:');
 
 /** The number that begins the text of a word, if it has one. @param form at the beginning */
 const numberIn = ({ number = '' }: SandboxWord, form: RegExp): number | undefined => {
