@@ -1,16 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits until `look` finds something; fails with `what` when that takes too long. Tests wait so and never for a time. */
+/** Between two looks, in ms. A look costs both this process and the product, and most that wait do so for seconds. */
+const [shortest, longest] = [50, 250];
+
+/**
+ * Waits until `look` finds something; fails with `what` when that takes too long. Tests wait so and never for a time. What
+ * has taken long already is looked at less often: what is found late by this is late by a tenth at most.
+ */
 export async function until<Found>(
   what: string,
   look: () => Promise<Found | undefined | false>,
   withinMs = 60_000,
 ): Promise<Found> {
-  const deadline = performance.now() + withinMs;
+  const start = performance.now();
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
-    if (performance.now() > deadline) throw new Error(`Waited ${withinMs} ms in vain: ${what}`);
-    await sleep(50);
+    const waited = performance.now() - start;
+    if (waited > withinMs) throw new Error(`Waited ${withinMs} ms in vain: ${what}`);
+    await sleep(Math.min(longest, Math.max(shortest, waited / 10)));
   }
 }
