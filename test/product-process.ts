@@ -86,8 +86,15 @@ export async function startProcess(roles: RoleName[], options: ProcessOptions): 
   return started;
 }
 
+/**
+ * Of V8, for processes that die soon and whose memory no test measures: those of an entry point of the tests. To collect what
+ * a start leaves in a small young generation is a seventh of its work.
+ */
+const ofShortLives = ['--min-semi-space-size=32', '--max-semi-space-size=32'];
+
 async function startNow(roles: RoleName[], options: ProcessOptions): Promise<ProductProcess> {
-  const child: ChildProcess = spawn(process.execPath, [options.entryPoint ?? ownEntryPoint, ...roles], {
+  const program = options.entryPoint ? [...ofShortLives, options.entryPoint] : [ownEntryPoint];
+  const child: ChildProcess = spawn(process.execPath, [...program, ...roles], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: processEnvironment(options, runningServers()),
   });
