@@ -87,13 +87,13 @@ export async function startProcess(roles: RoleName[], options: ProcessOptions): 
 }
 
 /**
- * Of V8, for processes that die soon and whose memory no test measures: those of an entry point of the tests. To collect what
- * a start leaves in a small young generation is a seventh of its work.
+ * Options of V8 for processes that die soon and whose memory no test measures: those with an entry point of the tests. In a
+ * small young generation, a seventh of the work of a start is to collect garbage.
  */
-const ofShortLives = ['--min-semi-space-size=32', '--max-semi-space-size=32'];
+const optionsForShortLives = ['--min-semi-space-size=32', '--max-semi-space-size=32'];
 
 async function startNow(roles: RoleName[], options: ProcessOptions): Promise<ProductProcess> {
-  const program = options.entryPoint ? [...ofShortLives, options.entryPoint] : [ownEntryPoint];
+  const program = options.entryPoint ? [...optionsForShortLives, options.entryPoint] : [ownEntryPoint];
   const child: ChildProcess = spawn(process.execPath, [...program, ...roles], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: processEnvironment(options, runningServers()),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Between two looks, in ms. A look costs both this process and the product, and most that wait do so for seconds. */
-const [shortest, longest] = [50, 250];
+const interval = { min: 50, max: 250 };
 
 /**
  * Waits until `look` finds something; fails with `what` when that takes too long. Tests wait so and never for a time. What
@@ -18,6 +18,6 @@ export async function until<Found>(
     if (found !== undefined && found !== false) return found;
     const waited = performance.now() - start;
     if (waited > withinMs) throw new Error(`Waited ${withinMs} ms in vain: ${what}`);
-    await sleep(Math.min(longest, Math.max(shortest, waited / 10)));
+    await sleep(Math.min(interval.max, Math.max(interval.min, waited / 10)));
   }
 }
