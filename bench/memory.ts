@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface ProcessMemory {
   /** What runs, and how many processes it is. */
@@ -31,6 +32,34 @@ export function memoryBelow(root: number): ProcessMemory[] {
     resident: pids.reduce((sum, pid) => sum + readMegabytes(pid, 'status', 'VmRSS'), 0),
     proportional: pids.reduce((sum, pid) => sum + readMegabytes(pid, 'smaps_rollup', 'Pss'), 0),
   }));
+}
+
+/** Where Node listens for debuggers once its process gets SIGUSR1. */
+const inspector = 'http://127.0.0.1:9229/json';
+
+async function openInspector(pid: number): Promise<string> {
+  process.kill(pid, 'SIGUSR1');
+  for (let attempt = 0; attempt < 50; attempt++) {
+    await sleep(100);
+    const answer = await fetch(inspector).catch(() => undefined);
+    const [target] = answer ? ((await answer.json()) as { webSocketDebuggerUrl: string }[]) : [];
+    if (target) return target.webSocketDebuggerUrl;
+  }
+  throw new Error('The inspector of the process did not open.');
+}
+
+/**
+ * Lets the first thread of a Node process collect its garbage, which can be most of its memory after much work: V8 does so
+ * when it needs room, and not while nothing happens.
+ */
+export async function collectGarbage(pid: number): Promise<void> {
+  const socket = new WebSocket(await openInspector(pid));
+  const { promise: done, resolve, reject } = Promise.withResolvers<unknown>();
+  socket.addEventListener('open', () => socket.send(JSON.stringify({ id: 1, method: 'HeapProfiler.collectGarbage' })));
+  socket.addEventListener('message', resolve);
+  socket.addEventListener('error', reject);
+  await done;
+  socket.close();
 }
 
 /** `node local/start.ts`, `temporal server`, `postgres`: the program, and its script where it runs one. */

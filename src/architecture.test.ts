@@ -141,6 +141,19 @@ describe('the house', () => {
     expect([...loaded].filter((name) => /zod|mikro-orm|entities|^pg$|^node:/.test(name))).toEqual([]);
   });
 
+  test('no module that workflows reach keeps state: all workflows of a thread share it', () => {
+    const state = /^(?:export )?(?:(?:let|var) \w+|const \w+(?:: (?!Readonly)[^=]+)? = (?:new \w+|\[\]|\{\}))/gm;
+    const statesIn = (text: string) => [...text.matchAll(state)].map(([found]) => found);
+    const loaded = reachable(files, ['workflows/index.ts', 'workflows/trace.ts']);
+    const found = files.filter(({ path }) => loaded.has(path)).flatMap(({ text }) => statesIn(text));
+    expect(found).toEqual([]);
+    expect(
+      statesIn(
+        'let count = 0;\nconst seen = new Map();\nexport const kept: string[] = [];\nfunction f() {\n  let own;\n}\n',
+      ),
+    ).toHaveLength(3);
+  });
+
   test('a feature is named in at most five files outside its own folders', () => {
     const shared = ['src/services.ts', 'api/mounts.ts', 'workers/roles.ts', 'workflows/index.ts', 'test/things.ts'];
     // Surfaces on which features meet.

@@ -13,8 +13,11 @@ const slots: WorkflowSlots = {
   activities: 500,
   /** At least the concurrent starts plus the pollers: an eager start that finds no slot is dispatched later than others. */
   tasks: 100,
-  /** As many runs as can call out at the same time stay in memory. */
-  cached: 500,
+  /**
+   * Runs that stay in memory between two tasks, most of which wait: about a tenth of a megabyte each. Others are replayed
+   * when they go on, which takes a few milliseconds.
+   */
+  cached: 200,
 };
 
 /** Executes runs, with the workflow code of every feature but webhooks, and finishes what earlier versions began. */

@@ -4,9 +4,10 @@ import { cpuBetween } from '../cpu-meter.ts';
 import { interleave, type Side } from '../interleave.ts';
 import { compare, type Finding, type Item } from '../item.ts';
 import { timeAlone } from '../load.ts';
-import { memoryBelow } from '../memory.ts';
+import { collectGarbage, memoryBelow } from '../memory.ts';
 import { createNeighbour } from '../neighbour.ts';
 import { ProductClient } from '../product-client.ts';
+import { untilSettled } from '../settled.ts';
 import type { Stand } from '../stand.ts';
 import { percentile } from '../statistics.ts';
 
@@ -25,8 +26,13 @@ async function accept<Data>(client: ProductClient, path: string, body: unknown):
   return JSON.parse(text).data;
 }
 
-/** In MB, of the product with its pools, pages that processes share counted once. */
-const megabytesOf = (pid: number) => memoryBelow(pid).reduce((sum, { proportional }) => sum + proportional, 0);
+/** In MB, of the product with its pools and without garbage, pages that processes share counted once. */
+async function megabytesOf(pid: number): Promise<number> {
+  await collectGarbage(pid);
+  // What V8 freed goes back to the system a little later.
+  await sleep(restMs);
+  return memoryBelow(pid).reduce((sum, { proportional }) => sum + proportional, 0);
+}
 
 /** Cores that the product, PostgreSQL and Temporal use while nothing is asked. */
 async function coresAtRest({ meter }: Stand): Promise<Record<string, number>> {
@@ -38,14 +44,32 @@ async function coresAtRest({ meter }: Stand): Promise<Record<string, number>> {
   return Object.fromEntries([...(cost?.byName ?? [])].map(([name, used]) => [name, used / ms]));
 }
 
+/** Starts the runs, with the numbers from 0 on as their inputs. @param stepsOf the steps of each workflow */
+async function startRuns({ client }: Stand, name: string, stepsOf: (index: number) => object[]): Promise<void> {
+  for (let index = 0; index < workflows; index++) {
+    const { id } = await client.post<{ id: string }>('/api/v1/workflows', { name, steps: stepsOf(index) });
+    const items = Array.from({ length: runsOfEach }, (_, at) => ({ input: at * workflows + index }));
+    await accept(client, `/api/v1/workflows/${id}/batch`, { items });
+  }
+}
+
+/** As many runs as will wait, which end: a process that has worked has more memory than one that has not. */
+async function warmUp(stand: Stand): Promise<void> {
+  const branch = (id: string) => ({ id, steps: [{ id: `of_${id}`, type: 'transform', expression: 'input' }] });
+  await startRuns(stand, 'Ends', () => [{ id: 'both', type: 'parallel', branches: [branch('one'), branch('two')] }]);
+  const pool = new pg.Pool({ connectionString: stand.databaseUrl, max: 1 });
+  try {
+    await untilSettled(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
 /** Starts runs that wait for an event of their own, and waits until all of them wait. @returns their ids by their inputs */
 async function startWaiting(stand: Stand): Promise<Map<number, string>> {
-  for (let index = 0; index < workflows; index++) {
-    const wait = { id: 'paid', type: 'event', event: eventOf(index), match: 'event.data.n == input', timeout: 'P30D' };
-    const { id } = await stand.client.post<{ id: string }>('/api/v1/workflows', { name: 'Waits', steps: [wait] });
-    const items = Array.from({ length: runsOfEach }, (_, at) => ({ input: at * workflows + index }));
-    await accept(stand.client, `/api/v1/workflows/${id}/batch`, { items });
-  }
+  await startRuns(stand, 'Waits', (index) => [
+    { id: 'paid', type: 'event', event: eventOf(index), match: 'event.data.n == input', timeout: 'P30D' },
+  ]);
   const client = new pg.Client({ connectionString: stand.databaseUrl });
   await client.connect();
   try {
@@ -58,6 +82,17 @@ async function startWaiting(stand: Stand): Promise<Map<number, string>> {
   } finally {
     await client.end();
   }
+}
+
+/** Cancels what waits: without it the next item would have all of these runs beside it. */
+async function cancelAll({ client }: Stand): Promise<void> {
+  const hour = 3_600_000;
+  const filter = {
+    status: ['RUNNING'],
+    from: new Date(Date.now() - hour).toISOString(),
+    to: new Date(Date.now() + hour).toISOString(),
+  };
+  await accept(client, '/api/v1/bulk-actions', { action: 'cancel', filter });
 }
 
 /** From an event to the end of the one run that waits for it, as a caller sees it. @param id of the run */
@@ -75,13 +110,14 @@ export const waitingRuns: Item = {
   name: 'P32',
   title: `${runs} runs that wait for events: cores at rest, memory, and from the event of one of them to its end`,
   needs: 'stand',
-  async run(stand) {
-    const before = { memory: megabytesOf(stand.productPid), cores: await coresAtRest(stand) };
+  async run(stand, cleanup) {
+    cleanup.add(() => cancelAll(stand));
+    await warmUp(stand);
+    const before = { memory: await megabytesOf(stand.productPid), cores: await coresAtRest(stand) };
     const begun = performance.now();
     const ids = await startWaiting(stand);
     const startedIn = performance.now() - begun;
-    await sleep(restMs);
-    const after = { memory: megabytesOf(stand.productPid), cores: await coresAtRest(stand) };
+    const after = { memory: await megabytesOf(stand.productPid), cores: await coresAtRest(stand) };
     const times: number[] = [];
     for (let n = 0; n < resumed; n++) times.push(await resume(stand, n * 37, ids.get(n * 37)!));
     const sum = (cores: Record<string, number>) => Object.values(cores).reduce((total, one) => total + one, 0);
