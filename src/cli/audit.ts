@@ -9,14 +9,17 @@ import { CommandFailure } from './command-failure.ts';
 import { readLimit } from './limit.ts';
 import type { CommandContext } from './with-database.ts';
 
-const view = ({ number, recordedAt, environment, action, subjectId, actor, correlationId, facts }: AuditEntry) => ({
+/** With nulls for what an entry of an operator or of a workflow does not have. */
+const view = ({ number, recordedAt, action, subjectId, actor, facts, ...entry }: AuditEntry) => ({
   number,
   recordedAt: recordedAt.toISOString(),
   actor,
   action,
   subject: declared.auditActions.get(action)?.format(subjectId) ?? subjectId,
-  environment: environment ?? null,
-  correlationId: correlationId ?? null,
+  environment: entry.environment ?? null,
+  correlationId: entry.correlationId ?? null,
+  requestId: entry.requestId ?? null,
+  ip: entry.ip ?? null,
   facts,
 });
 

@@ -69,8 +69,10 @@ describe('what is done is written down', () => {
     await json('key', 'revoke', second.id);
     await json('key', 'revoke', second.id);
 
-    const operator = { actor: 'operator', correlationId: null, environment: null, subject: organizationId };
-    const byKey = { actor: keyId, environment: 'test', subject: wf };
+    const local = { requestId: null, ip: null };
+    const operator = { actor: 'operator', correlationId: null, environment: null, subject: organizationId, ...local };
+    const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/);
+    const byKey = { actor: keyId, environment: 'test', subject: wf, requestId: uuid, ip: '127.0.0.1' };
     const limits = { rateMinute: null, rateDay: null };
     const entries = await listAudit(organizationId);
     expect(entries).toMatchObject([
