@@ -24,8 +24,9 @@ interface Death {
   isQuiet?: boolean;
 }
 
-/** Far enough for a process on a busy machine to die before the next attempt is due. */
 const later: Reply = { status: 503, headers: { 'retry-after': '5' } };
+/** Far enough for a process on a busy machine to die before the next attempt is due. */
+const muchLater: Reply = { status: 503, headers: { 'retry-after': '15' } };
 
 // Each list has a product of its own, and both run at the same time. In this order no process dies of what it takes over from
 // the one before.
@@ -47,7 +48,7 @@ const deaths: Death[][] = [
   ],
   [
     { at: 'delivery.recorded', what: 'a failure is tried again', replies: [500, later], attempts: 3 },
-    { at: 'retry.woken', what: 'it has its workflow', replies: [later], attempts: 2 },
+    { at: 'retry.woken', what: 'it has its workflow', replies: [muchLater], attempts: 2 },
     {
       at: 'letter.parked',
       what: 'its workflow is started once',
@@ -72,7 +73,7 @@ const deaths: Death[][] = [
       attempts: 1,
       isQuiet: true,
     },
-    { at: 'retry.looked', what: 'it looks again', replies: [later], attempts: 2 },
+    { at: 'retry.looked', what: 'it looks again', replies: [muchLater], attempts: 2 },
   ],
 ];
 
