@@ -48,18 +48,59 @@ async function openInspector(pid: number): Promise<string> {
   throw new Error('The inspector of the process did not open.');
 }
 
+/** Commands of a debugger to one process, over its socket. */
+class Debugger {
+  readonly #socket: WebSocket;
+  /** What has been asked, by its number. */
+  readonly #asked = new Map<number, () => void>();
+  readonly threads: string[] = [];
+
+  constructor(url: string) {
+    this.#socket = new WebSocket(url);
+    this.#socket.addEventListener('message', ({ data }) => this.#receive(JSON.parse(data)));
+  }
+
+  opened(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#socket.addEventListener('open', resolve);
+      this.#socket.addEventListener('error', reject);
+    });
+  }
+
+  /** @param thread a worker thread instead of the first one */
+  ask(method: string, params: object = {}, thread?: string): Promise<void> {
+    const id = this.#asked.size + 1;
+    const message = { id, method, params };
+    const inThread = { sessionId: thread, message: JSON.stringify(message) };
+    const sent =
+      thread === undefined ? message : { id: -id, method: 'NodeWorker.sendMessageToWorker', params: inThread };
+    this.#socket.send(JSON.stringify(sent));
+    return new Promise((resolve) => this.#asked.set(id, resolve));
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #receive({ id, method, params }: { id?: number; method?: string; params?: { sessionId: string; message: string } }) {
+    if (method === 'NodeWorker.attachedToWorker') this.threads.push(params!.sessionId);
+    else if (method === 'NodeWorker.receivedMessageFromWorker') this.#receive(JSON.parse(params!.message));
+    else if (id !== undefined) this.#asked.get(id)?.();
+  }
+}
+
 /**
- * Lets the first thread of a Node process collect its garbage, which can be most of its memory after much work: V8 does so
- * when it needs room, and not while nothing happens.
+ * Lets all threads of a Node process collect their garbage, which can be most of its memory after much work: V8 does so when
+ * it needs room, and not while nothing happens.
  */
 export async function collectGarbage(pid: number): Promise<void> {
-  const socket = new WebSocket(await openInspector(pid));
-  const { promise: done, resolve, reject } = Promise.withResolvers<unknown>();
-  socket.addEventListener('open', () => socket.send(JSON.stringify({ id: 1, method: 'HeapProfiler.collectGarbage' })));
-  socket.addEventListener('message', resolve);
-  socket.addEventListener('error', reject);
-  await done;
-  socket.close();
+  const connection = new Debugger(await openInspector(pid));
+  await connection.opened();
+  await connection.ask('NodeWorker.enable', { waitForDebuggerOnStart: false });
+  for (const thread of [undefined, ...connection.threads]) {
+    await connection.ask('HeapProfiler.collectGarbage', {}, thread);
+  }
+  connection.close();
 }
 
 /** `node local/start.ts`, `temporal server`, `postgres`: the program, and its script where it runs one. */
