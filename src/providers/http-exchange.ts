@@ -46,8 +46,9 @@ function checkOf(form: BodyForm, maxEvents: number): (piece: Uint8Array) => keyo
   if (form === 'file') return () => undefined;
   // An SDK that asked for a stream reads any response as one. Arguments of calls that are too deep are the model's fault,
   // and it is shown what is wrong with them.
-  const events = new EventBounds(maxEvents, maxJsonBytes, Number.POSITIVE_INFINITY);
-  const whole = new JsonBounds({ maxBytes: maxJsonBytes, maxDepth: Number.POSITIVE_INFINITY });
+  const limits = { maxBytes: maxJsonBytes, maxDepth: Number.POSITIVE_INFINITY };
+  const events = new EventBounds(maxEvents, limits);
+  const whole = new JsonBounds(limits);
   return (piece) => (form === 'json' ? whole.add(piece) : undefined) ?? events.add(piece);
 }
 

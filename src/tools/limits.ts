@@ -30,6 +30,8 @@ export const toolLimits: ToolLimits = {
 export const maxArgumentsLength = 256 * 1024;
 /** Maximum length of JSON in one message of a server. */
 export const maxMessageLength = 4 * 1024 * 1024;
+/** Objects, lists and members of one message. The protocol's client copies each message several times. */
+export const maxMessageStructures = 20_000;
 /** Messages of a server during one call that are not its answer. */
 export const maxNotifications = 1_000;
 /** Tools that a model is offered at once. */

@@ -4,6 +4,7 @@ import { addRedirect } from '../../src/connections/redirects.ts';
 import { catalog } from '../../src/integrations/catalog.ts';
 import { services } from '../../src/scheduling/core/calendar-status.ts';
 import { catalogue } from '../../src/tools/catalogue.ts';
+import { maxMessageStructures } from '../../src/tools/limits.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { startFakeGoogle } from '../fakes/google.ts';
 import { startFakeGoogleCalendar } from '../fakes/google-calendar.ts';
@@ -20,6 +21,7 @@ import { until } from '../until.ts';
 import { type HostileAnswer, type HostileFront, hostileAnswers, openFront } from './hostile-front.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
 import { exchange, isServing } from './requests.ts';
+import { manyMembers } from './worst-bodies.ts';
 
 // Answers of megabytes of every service: more than they take alone, as others may use the machine too.
 jest.setTimeout(600_000);
@@ -200,6 +202,12 @@ test('notifications, lists and results of servers of tools', async () => {
   mcp.instead = undefined;
   mcp.call = () => ({ content: Array.from({ length: 20_000 }, () => ({ type: 'text', text: 'x' })) });
   await send('a result of 20,000 parts');
+  const most = maxMessageStructures - 100;
+  mcp.call = () => ({ content: Array.from({ length: most / 3 }, () => ({ type: 'text', text: 'x' })) });
+  await send('a result of the most parts');
+  const members = JSON.parse(manyMembers(most * 12));
+  mcp.call = () => ({ content: [{ type: 'text', text: 'x' }], structuredContent: members });
+  await send('a result of the most members');
   mcp.call = () => ({ content: [{ type: 'text', text: 'x\n'.repeat(1_500_000) }] });
   await send('a result of 3 MB');
   mcp.tools = Array.from({ length: 10_000 }, (_, index) =>

@@ -3,7 +3,7 @@ import { maxStructures } from './bounded-json.ts';
 import { EventBounds } from './event-bounds.ts';
 
 const excessOf = (parts: string[], max = 100) => {
-  const bounds = new EventBounds(max, 1_000_000);
+  const bounds = new EventBounds(max, { maxBytes: 1_000_000 });
   return parts.map((part) => bounds.add(Buffer.from(part))).find(Boolean);
 };
 

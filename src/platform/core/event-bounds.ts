@@ -1,4 +1,4 @@
-import { JsonBounds, type JsonExcess } from './bounded-json.ts';
+import { JsonBounds, type JsonExcess, type JsonLimits } from './bounded-json.ts';
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
@@ -22,11 +22,11 @@ export class EventBounds {
 
   /**
    * @param maxEvents of the stream
-   * @param maxBytes of one event
+   * @param limits of one event
    */
-  constructor(maxEvents: number, maxBytes: number, maxDepth?: number) {
+  constructor(maxEvents: number, limits: JsonLimits) {
     this.#max = maxEvents;
-    this.#json = new JsonBounds(maxDepth === undefined ? { maxBytes } : { maxBytes, maxDepth });
+    this.#json = new JsonBounds(limits);
   }
 
   /** @returns which limit the stream exceeds; undefined while it exceeds none */

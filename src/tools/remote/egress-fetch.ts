@@ -2,7 +2,7 @@ import type { FetchLike } from '@modelcontextprotocol/client';
 import { JsonBounds } from '../../platform/core/bounded-json.ts';
 import { EventBounds } from '../../platform/core/event-bounds.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
-import { maxMessageLength, maxNotifications } from '../limits.ts';
+import { maxMessageLength, maxMessageStructures, maxNotifications } from '../limits.ts';
 import { AnswerTooComplex, AnswerTooLarge, ToolFailure, TooManyNotifications } from '../tool.ts';
 
 type Method = 'GET' | 'POST' | 'DELETE';
@@ -46,9 +46,10 @@ const openingBracket = 0x5b;
  * @returns why the rest is not read
  */
 function messageCheck(isStream: boolean): (piece: Uint8Array) => Error | undefined {
+  const limits = { maxBytes: maxMessageLength, maxStructures: maxMessageStructures };
   // One more than the notifications: the answer itself.
-  const events = new EventBounds(maxNotifications + 1, maxMessageLength);
-  const whole = new JsonBounds({ maxBytes: maxMessageLength });
+  const events = new EventBounds(maxNotifications + 1, limits);
+  const whole = new JsonBounds(limits);
   let isFirst = true;
   return (piece) => {
     const isList = isFirst && Buffer.from(piece).toString('latin1').trimStart().charCodeAt(0) === openingBracket;
