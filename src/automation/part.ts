@@ -60,6 +60,7 @@ import { removeOldRuns } from './runs/remove-runs.ts';
 import { countRunBlocks } from './runs/run-blocks.ts';
 import { cancelBulkActionWorkflow, cancelRunWorkflow, proceedRunWorkflow } from './runs/run-workflows.ts';
 import { type RunStart, startPendingRun } from './runs/start-run-workflow.ts';
+import { StartableCache } from './runs/startable.ts';
 import { restoreAutomationSchedules } from './schedules/restore-schedules.ts';
 import { syncSchedule } from './schedules/schedule-sync.ts';
 import { Secret } from './secrets/entities.ts';
@@ -72,6 +73,7 @@ import { forgetRounds } from './steps/forget-rounds.ts';
 export interface AutomationServices {
   activeRuns: ActiveRunLimiter;
   waiters: Waiters;
+  startables: StartableCache;
   stepTexts: StepTexts;
   runPolicy: RunPolicy;
   /** Send the requests of `http` steps. */
@@ -153,6 +155,7 @@ export const automation: Part<
     return {
       activeRuns: new ActiveRunLimiter(),
       waiters,
+      startables: new StartableCache(),
       stepTexts: new StepTexts(database, sealer, notifications),
       runPolicy: defaultRunPolicy,
       httpSenders: openHttpSenders({ database, egress, hostRate: deliveryPolicy.hostRate }),

@@ -9,14 +9,9 @@ import { findRateLimits } from '../../tenancy/index.ts';
 import { automationLimits } from '../core/limits.ts';
 import { workflowInactive } from '../errors.ts';
 import { failPoint } from '../fail-points.ts';
-import {
-  type CreateRunServices,
-  findStartableWorkflow,
-  prepareRun,
-  type RunRequest,
-  type Startable,
-} from '../runs/create-run.ts';
+import { type CreateRunServices, prepareRun, type RunRequest } from '../runs/create-run.ts';
 import { isDelayed, type NewRun, type RunOptions } from '../runs/insert-run.ts';
+import { findStartableWorkflow, type Startable } from '../runs/startable.ts';
 import { findGroup } from '../starts/concurrency-group.ts';
 import { type DayServices, takeRunsOfDay } from '../starts/day-window.ts';
 import { endRuns, superseded } from '../starts/end-runs.ts';

@@ -2,31 +2,28 @@ import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import type { Waiters } from '../../platform/concurrency/waiters.ts';
 import { findClaim, type IdempotencyClaim } from '../../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
-import { statement } from '../../platform/database/sql.ts';
-import { type RowWith, typed } from '../../platform/database/sql-types.ts';
-import { invalid } from '../../platform/errors.ts';
+import { AppError, invalid } from '../../platform/errors.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import type { ProviderRegistry } from '../../providers/index.ts';
-import type { PlanName } from '../../tenancy/core/plans.ts';
-import { workflowIds } from '../core/ids.ts';
-import { type InputDefinition, resolveInputs } from '../core/inputs.ts';
+import { resolveInputs } from '../core/inputs.ts';
 import type { Mocks } from '../core/mocks.ts';
 import type { TerminalStatus } from '../core/run-status.ts';
-import type { Concurrency } from '../core/starts.ts';
 import { stepsIn } from '../core/step-types.ts';
 import { candidatesOf, type ModelChoice, type Step } from '../core/steps.ts';
-import { workflowInactive, workflowNotFound } from '../errors.ts';
+import { workflowInactive } from '../errors.ts';
 import { findGroup } from '../starts/concurrency-group.ts';
 import { insertTestRun } from '../test-runs/insert-test-run.ts';
 import {
   type InsertedRun,
   insertNewRun,
   type NewRun,
+  Outdated,
   type ParentOfRun,
   type RunOptions,
   type RunTrigger,
 } from './insert-run.ts';
 import type { CreatedRun, SkippedRun, StartRunServices } from './start-run-workflow.ts';
+import { findStartableWorkflow, type Startable, type StartableCache } from './startable.ts';
 
 export interface RunRequest {
   /** The value of `{{input}}`. `whole` means all variables, with defaults. */
@@ -48,52 +45,14 @@ export interface RunRequest {
   test?: { mocks: Mocks } | undefined;
 }
 
-const startableRow = {
-  id: 'uuid',
-  state: 'text',
-  definitionId: 'uuid',
-  byDefault: typed<ModelChoice>('json'),
-  steps: typed<Step[]>('json'),
-  inputs: typed<InputDefinition[]>('json'),
-  plan: typed<PlanName>('text'),
-  concurrency: typed<Concurrency | null>('json?'),
-  maxDurationSeconds: 'int?',
-  isPaused: 'boolean',
-} as const;
-export type Startable = RowWith<typeof startableRow>;
-
 /** The services that decide whether a run may start. */
 export interface CreateRunServices extends StartRunServices {
   boundedWork: BoundedWork;
   /** Notifies requests that wait for a run which is superseded. */
   waiters: Waiters;
+  startables: StartableCache;
   countRunEnd(status: TerminalStatus): void;
 }
-
-const startableWith = (definition: string) => `
-   select a.id, a.state, d.id as "definitionId", d.steps, d.inputs, o.plan, d.concurrency,
-          d.max_duration_seconds as "maxDurationSeconds", a.is_paused as "isPaused",
-          json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault"
-     from automation a
-     join definition d on ${definition}
-     join organization o on o.id = a.organization_id
-    where a.organization_id = :organizationId and a.environment = :environment and a.id = :id and a.deleted_at is null`;
-
-const findStartable = statement({
-  name: 'run.startable',
-  parameters: { id: 'uuid' },
-  row: startableRow,
-  text: startableWith('d.id = a.definition_id'),
-  sharesConnection: true,
-});
-
-const findStartableVersion = statement({
-  name: 'run.startable_version',
-  parameters: { id: 'uuid', version: 'int' },
-  row: startableRow,
-  text: startableWith('d.automation_id = a.id and d.version = :version'),
-  sharesConnection: true,
-});
 
 /** Each prompt step needs at least one configured model. @throws AppError provider_not_configured, with its first model's provider */
 export function checkProviders(
@@ -130,20 +89,6 @@ export function prepareRun(
   return { input: given === 'whole' ? variables : given.value, variables };
 }
 
-/**
- * @param version the current one unless given
- * @throws AppError workflow_not_found; validation_error where it has no such version
- */
-export async function findStartableWorkflow(scope: Scope, id: string, version?: number): Promise<Startable> {
-  const uuid = workflowIds.parse(id);
-  const startable = uuid && (await scope.one(findStartable, { id: uuid }));
-  if (!startable) throw workflowNotFound(id);
-  if (version === undefined) return startable;
-  const named = await scope.one(findStartableVersion, { id: uuid, version });
-  if (!named) throw invalid([{ path: 'version', message: 'The workflow has no such version.' }]);
-  return named;
-}
-
 /** @throws AppError validation_error for a mock of a step that the workflow does not have */
 function knownMocks(steps: readonly Step[], mocks: Mocks): Mocks {
   const ids = new Set([...stepsIn(steps)].map(({ id }) => id));
@@ -155,19 +100,15 @@ function knownMocks(steps: readonly Step[], mocks: Mocks): Mocks {
 /** Drafts may be tested; a run that a step starts needs an active workflow in a test, too. */
 const isTrial = ({ test, parent }: RunRequest): boolean => test !== undefined && !parent;
 
-/**
- * Creates a run: its row, the claim of its Idempotency-Key and the outbox entry that starts its workflow commit together.
- * @returns without a run when the workflow skips runs over its limit
- * @throws AppError workflow_not_found, workflow_inactive, validation_error, provider_not_configured, idempotency_key_reused,
- *   expression_error, forbidden
- */
-export async function createRun(
+/** Creates a run of a workflow that was read, or remembered. @throws Outdated where it was remembered */
+async function createRunOf(
   services: CreateRunServices,
   scope: Scope,
+  startable: Startable,
   id: string,
   request: RunRequest,
+  isRemembered = false,
 ): Promise<CreatedRun | SkippedRun> {
-  const startable = await findStartableWorkflow(scope, id, request.options?.version);
   const { id: automationId, definitionId, steps, plan, concurrency, maxDurationSeconds, isPaused } = startable;
   const claim = request.idempotency;
   const earlier = claim && (await findClaim(scope, claim));
@@ -194,6 +135,7 @@ export async function createRun(
     group: group || undefined,
     maxDurationSeconds,
     isPaused,
+    rememberedPlan: isRemembered ? plan : undefined,
   };
   const start = { plan, steps, position: 0, waiter: request.waiter };
   if (test) {
@@ -202,6 +144,54 @@ export async function createRun(
   }
   await request.count?.();
   return finishInsert(services, automationId, await insertNewRun(scope, claim, run, start, request.also));
+}
+
+/** @returns undefined where the workflow has to be read */
+async function createRemembered(
+  services: CreateRunServices,
+  scope: Scope,
+  id: string,
+  request: RunRequest,
+): Promise<CreatedRun | SkippedRun | undefined> {
+  const remembered = services.startables.get(scope, id);
+  if (!remembered) return undefined;
+  try {
+    return await createRunOf(services, scope, remembered, id, request, true);
+  } catch (error) {
+    // What is wrong with the request may be right for the workflow as it is now.
+    if (!(error instanceof Outdated || error instanceof AppError)) throw error;
+    services.startables.forget(scope, id);
+    return undefined;
+  }
+}
+
+/** @returns what counts a run once, however often it is called */
+function countedOnce(count: RunRequest['count']): RunRequest['count'] {
+  let counted: Promise<void> | undefined;
+  return count && (() => (counted ??= count()));
+}
+
+/**
+ * Creates a run: its row, the claim of its Idempotency-Key and the outbox entry that starts its workflow commit together.
+ * @returns without a run when the workflow skips runs over its limit
+ * @throws AppError workflow_not_found, workflow_inactive, validation_error, provider_not_configured, idempotency_key_reused,
+ *   expression_error, forbidden
+ */
+export async function createRun(
+  services: CreateRunServices,
+  scope: Scope,
+  id: string,
+  given: RunRequest,
+): Promise<CreatedRun | SkippedRun> {
+  const version = given.options?.version;
+  // A repeated request is answered as the first one only while its workflow exists, so the workflow is read.
+  const mayBeRemembered = version === undefined && !given.test && !given.idempotency;
+  const request = { ...given, count: countedOnce(given.count) };
+  const created = mayBeRemembered && (await createRemembered(services, scope, id, request));
+  if (created) return created;
+  const startable = await findStartableWorkflow(scope, id, version);
+  if (mayBeRemembered) services.startables.put(scope, id, startable);
+  return createRunOf(services, scope, startable, id, request);
 }
 
 /** Tells those who wait for superseded runs. */

@@ -4,6 +4,7 @@ import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { newId } from '../../platform/ids.ts';
 import { enqueueSql } from '../../platform/outbox/enqueue.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
 import { countRuns } from '../../tenancy/index.ts';
 import {
   type Concurrency,
@@ -68,6 +69,8 @@ export interface NewRun {
   maxDurationSeconds?: number | null | undefined;
   /** Whether its workflow was paused when it was read. */
   isPaused?: boolean;
+  /** The plan, when its workflow was remembered and not read: the run is created only if both are as they were. */
+  rememberedPlan?: PlanName | undefined;
 }
 
 /** Members of `NewRun` that most runs do not have, as the statement reads them. */
@@ -131,11 +134,15 @@ const insertRun = statement({
     inputBytes: 'int?',
     variablesBytes: 'int?',
     rare: 'json',
+    rememberedPlan: 'text?',
   },
   row: { id: 'uuid', queuedFor: typed<QueueReason | null>('text?') },
   text: `with numbered as (
      update automation set total_runs = total_runs + 1
       where organization_id = :organizationId and environment = :environment and id = :automationId and state = 'active' and deleted_at is null
+        and (:rememberedPlan is null
+             or definition_id = :definitionId and not is_paused
+                and exists (select from organization where id = :organizationId and plan = :rememberedPlan))
       returning total_runs as number, is_paused),
    inserted as (
      insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
@@ -208,6 +215,9 @@ export type InsertedRun =
 
 class Skipped extends Error {}
 
+/** The workflow or the plan is not as it was remembered. */
+export class Outdated extends Error {}
+
 /**
  * Writes a run: its row, the claim of its Idempotency-Key and the outbox entry that starts it commit together. Runs that may
  * not begin have no entry.
@@ -215,6 +225,7 @@ class Skipped extends Error {}
  * @param also further work in the same transaction
  * @returns the run's id, and whether an earlier request with the same key made it; `skipped` when its workflow skips runs
  *   over its limit
+ * @throws Outdated
  * @throws AppError workflow_inactive or workflow_not_found when the workflow was changed since it was read; forbidden when
  *   the plan includes no further run that waits to begin
  */
@@ -246,8 +257,10 @@ export async function insertNewRun(
       inputBytes: bytesOf(input),
       variablesBytes: bytesOf(variables),
       rare: isPlain(run) ? nothingRare : JSON.stringify(rareOf(run, isOverLimit)),
+      rememberedPlan: run.rememberedPlan ?? null,
     });
     if (inserted) queuedFor = inserted.queuedFor;
+    else if (run.rememberedPlan) throw new Outdated();
     else
       throw (await on.one(findState, { automationId })) ? workflowInactive(run.namedAs) : workflowNotFound(run.namedAs);
   };
