@@ -52,6 +52,7 @@ import type { HttpSenders } from './flows/http/http-sender.ts';
 import { openHttpSenders } from './flows/http/open-senders.ts';
 import { runGauges } from './gauges.ts';
 import { automationRowBounds } from './row-bounds.ts';
+import { StreamReads } from './run-streams/stream-reads.ts';
 import { ActiveRunLimiter } from './runs/active-run-limiter.ts';
 import { cancelRunRow } from './runs/cancel-run.ts';
 import { startPurge } from './runs/purge.ts';
@@ -74,6 +75,7 @@ export interface AutomationServices {
   activeRuns: ActiveRunLimiter;
   waiters: Waiters;
   startables: StartableCache;
+  streamReads: StreamReads;
   stepTexts: StepTexts;
   runPolicy: RunPolicy;
   /** Send the requests of `http` steps. */
@@ -156,6 +158,7 @@ export const automation: Part<
       activeRuns: new ActiveRunLimiter(),
       waiters,
       startables: new StartableCache(),
+      streamReads: new StreamReads(),
       stepTexts: new StepTexts(database, sealer, notifications),
       runPolicy: defaultRunPolicy,
       httpSenders: openHttpSenders({ database, egress, hostRate: deliveryPolicy.hostRate }),

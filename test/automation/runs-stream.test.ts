@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { followRuns } from '../../src/automation/run-streams/follow-runs.ts';
+import { StreamReads } from '../../src/automation/run-streams/stream-reads.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import type { ApiClient } from '../api-client.ts';
@@ -140,7 +141,7 @@ test('looks at flows that wait together, however many there are, and sees the en
     [rows, one].flatMap((spy) => spy.mock.calls).filter(([of]) => of.name === name).length;
   const stop = new AbortController();
   const seen: string[] = [];
-  const events = await followRuns(scope, { tags: [tag] }, undefined, stop.signal);
+  const events = await followRuns(new StreamReads(), scope, { tags: [tag] }, undefined, stop.signal);
   const reading = (async () => {
     for await (const { name } of events) seen.push(name);
   })();

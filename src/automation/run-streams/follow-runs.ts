@@ -9,8 +9,9 @@ import { filterParameters, type RangeName, ranges, residual } from '../run-searc
 import { findRunIds, planOf, type RunFilter, statementsOf } from '../run-search/search-runs.ts';
 import { FlowEvents, isFlowRun } from '../runs/follow-flow.ts';
 import { lookEveryMs, readUnlessGone, type SeenEvent } from '../runs/follow-run.ts';
-import { getRun } from '../runs/runs.ts';
+import { getRun, type RunDetail } from '../runs/runs.ts';
 import { StreamCursor } from './stream-cursor.ts';
+import type { StreamReads } from './stream-reads.ts';
 
 /** Open runs that a stream follows at the same time, the newest ones. */
 export const maxFollowed = 1_000;
@@ -63,6 +64,7 @@ interface Followed {
 
 /** The events of all runs of a filter that one stream follows. */
 class RunsReader {
+  readonly #reads: StreamReads;
   readonly #scope: Scope;
   readonly #filter: RunFilter;
   readonly #cursor: StreamCursor;
@@ -72,18 +74,25 @@ class RunsReader {
   #foundAt = Number.NEGATIVE_INFINITY;
   #from: Date;
 
-  constructor(scope: Scope, filter: RunFilter, cursor: StreamCursor, now: Date) {
+  constructor(reads: StreamReads, scope: Scope, filter: RunFilter, cursor: StreamCursor, now: Date) {
+    this.#reads = reads;
     this.#scope = scope;
     this.#filter = filter;
     this.#cursor = cursor;
     this.#from = now;
   }
 
+  #inTurn<Result>(read: () => Promise<Result>): Promise<Result> {
+    return this.#reads.run(this.#scope.tenant.organizationId, read);
+  }
+
   /** Runs that have not ended, or not before the cursor. */
   async begin(): Promise<void> {
     const { name, values } = await planOf(this.#scope, this.#filter);
     const since = this.#cursor.since;
-    const found = await this.#scope.rows(findBy[name], { ...values, since, scan: maxScan, limit: maxFollowed });
+    const found = await this.#inTurn(() =>
+      this.#scope.rows(findBy[name], { ...values, since, scan: maxScan, limit: maxFollowed }),
+    );
     for (const { id } of found) this.#followed.set(id, { mark: undefined });
   }
 
@@ -92,7 +101,7 @@ class RunsReader {
     await this.#findNew();
     if (this.#followed.size === 0) return;
     const runIds = [...this.#followed.keys()];
-    const marks = await readPatiently(() => this.#scope.rows(findMarks, { runIds }), undefined);
+    const marks = await this.#inTurn(() => readPatiently(() => this.#scope.rows(findMarks, { runIds }), undefined));
     if (!marks) return;
     const byId = new Map(marks.map((one) => [one.id, one]));
     for (const id of runIds) {
@@ -108,8 +117,8 @@ class RunsReader {
     // The steps of a flow change without its mark, but not without its row.
     const isSame = followed.flow ? followed.flow.version === version : followed.mark === mark;
     if (isSame) return;
-    if (isNew && status !== 'queued' && (await readPatiently(() => isFlowRun(this.#scope, id), false))) {
-      const run = await readUnlessGone(() => getRun(this.#scope, id));
+    if (isNew && status !== 'queued' && (await this.#isFlow(id))) {
+      const run = await this.#readDetail(id);
       if (run === 'later') return;
       if (run === 'gone') return this.#leave(id);
       followed.flow = new FlowEvents(this.#scope, run, 0);
@@ -120,7 +129,7 @@ class RunsReader {
       return;
     }
     if (status === 'queued') return;
-    const run = await readUnlessGone(() => getRun(this.#scope, id));
+    const run = await this.#readDetail(id);
     if (run === 'later') return;
     if (run === 'gone') return this.#leave(id);
     for (const event of eventsOf(run)) {
@@ -131,9 +140,17 @@ class RunsReader {
     if (isTerminal(run.status)) this.#leave(id);
   }
 
+  #isFlow(id: string): Promise<boolean> {
+    return this.#inTurn(() => readPatiently(() => isFlowRun(this.#scope, id), false));
+  }
+
+  #readDetail(id: string): Promise<RunDetail | 'later' | 'gone'> {
+    return this.#inTurn(() => readUnlessGone(() => getRun(this.#scope, id)));
+  }
+
   async *#counted(events: AsyncGenerator<SeenEvent, boolean>): AsyncGenerator<RunsEvent, boolean> {
     for (;;) {
-      const next = await events.next();
+      const next = await this.#inTurn(() => events.next());
       if (next.done) return next.value;
       const counted = this.#count(next.value);
       if (counted) yield counted;
@@ -156,11 +173,12 @@ class RunsReader {
     if (now - this.#foundAt < findEveryMs || this.#followed.size >= maxFollowed) return;
     for (const [id, until] of this.#ended) if (until < now) this.#ended.delete(id);
     const from = new Date(this.#from.getTime() - createdWithinMs);
-    const found = await readPatiently(async () => {
+    const find = async () => {
       const time = (await this.#scope.one(findTime))!.now;
       const { ids } = await findRunIds(this.#scope, { ...this.#filter, from }, maxFollowed);
       return { time, ids };
-    }, undefined);
+    };
+    const found = await this.#inTurn(() => readPatiently(find, undefined));
     if (!found) return;
     this.#foundAt = now;
     this.#from = found.time;
@@ -177,6 +195,7 @@ class RunsReader {
  * @throws AppError validation_error for an id that is none of this stream, or is more than an hour old
  */
 export async function followRuns(
+  reads: StreamReads,
   scope: Scope,
   filter: RunFilter,
   lastEventId: string | undefined,
@@ -185,7 +204,7 @@ export async function followRuns(
   const { now } = (await scope.one(findTime))!;
   const cursor =
     lastEventId === undefined ? StreamCursor.begin(now.getTime()) : StreamCursor.read(lastEventId, now.getTime());
-  const reader = new RunsReader(scope, filter, cursor, now);
+  const reader = new RunsReader(reads, scope, filter, cursor, now);
   await reader.begin();
   return (async function* () {
     while (!stop.aborted) {

@@ -23,7 +23,7 @@ const lastEventId = z.string().max(2_000).optional().openapi({
 
 /** One stream of the events of many runs. */
 export function runsEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { openRequests, stepTexts } = services;
+  const { openRequests, stepTexts, streamReads } = services;
   const operation = operationsOf({ tag: 'Runs', key: alsoForTokens(requireKey(services, 'runs:read')) });
 
   const events = operation({
@@ -56,7 +56,7 @@ export function runsEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const open = await openRequests.open(c.get('caller'), 'eventStreams');
     try {
       const after = c.req.valid('header')['last-event-id'];
-      const found = await followRuns(scope, namedRuns(c, filterOf(query)), after, open.signal);
+      const found = await followRuns(streamReads, scope, namedRuns(c, filterOf(query)), after, open.signal);
       const isResumed = after !== undefined;
       const shown = hasDeltas ? withDeltas(stepTexts, scope.tenant, found, { isResumed }) : found;
       return streamEvents(c, open, shown);
