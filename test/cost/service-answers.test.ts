@@ -202,10 +202,10 @@ test('notifications, lists and results of servers of tools', async () => {
   mcp.instead = undefined;
   mcp.call = () => ({ content: Array.from({ length: 20_000 }, () => ({ type: 'text', text: 'x' })) });
   await send('a result of 20,000 parts');
-  const most = maxMessageStructures - 100;
-  mcp.call = () => ({ content: Array.from({ length: most / 3 }, () => ({ type: 'text', text: 'x' })) });
+  const maxCount = maxMessageStructures - 100;
+  mcp.call = () => ({ content: Array.from({ length: maxCount / 3 }, () => ({ type: 'text', text: 'x' })) });
   await send('a result of the most parts');
-  const members = JSON.parse(manyMembers(most * 12));
+  const members = JSON.parse(manyMembers(maxCount * 12));
   mcp.call = () => ({ content: [{ type: 'text', text: 'x' }], structuredContent: members });
   await send('a result of the most members');
   mcp.call = () => ({ content: [{ type: 'text', text: 'x\n'.repeat(1_500_000) }] });
