@@ -82,7 +82,7 @@ class RunsReader {
     this.#from = now;
   }
 
-  #inTurn<Result>(read: () => Promise<Result>): Promise<Result> {
+  #queued<Result>(read: () => Promise<Result>): Promise<Result> {
     return this.#reads.run(this.#scope.tenant.organizationId, read);
   }
 
@@ -90,7 +90,7 @@ class RunsReader {
   async begin(): Promise<void> {
     const { name, values } = await planOf(this.#scope, this.#filter);
     const since = this.#cursor.since;
-    const found = await this.#inTurn(() =>
+    const found = await this.#queued(() =>
       this.#scope.rows(findBy[name], { ...values, since, scan: maxScan, limit: maxFollowed }),
     );
     for (const { id } of found) this.#followed.set(id, { mark: undefined });
@@ -101,7 +101,7 @@ class RunsReader {
     await this.#findNew();
     if (this.#followed.size === 0) return;
     const runIds = [...this.#followed.keys()];
-    const marks = await this.#inTurn(() => readPatiently(() => this.#scope.rows(findMarks, { runIds }), undefined));
+    const marks = await this.#queued(() => readPatiently(() => this.#scope.rows(findMarks, { runIds }), undefined));
     if (!marks) return;
     const byId = new Map(marks.map((one) => [one.id, one]));
     for (const id of runIds) {
@@ -141,16 +141,16 @@ class RunsReader {
   }
 
   #isFlow(id: string): Promise<boolean> {
-    return this.#inTurn(() => readPatiently(() => isFlowRun(this.#scope, id), false));
+    return this.#queued(() => readPatiently(() => isFlowRun(this.#scope, id), false));
   }
 
   #readDetail(id: string): Promise<RunDetail | 'later' | 'gone'> {
-    return this.#inTurn(() => readUnlessGone(() => getRun(this.#scope, id)));
+    return this.#queued(() => readUnlessGone(() => getRun(this.#scope, id)));
   }
 
   async *#counted(events: AsyncGenerator<SeenEvent, boolean>): AsyncGenerator<RunsEvent, boolean> {
     for (;;) {
-      const next = await this.#inTurn(() => events.next());
+      const next = await this.#queued(() => events.next());
       if (next.done) return next.value;
       const counted = this.#count(next.value);
       if (counted) yield counted;
@@ -178,7 +178,7 @@ class RunsReader {
       const { ids } = await findRunIds(this.#scope, { ...this.#filter, from }, maxFollowed);
       return { time, ids };
     };
-    const found = await this.#inTurn(() => readPatiently(find, undefined));
+    const found = await this.#queued(() => readPatiently(find, undefined));
     if (!found) return;
     this.#foundAt = now;
     this.#from = found.time;

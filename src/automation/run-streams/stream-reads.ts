@@ -9,11 +9,11 @@ const maxPauseMs = 100;
  * fifty streams that begin over a hundred runs read five thousand runs, and the database and the process have others to serve.
  */
 export class StreamReads {
-  readonly #turns = new KeyedSemaphore(1, Number.POSITIVE_INFINITY);
+  readonly #queues = new KeyedSemaphore(1, Number.POSITIVE_INFINITY);
 
   /** @throws what `read` throws */
   run<Result>(organizationId: string, read: () => Promise<Result>): Promise<Result> {
-    return this.#turns.run(organizationId, async () => {
+    return this.#queues.run(organizationId, async () => {
       const startedAt = performance.now();
       try {
         return await read();
