@@ -8,6 +8,8 @@ export interface Hit {
   type: string;
   /** With its prefix. */
   id: string;
+  /** The resource that the path of the hit begins with, with its prefix; undefined where it begins with none. */
+  parentId: string | undefined;
   title: string;
   at: Date;
 }
@@ -16,15 +18,16 @@ export const maxHits = 20;
 
 function select(
   { table }: FindableRows,
-  { title, at, printedId = 'null', isShown = 'true' }: SearchableRows,
+  { title, at, printedId = 'null', parentId = 'null', isShown = 'true' }: SearchableRows,
   condition: string,
 ): string {
-  return `select r.id, ${printedId}::text as "printedId", ${title} as title, ${at} as at from ${table} r
+  return `select r.id, ${printedId}::text as "printedId", ${parentId}::text as "parentId", ${title} as title, ${at} as at
+      from ${table} r
     where r.organization_id = :organizationId and r.environment = :environment and ${condition} and ${isShown}
     order by r.id desc limit ${maxHits}`;
 }
 
-const row = { id: 'uuid', printedId: 'text?', title: 'text', at: 'timestamptz' } as const;
+const row = { id: 'uuid', printedId: 'text?', parentId: 'text?', title: 'text', at: 'timestamptz' } as const;
 
 /** Each kind of rows that callers find, with its statements. */
 const searches = declared.findable.flatMap((rows) => {
@@ -56,7 +59,8 @@ export async function search(scope: Scope, text: string, mayRead: (scope: string
   const hits = new Map<string, Hit>();
   const add = (rows: FindableRows, found: RowWith<typeof row>) => {
     const id = found.printedId ?? printedId(rows, found.id);
-    if (hits.size < maxHits) hits.set(id, { type: rows.kind, id, title: found.title, at: found.at });
+    const { title, at, parentId } = found;
+    if (hits.size < maxHits) hits.set(id, { type: rows.kind, id, title, at, parentId: parentId ?? undefined });
   };
   const readable = searches.filter((one) => mayRead(one.scope));
   for (const { rows, byId } of readable) {

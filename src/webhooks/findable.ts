@@ -29,6 +29,7 @@ export const findableWebhooks: readonly FindableRows[] = [
       scope: 'webhooks',
       title: 'r.event_type',
       at: 'r.created_at',
+      parentId: `'${webhookIds.prefix}_' || replace(r.subscription_id::text, '-', '')`,
       isShown: `exists (select from webhook_subscription s where s.id = r.subscription_id and s.deleted_at is null)`,
       by: {},
     },

@@ -13,6 +13,7 @@ import type { Role } from '../../src/tenancy/core/roles.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
+import { sceneOf } from '../scheduling/scene.ts';
 import { until } from '../until.ts';
 import { chromiumArguments, chromiumPath } from './temporal-ui.ts';
 
@@ -395,10 +396,14 @@ test('the overview and the usage show what was used, as charts and as tables', a
 
 test('Ctrl-K finds by name and by id, and opens what was found', async () => {
   const { id } = (await api.post('/api/v1/workflows', { ...approvalFlow, name: 'Sturgeon count' })).body.data;
-  const { id: eventTypeId } = (
-    await api.post('/api/v1/scheduling/event-types', { name: 'Sturgeon talk', duration: 30 })
-  ).body.data;
+  const scene = sceneOf(api);
+  const { id: eventTypeId } = await scene.offer({ name: 'Sturgeon talk' });
   const generation = (await api.post('/api/studio/generate', { prompt: 'A sturgeon' })).body.data.id;
+  const attendee = { name: 'Ada', email: 'ada.sturgeon@example.com' };
+  expect((await scene.book(eventTypeId, '2052-03-01T10:00:00Z', { attendee })).status).toBe(201);
+  const hook = { name: 'Sturgeon hook', url: 'https://hooks.example.com/sturgeon', events: ['workflow.run.completed'] };
+  const webhookId = (await api.post('/api/v1/webhooks', hook)).body.data.id;
+  const { deliveryId } = (await api.post(`/api/v1/webhooks/${webhookId}/test`)).body.data;
   const { context, page, faults } = await signIn('member');
   await open(page, 'keys');
   const search = async (text: string) => {
@@ -412,9 +417,28 @@ test('Ctrl-K finds by name and by id, and opens what was found', async () => {
   await page.getByRole('heading', { name: 'Sturgeon count' }).waitFor();
   expect(new URL(page.url()).pathname).toBe(`/app/workflows/${id}`);
   await (await search(generation)).getByRole('button', { name: /^generation A sturgeon/ }).click();
-  await page.getByRole('heading', { level: 1, name: 'Studio' }).waitFor();
+  const dialog = (name: string) => page.getByRole('dialog', { name, exact: true });
+  await dialog('Generation').getByRole('img', { name: 'A sturgeon' }).waitFor();
+  await page.keyboard.press('Escape');
   await (await search(eventTypeId)).getByRole('button', { name: /^event_type/ }).click();
-  await page.getByRole('cell', { name: 'Sturgeon talk' }).waitFor();
+  const named = dialog('Event type').getByLabel('Name');
+  await named.waitFor();
+  expect(await named.inputValue()).toBe('Sturgeon talk');
+  await page.keyboard.press('Escape');
+  await (await search(deliveryId)).getByRole('button', { name: /^delivery test\.webhook/ }).click();
+  await dialog('Delivery').getByRole('table', { name: 'Attempts' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/app/webhooks/${webhookId}`);
+  // The address opens it again, and no longer once it was closed.
+  await page.reload();
+  await dialog('Delivery').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog('Delivery').waitFor({ state: 'detached' });
+  await until('the address names no delivery', async () => !new URL(page.url()).searchParams.has('delivery'));
+  await (await search('ada.sturgeon@example.com')).getByRole('button', { name: /^booking Ada/ }).click();
+  await dialog('Booking').getByText('ada.sturgeon@example.com').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog('Booking').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: /Ada$/ }).waitFor();
   const nothing = await search('no such thing at all');
   await page.getByText('Nothing was found.').waitFor();
   expect(await nothing.getByRole('button').count()).toBe(0);

@@ -24,6 +24,10 @@ export const hitsSchema = z
         id: z.string(),
         title: z.string(),
         at: z.iso.datetime(),
+        parentId: z.string().optional().openapi({
+          description:
+            'Where the path of the hit begins with another resource: its id, as that of the webhook of a delivery.',
+        }),
       }),
     ),
   })

@@ -42,6 +42,8 @@ export interface SearchableRows {
   at: string;
   /** An expression for the id as callers write it, where rows of one table have several forms. */
   printedId?: string;
+  /** An expression for the printed id of the resource whose path the row's path begins with; absent where rows have none. */
+  parentId?: string;
   /** A condition for the rows that callers still see. */
   isShown?: string;
   /** Conditions on `:text`, each with an index of the tenant. */

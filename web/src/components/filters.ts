@@ -24,3 +24,15 @@ export function useFilters(names: readonly string[]): PageFilters {
     setOffset: (next) => go({ offset: next === 0 ? undefined : String(next) }),
   };
 }
+
+/**
+ * What a page shows in a dialog: its id stands in the address, so that a link opens it.
+ * @param name of the parameter in the address
+ */
+export function useShown(name: string): [id: string | undefined, show: (id: string | undefined) => void] {
+  const search = useSearch({ strict: false }) as Filters;
+  const navigate = useNavigate();
+  const show = (id: string | undefined) =>
+    void navigate({ to: '.', search: { ...search, [name]: id } as never, replace: true });
+  return [search[name], show];
+}

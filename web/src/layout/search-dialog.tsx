@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
+import type { SearchHits } from '../../../sdk/typescript/src/index.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { TextField } from '../components/field.tsx';
 import { Problem } from '../components/problem.tsx';
@@ -8,15 +9,20 @@ import { Time } from '../components/time.tsx';
 import { useSession } from '../session/context.tsx';
 import type { Filters } from './address.ts';
 
-/** The page of what was found; types without a page of their own lead to the page of their list. */
-const addresses: Record<string, (id: string) => { to: string; search?: Filters }> = {
-  run: (id) => ({ to: `/runs/${id}` }),
-  workflow: (id) => ({ to: `/workflows/${id}` }),
-  webhook: (id) => ({ to: `/webhooks/${id}` }),
-  delivery: () => ({ to: '/webhooks' }),
-  booking: () => ({ to: '/scheduling' }),
-  event_type: () => ({ to: '/scheduling', search: { tab: 'event-types' } }),
-  generation: () => ({ to: '/studio', search: { tab: 'gallery' } }),
+type SearchHit = SearchHits['hits'][number];
+
+/** The viewer's day of an instant: `2026-11-25`, as Swedes write it. */
+const localDate = (at: string) => new Date(at).toLocaleDateString('sv-SE');
+
+/** Where each type of hit is shown: types without a page of their own open in a dialog of the page of their list. */
+const addresses: Record<string, (hit: SearchHit) => { to: string; search?: Filters }> = {
+  run: ({ id }) => ({ to: `/runs/${id}` }),
+  workflow: ({ id }) => ({ to: `/workflows/${id}` }),
+  webhook: ({ id }) => ({ to: `/webhooks/${id}` }),
+  delivery: ({ id, parentId }) => ({ to: `/webhooks/${parentId}`, search: { delivery: id } }),
+  booking: ({ id, at }) => ({ to: '/scheduling', search: { week: localDate(at), booking: id } }),
+  event_type: ({ id }) => ({ to: '/scheduling', search: { tab: 'event-types', eventType: id } }),
+  generation: ({ id }) => ({ to: '/studio', search: { tab: 'gallery', generation: id } }),
 };
 
 /** Finds anything by its id, its name or its correlation id. Ctrl-K opens it from every page. */
@@ -40,10 +46,10 @@ export function SearchDialog() {
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
   }, []);
-  const follow = (type: string, id: string) => {
+  const follow = (hit: SearchHit) => {
     setOpen(false);
     setText('');
-    void navigate((addresses[type]?.(id) ?? { to: '/runs' }) as never);
+    void navigate((addresses[hit.type]?.(hit) ?? { to: '/runs' }) as never);
   };
   return (
     <>
@@ -69,7 +75,7 @@ export function SearchDialog() {
             <li key={`${hit.type} ${hit.id}`}>
               <button
                 type="button"
-                onClick={() => follow(hit.type, hit.id)}
+                onClick={() => follow(hit)}
                 className="flex w-full justify-between gap-3 rounded px-2 py-1.5 text-left hover:bg-raised"
               >
                 <span className="min-w-0 truncate">

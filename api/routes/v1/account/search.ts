@@ -40,7 +40,13 @@ export function searchRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const caller = c.get('caller');
     const hits = await search(c.get('scope'), c.req.valid('query').q, (scope) => hasScope(caller, scope));
     const { variant } = c.get('dialect');
-    const shown = hits.map((hit) => ({ ...hit, id: idFor(variant, hit.id), at: hit.at.toISOString() }));
+    const shown = hits.map(({ type, id, title, at, parentId }) => ({
+      type,
+      id: idFor(variant, id),
+      title,
+      at: at.toISOString(),
+      ...(parentId !== undefined && { parentId: idFor(variant, parentId) }),
+    }));
     return c.json(success({ hits: shown }), 200);
   });
   return routes;

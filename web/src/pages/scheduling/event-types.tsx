@@ -3,12 +3,13 @@ import { useState } from 'react';
 import type { EventType } from '../../../../sdk/typescript/src/index.ts';
 import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
-import { RequestExample } from '../../components/code.tsx';
+import { Json, RequestExample } from '../../components/code.tsx';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { Copy } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { CheckField, TextArea, TextField } from '../../components/field.tsx';
-import { Empty, Loading } from '../../components/page.tsx';
+import { useShown } from '../../components/filters.ts';
+import { Empty, Facts, Loading } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Status } from '../../components/status.tsx';
 import { Table } from '../../components/table.tsx';
@@ -24,6 +25,7 @@ export function EventTypes() {
     queryKey: key('event-types'),
     queryFn: ({ signal }) => api.scheduling.eventTypes.list({ signal }).page(),
   });
+  const [shown, show] = useShown('eventType');
   const remove = async (id: string) => {
     await api.scheduling.eventTypes.delete(id);
     await queries.invalidateQueries({ queryKey: key('event-types') });
@@ -79,6 +81,37 @@ export function EventTypes() {
           ]}
         />
       )}
+      <Dialog title="Event type" isOpen={shown !== undefined} onClose={() => show(undefined)} isWide>
+        {shown !== undefined && <ShownEventType id={shown} onSaved={() => show(undefined)} />}
+      </Dialog>
+    </>
+  );
+}
+
+/** An event type by its id: its form, or what it says for those who may not change it. */
+function ShownEventType({ id, onSaved }: { id: string; onSaved(): void }) {
+  const { api, key, may } = useSession();
+  const found = useQuery({
+    queryKey: key('event-types', id),
+    queryFn: ({ signal }) => api.scheduling.eventTypes.get(id, { signal }),
+  });
+  if (found.error) return <Problem error={found.error} retry={() => void found.refetch()} />;
+  if (!found.data) return <Loading what="the event type" />;
+  const { data } = found;
+  if (may('member')) return <EventTypeForm eventType={data} onSaved={onSaved} />;
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Name', data.name],
+          ['State', <Status key="state" value={data.isActive ? 'active' : 'inactive'} />],
+          ['Minutes', data.duration],
+          ['Description', data.description || '–'],
+          ['Page', <BookingLink key="page" eventType={data} />],
+          ['Id', <Copy key="id" text={data.id} />],
+        ]}
+      />
+      {data.questions.length > 0 && <Json label="Questions" value={data.questions} />}
     </>
   );
 }

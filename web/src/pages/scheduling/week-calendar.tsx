@@ -7,7 +7,7 @@ import { ConfirmButton } from '../../components/confirm.tsx';
 import { Copy } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/field.tsx';
-import { useFilters } from '../../components/filters.ts';
+import { useFilters, useShown } from '../../components/filters.ts';
 import { Facts, Loading } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Status } from '../../components/status.tsx';
@@ -29,7 +29,7 @@ export function WeekCalendar() {
   const { api, key } = useSession();
   const { filters, set } = useFilters(['week']);
   const monday = mondayOf(readDate(filters.week) ?? new Date());
-  const [shown, setShown] = useState<Booking>();
+  const [shown, show] = useShown('booking');
   const bookings = useQuery({
     queryKey: key('bookings', dateText(monday)),
     queryFn: async ({ signal }) => {
@@ -82,7 +82,7 @@ export function WeekCalendar() {
                     >
                       <button
                         type="button"
-                        onClick={() => setShown(item)}
+                        onClick={() => show(item.id)}
                         className="size-full overflow-hidden rounded border-l-4 border-accent bg-raised px-1 text-left text-xs"
                       >
                         {timeOfDay.format(new Date(item.start))} {item.attendee.name}
@@ -96,11 +96,23 @@ export function WeekCalendar() {
         </div>
       )}
       {bookings.data && confirmed.length === 0 && <p className="text-muted">No bookings in this week.</p>}
-      <Dialog title="Booking" isOpen={shown !== undefined} onClose={() => setShown(undefined)} isWide>
-        {shown && <BookingDetails booking={shown} onChanged={() => setShown(undefined)} />}
+      <Dialog title="Booking" isOpen={shown !== undefined} onClose={() => show(undefined)} isWide>
+        {shown !== undefined && <ShownBooking id={shown} onChanged={() => show(undefined)} />}
       </Dialog>
     </>
   );
+}
+
+/** A booking by its id, of any week and status. */
+function ShownBooking({ id, onChanged }: { id: string; onChanged(): void }) {
+  const { api, key } = useSession();
+  const booking = useQuery({
+    queryKey: key('bookings', 'one', id),
+    queryFn: ({ signal }) => api.scheduling.bookings.get(id, { signal }),
+  });
+  if (booking.error) return <Problem error={booking.error} retry={() => void booking.refetch()} />;
+  if (!booking.data) return <Loading what="the booking" />;
+  return <BookingDetails booking={booking.data} onChanged={onChanged} />;
 }
 
 function BookingDetails({ booking, onChanged }: { booking: Booking; onChanged(): void }) {

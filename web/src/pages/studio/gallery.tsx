@@ -1,10 +1,12 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { Copy } from '../../components/copy.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/field.tsx';
-import { useFilters } from '../../components/filters.ts';
-import { Empty, Loading } from '../../components/page.tsx';
+import { useFilters, useShown } from '../../components/filters.ts';
+import { Empty, Facts, Loading } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
+import { Status } from '../../components/status.tsx';
 import { Pager } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { notify } from '../../components/toast.tsx';
@@ -19,6 +21,7 @@ export function Gallery() {
   const { api, key, may } = useSession();
   const queries = useQueryClient();
   const { filters, offset, set, setOffset } = useFilters(['type']);
+  const [shown, show] = useShown('generation');
   const type = types.find((one) => one === filters.type);
   const history = useQuery({
     queryKey: key('generations', type, offset),
@@ -83,6 +86,40 @@ export function Gallery() {
           />
         </>
       )}
+      <Dialog title="Generation" isOpen={shown !== undefined} onClose={() => show(undefined)} isWide>
+        {shown !== undefined && <ShownGeneration id={shown} />}
+      </Dialog>
+    </>
+  );
+}
+
+/** A generation of any type and status by its id: the gallery has only those that are completed. */
+function ShownGeneration({ id }: { id: string }) {
+  const { api, key } = useSession();
+  const generation = useQuery({
+    queryKey: key('generations', 'one', id),
+    queryFn: ({ signal }) => api.studio.generations.get(id, { signal }),
+    refetchInterval: ({ state }) => (state.data?.status === 'processing' ? 2_000 : false),
+  });
+  if (generation.error) return <Problem error={generation.error} retry={() => void generation.refetch()} />;
+  if (!generation.data) return <Loading what="the generation" />;
+  const { type, status, url, prompt, model, createdAt, creditsUsed, error } = generation.data;
+  const name = type.replaceAll('_', ' ');
+  return (
+    <>
+      {url && <Media type={type} url={url} description={prompt || `A generated ${name}`} />}
+      <p className="my-3">{prompt}</p>
+      <Facts
+        facts={[
+          ['Status', <Status key="status" value={status} />],
+          ['Type', name],
+          ['Model', model ?? '–'],
+          ['Credits', creditsUsed ?? '–'],
+          ['Error', error ? `${error.code}: ${error.message}` : '–'],
+          ['Created', <Time key="created" at={createdAt} />],
+          ['Id', <Copy key="id" text={id} />],
+        ]}
+      />
     </>
   );
 }

@@ -1,5 +1,4 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
 import { Code, RequestExample } from '../../components/code.tsx';
@@ -7,7 +6,7 @@ import { ConfirmButton } from '../../components/confirm.tsx';
 import { Copy } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField, TextField } from '../../components/field.tsx';
-import { useFilters } from '../../components/filters.ts';
+import { useFilters, useShown } from '../../components/filters.ts';
 import { Empty, Facts, Loading } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Status } from '../../components/status.tsx';
@@ -24,7 +23,7 @@ const statuses = ['pending', 'retrying', 'delivered', 'failed', 'dead_lettered']
 export function Deliveries({ webhookId }: { webhookId: string }) {
   const { api, key } = useSession();
   const { filters, offset, set, setOffset } = useFilters(['status', 'eventType']);
-  const [shown, setShown] = useState<string>();
+  const [shown, show] = useShown('delivery');
   const deliveries = useQuery({
     queryKey: key('deliveries', webhookId, filters, offset),
     queryFn: ({ signal }) =>
@@ -66,7 +65,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
               {
                 title: 'Event',
                 cell: ({ id, eventType }) => (
-                  <button type="button" className="text-left underline" onClick={() => setShown(id)}>
+                  <button type="button" className="text-left underline" onClick={() => show(id)}>
                     {eventType}
                   </button>
                 ),
@@ -91,7 +90,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
           />
         </>
       )}
-      <Dialog title="Delivery" isOpen={shown !== undefined} onClose={() => setShown(undefined)} isWide>
+      <Dialog title="Delivery" isOpen={shown !== undefined} onClose={() => show(undefined)} isWide>
         {shown !== undefined && <Delivery webhookId={webhookId} deliveryId={shown} />}
       </Dialog>
     </>

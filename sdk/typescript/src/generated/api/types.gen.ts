@@ -3678,6 +3678,10 @@ export type SearchHits = {
         id: string;
         title: string;
         at: string;
+        /**
+         * Where the path of the hit begins with another resource: its id, as that of the webhook of a delivery.
+         */
+        parentId?: string;
     }>;
 };
 
