@@ -5,6 +5,7 @@ import { listRuns } from '../../src/automation/runs/run-list.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { openLog } from '../../src/platform/observability/log.ts';
 import { type Env, openServices, readEnv, type Services } from '../../src/services.ts';
+import { listHistory } from '../../src/studio/history.ts';
 import type { TemporalClient } from '../../src/temporal/client.ts';
 import { DeadLetterWorkflows } from '../../src/webhooks/dead-letters/dead-letter-workflows.ts';
 import { listDeliveries } from '../../src/webhooks/deliveries/delivery-list.ts';
@@ -130,6 +131,7 @@ const cases: Record<string, Case> = {
 const lists: Record<string, (services: Services) => Promise<unknown>> = {
   'runs of a workflow': (services) => listRuns(scopeOf(services), firstId, page),
   'runs of a status': (services) => listRuns(scopeOf(services), firstId, { ...page, status: 'failed' }),
+  'completed generations': (services) => listHistory(scopeOf(services), page),
   'deliveries of a webhook': (services) => listDeliveries(scopeOf(services), firstId, page),
   'deliveries of a status': (services) =>
     listDeliveries(scopeOf(services), firstId, { ...page, status: 'dead_lettered' }),
