@@ -7,6 +7,8 @@ test.each([
   ['\udc00\ud800x', '\ufffd\ufffdx'],
   ['whole 😀', 'whole 😀'],
   ['\\u0000 is no NUL', '\\u0000 is no NUL'],
+  ['\\\0 is a backslash and a NUL', '\\\ufffd is a backslash and a NUL'],
+  ['\\\\ud800\ud800 "\\"\n\u0001', '\\\\ud800\ufffd "\\"\n\u0001'],
 ])('%j becomes %j', (given, expected) => {
   expect(cleanText(given)).toBe(expected);
   expect(cleaned({ [given]: [given, { deep: given }] })).toEqual({ [expected]: [expected, { deep: expected }] });

@@ -1,3 +1,4 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { JsonBounds } from '../../platform/core/bounded-json.ts';
 import { EventBounds } from '../../platform/core/event-bounds.ts';
@@ -38,6 +39,9 @@ const toResponse = (status: number, headers: Record<string, string>, body: Reada
 
 /** The failure for a 401 or 403: the server does not accept the organization's credentials. */
 const refused = () => new ToolFailure('The tool server refused the credentials.');
+
+/** The protocol's client deals with all messages of a piece before anything else: a large piece has a thousand of them. */
+const sliceBytes = 8 * 1024;
 
 const openingBracket = 0x5b;
 
@@ -99,10 +103,13 @@ export const egressFetch =
           check = messageCheck(of['content-type']?.includes('text/event-stream') ?? false);
           if (status === 200) answered.resolve(toResponse(status, of, readable));
         },
-        write(piece) {
+        async write(piece) {
           const problem = check(piece);
           if (problem) throw problem;
-          return writer.write(piece);
+          for (let at = 0; at < piece.length; at += sliceBytes) {
+            if (at > 0) await otherWork();
+            await writer.write(piece.subarray(at, at + sliceBytes));
+          }
         },
       })
       .then(
