@@ -23,7 +23,7 @@ export interface Outcome {
 const reportFile = readLocalSettings().parentEnvironment.COST_WALK_REPORT;
 
 /** How often an input that costs too much is sent alone: what is compiled or collected by chance is not its own cost. */
-const attempts = 4;
+const attempts = 8;
 
 const kinds = ['stretchMs', 'cpuMs', 'heldMb', 'peakMb', 'rows', 'answerBytes'] as const;
 
