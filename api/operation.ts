@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from 'hono';
 import type { ApiContext, ApiEnv } from './context.ts';
 import { idempotencyHeader } from './idempotency.ts';
 import { requirementsOf } from './middleware/authenticate.ts';
-import { jsonBody } from './middleware/json-body.ts';
+import { type JsonBodyOptions, jsonBody } from './middleware/json-body.ts';
 import { failures, keySecurity, plainFailures } from './schemas/answers.ts';
 import type { ErrorStatus } from './schemas/failures.ts';
 
@@ -14,10 +14,12 @@ type Content = { 'application/json': { schema: z.ZodType } };
 /** What the operations of a file have in common. */
 interface Shared {
   tag: string;
-  /** The middleware that `requireKey` makes. Its scopes are the operation's security. */
-  key: Middleware;
+  /** The middleware that `requireKey` makes. Its scopes are the operation's security. Operations for everyone have none. */
+  key?: Middleware;
   /** Whether the operations are part of the versioned API, whose failures come in two dialects. */
   hasDialects?: boolean;
+  /** The failures of operations whose failures are neither of these: those of the given statuses, and of every operation. */
+  failuresOf?: (...statuses: ErrorStatus[]) => RouteConfig['responses'];
   /** How callers prove who they are, where it is not by a key. */
   security?: Record<string, string[]>[];
 }
@@ -45,13 +47,15 @@ interface Contract {
   maxBytes?: number;
   /** Makes JSON of a body in YAML, which is accepted then. */
   readYaml?: (c: ApiContext, text: string) => Promise<string>;
+  /** The dialect of a body, where its members decide it. */
+  variantOf?: JsonBodyOptions['variantOf'];
   /** Whether the operation takes an Idempotency-Key. Requests may then be answered with 422. */
   idempotent?: boolean;
   /** Checks that run before the handler. */
   checks?: readonly Middleware[];
   /** The successful answers, and failures that have a schema of their own. */
   answers: RouteConfig['responses'];
-  /** Statuses of further failures. A path with parameters has 404 without being told. */
+  /** Statuses of further failures. A path with parameters has 404 without it. */
   failures?: readonly ErrorStatus[];
 }
 
@@ -89,7 +93,13 @@ function statusesOf({ params, body, bodyIsOptional, idempotent, failures: more =
  * A builder for the operations of a file. An operation names its contract alone: security, middleware, headers and
  * the failures that every operation of its kind has are derived from it.
  */
-export function operationsOf({ tag, key: usualKey, hasDialects = true, security }: Shared) {
+export function operationsOf({
+  tag,
+  key: usualKey,
+  hasDialects = true,
+  failuresOf = hasDialects ? failures : plainFailures,
+  security,
+}: Shared) {
   return <const Given extends Contract>(given: Given): Operation<Given> => {
     const {
       method,
@@ -106,11 +116,12 @@ export function operationsOf({ tag, key: usualKey, hasDialects = true, security 
       answers,
     } = given;
     const key = given.key ?? usualKey;
-    const { scopes } = requirementsOf(key) ?? { scopes: [] };
+    const { scopes } = (key && requirementsOf(key)) ?? { scopes: [] };
     const headers = headersOf(given);
-    const size = given.maxBytes === undefined ? {} : { maxBytes: given.maxBytes };
-    const read =
-      body || bodyIsOptional ? [jsonBody({ optional: bodyIsOptional, readYaml: given.readYaml, ...size })] : [];
+    const options: JsonBodyOptions = { optional: bodyIsOptional, readYaml: given.readYaml };
+    if (given.maxBytes !== undefined) options.maxBytes = given.maxBytes;
+    if (given.variantOf) options.variantOf = given.variantOf;
+    const read = body || bodyIsOptional ? [jsonBody(options)] : [];
     return createRoute({
       method,
       path,
@@ -120,14 +131,14 @@ export function operationsOf({ tag, key: usualKey, hasDialects = true, security 
       'x-client-method': clientMethod,
       summary,
       description,
-      middleware: [key, ...read, ...checks],
+      middleware: [...(key ? [key] : []), ...read, ...checks],
       request: {
         ...(params && { params }),
         ...(query && { query }),
         ...(headers && { headers }),
         ...(body && { body: { ...(!bodyIsOptional && { required: true }), content: body } }),
       },
-      responses: { ...(hasDialects ? failures : plainFailures)(...statusesOf(given)), ...answers },
+      responses: { ...failuresOf(...statusesOf(given)), ...answers },
     }) as unknown as Operation<Given>;
   };
 }

@@ -1,11 +1,10 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
-import { idempotencyHeader } from '../../idempotency.ts';
 import { alsoForTokens, checkScopes, requireKey } from '../../middleware/authenticate.ts';
-import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { chatFailures, jsonContent, keySecurity, replyAnswer } from '../../schemas/answers.ts';
+import { operationsOf } from '../../operation.ts';
+import { chatFailures, jsonContent, replyAnswer } from '../../schemas/answers.ts';
 import { replyFailure } from '../../schemas/conversation/failures.ts';
 import { replyEventsExamples, replyExamples, replySchema } from '../../schemas/conversation/replies.ts';
 import {
@@ -32,9 +31,12 @@ const description = [
   'The deltas together are the content. With tools they are sent when the model has finished, since a call could follow its text.',
 ].join(' ');
 
-const responses = {
+/** The operations that send a message. */
+const messageOperations = (services: Services) =>
+  operationsOf({ tag: 'Chat', key: alsoForTokens(requireKey(services, 'chat')), failuresOf: chatFailures });
+
+const answers = {
   200: replyAnswer('Returns the reply.', replySchema, { examples: replyExamples, events: replyEventsExamples }),
-  ...chatFailures(402, 409, 413, 415, 422),
   500: replyFailure,
 };
 
@@ -43,18 +45,18 @@ const checkToolScopes = (c: ApiContext, { tools }: Services, servers: readonly s
   checkScopes(c.get('caller'), { scopes: tools.scopesOf(servers) });
 
 export function chatRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const chat = createRoute({
-    method: 'post' as const,
+  const chat = messageOperations(services)({
+    method: 'post',
     path: '/',
     operationId: 'chat',
     'x-client-method': 'chat.create',
     summary: 'Chat with a model',
     description,
-    tags: ['Chat'],
-    security: keySecurity('chat'),
-    middleware: [alsoForTokens(requireKey(services, 'chat')), jsonBody(), requireFields('messages')] as const,
-    request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(chatSchema, chatExamples) } },
-    responses,
+    body: jsonContent(chatSchema, chatExamples),
+    idempotent: true,
+    checks: [requireFields('messages')],
+    answers,
+    failures: [402, 409],
   });
   const routes = newRoutes();
   routes.openapi(chat, async (c) => {
@@ -67,22 +69,18 @@ export function chatRoutes(services: Services): OpenAPIHono<ApiEnv> {
 }
 
 export function agentRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const chat = createRoute({
-    method: 'post' as const,
+  const chat = messageOperations(services)({
+    method: 'post',
     path: '/chat',
     operationId: 'chatWithAgent',
     'x-client-method': 'agents.chat',
     summary: 'Chat with an agent',
     description,
-    tags: ['Chat'],
-    security: keySecurity('chat'),
-    middleware: [
-      alsoForTokens(requireKey(services, 'chat')),
-      jsonBody(),
-      requireFields('message', 'systemPrompt'),
-    ] as const,
-    request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(agentSchema, agentExamples) } },
-    responses,
+    body: jsonContent(agentSchema, agentExamples),
+    idempotent: true,
+    checks: [requireFields('message', 'systemPrompt')],
+    answers,
+    failures: [402, 409],
   });
   const routes = newRoutes();
   routes.openapi(chat, async (c) => {

@@ -1,10 +1,11 @@
-import { createRoute, type OpenAPIHono, type z } from '@hono/zod-openapi';
+import type { OpenAPIHono, z } from '@hono/zod-openapi';
 import { decisiveDependencies, type Findings, healthStatus, isReady } from '../../../src/operations/core/health.ts';
 import { drainAll } from '../../../src/operations/drain-all.ts';
 import { type Build, inspectService } from '../../../src/operations/inspect.ts';
 import type { Services } from '../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { newRoutes } from '../../new-routes.ts';
+import { operationsOf } from '../../operation.ts';
 import { openAnswer, publicFailures } from '../../schemas/answers.ts';
 import {
   adminHealthExample,
@@ -19,9 +20,6 @@ import {
   versionSchema,
 } from '../../schemas/operations/health.ts';
 import { requireCronSecret } from './require-cron-secret.ts';
-
-const tags = ['Operations'];
-const security = [{ cronSecret: [] }];
 
 type Outcomes = z.infer<typeof readySchema>['checks'];
 
@@ -40,34 +38,36 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     return Object.fromEntries(decisive.map((name) => [name, findings[name]]));
   };
   const routes = newRoutes();
+  const open = operationsOf({ tag: 'Operations', security: [], failuresOf: publicFailures });
+  const operators = operationsOf({
+    tag: 'Operations',
+    key: requireCronSecret(services),
+    security: [{ cronSecret: [] }],
+    failuresOf: publicFailures,
+  });
 
-  const version = createRoute({
+  const version = open({
     method: 'get',
     path: '/version',
-    tags,
-    security: [],
     operationId: 'getVersion',
     'x-client-method': 'operations.version.get',
     summary: 'Retrieve the deployed version',
     description: 'Depends on nothing else, so it answers even when the database is down.',
-    responses: {
+    answers: {
       200: openAnswer('Returns the version and the commit.', versionSchema, { examples: { deployed: versionExample } }),
-      ...publicFailures(),
     },
   });
   routes.openapi(version, (c) => c.json({ version: build.version, commit: build.commit }, 200));
 
-  const health = createRoute({
+  const health = open({
     method: 'get',
     path: '/health',
-    tags,
-    security: [],
     operationId: 'getHealth',
     'x-client-method': 'operations.health.get',
     summary: 'Check liveness',
     description: '`degraded` means that a dependency fails; restarting the process would not help.',
-    request: { query: strictQuery },
-    responses: {
+    query: strictQuery,
+    answers: {
       200: openAnswer('The process is alive.', healthSchema, {
         fresh: true,
         examples: {
@@ -75,13 +75,13 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
           degraded: { status: 'degraded', checks: databaseAway },
         },
       }),
-      ...publicFailures(400),
       503: openAnswer('With `strict`: the database or required configuration is unavailable.', healthSchema, {
         fresh: true,
         retryAfter: true,
         examples: { unhealthy: { status: 'unhealthy', checks: databaseAway } },
       }),
     },
+    failures: [400],
   });
   routes.openapi(health, async (c) => {
     fresh(c);
@@ -93,21 +93,18 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     return c.json({ status, checks: outcomes(findings) }, 503);
   });
 
-  const ready = createRoute({
+  const ready = open({
     method: 'get',
     path: '/ready',
-    tags,
-    security: [],
     operationId: 'getReadiness',
     'x-client-method': 'operations.readiness.get',
     summary: 'Check readiness',
     description: 'Answers within about a second, even when a dependency does not respond.',
-    responses: {
+    answers: {
       200: openAnswer('The process accepts requests.', readySchema, {
         fresh: true,
         examples: { ready: { ready: true, checks: allOk } },
       }),
-      ...publicFailures(),
       503: openAnswer('The process is draining, or a dependency is unavailable.', readySchema, {
         fresh: true,
         examples: {
@@ -125,48 +122,41 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
   });
 
   for (const method of ['get', 'post'] as const) {
-    const middleware = [requireCronSecret(services)];
-    const admin = createRoute({
+    const admin = operators({
       method,
       path: '/admin/health',
-      tags,
-      security,
       operationId: `${method}AdminHealth`,
       'x-client-method': `operations.adminHealth.${method === 'get' ? 'get' : 'check'}`,
       summary: 'Inspect the service',
       description:
         'Returns the state and latency of each dependency, the depth of the outbox, and the running versions.',
-      middleware,
-      responses: {
+      answers: {
         200: openAnswer('Returns the findings.', adminHealthSchema, {
           fresh: true,
           examples: { well: adminHealthExample },
         }),
-        ...publicFailures(401),
       },
+      failures: [401],
     });
     routes.openapi(admin, async (c) => {
       fresh(c);
       return c.json(await inspectService(services, build), 200);
     });
 
-    const gateway = createRoute({
+    const gateway = operators({
       method,
       path: '/cron/webhook-gateway',
-      tags,
-      security,
       operationId: `${method}WebhookGateway`,
       'x-client-method': `operations.webhookGateway.${method === 'get' ? 'get' : 'drain'}`,
       summary: 'Drain the outbox',
       description: 'Processes the entries that committed changes enqueued. Safe to call at any time and concurrently.',
-      middleware,
-      responses: {
+      answers: {
         200: openAnswer('Returns how many entries were processed.', drainedSchema, {
           fresh: true,
           examples: { some: { drained: 3 } },
         }),
-        ...publicFailures(401, 503),
       },
+      failures: [401, 503],
     });
     routes.openapi(gateway, async (c) => {
       fresh(c);

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Services } from '../../../src/services.ts';
 import { getGeneration } from '../../../src/studio/generations.ts';
 import { historyTypes, listHistory } from '../../../src/studio/history.ts';
@@ -8,7 +8,8 @@ import type { ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { answer, deleted, keySecurity, plainFailures } from '../../schemas/answers.ts';
+import { operationsOf } from '../../operation.ts';
+import { answer, deleted } from '../../schemas/answers.ts';
 import { prefixedIdInPath } from '../../schemas/ids.ts';
 import { pageQuery } from '../../schemas/pagination.ts';
 import { generationExamples, historyExamples } from '../../schemas/studio/examples.ts';
@@ -27,69 +28,57 @@ const historyQuery = z.object({
 });
 
 export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const read = requireKey(services, 'studio');
-  const shared = {
-    method: 'get' as const,
-    tags: ['Studio'],
-    security: keySecurity('studio'),
-  };
-  const get = createRoute({
-    ...shared,
-    middleware: [read] as const,
+  const operation = operationsOf({ tag: 'Studio', key: requireKey(services, 'studio'), hasDialects: false });
+
+  const get = operation({
+    method: 'get',
     path: '/generations/{id}',
     operationId: 'getGeneration',
     'x-client-method': 'studio.generations.get',
     summary: 'Retrieve a generation',
     description: 'Returns a generation of any type and status, failed ones included.',
-    request: { params: prefixedIdInPath('id', generationExamples.completed.id) },
-    responses: {
+    params: prefixedIdInPath('id', generationExamples.completed.id),
+    answers: {
       200: answer('Returns the generation.', generationSchema, { examples: generationExamples }),
-      ...plainFailures(404),
     },
   });
-  const remove = createRoute({
-    ...shared,
+  const remove = operation({
     method: 'delete',
-    middleware: [read] as const,
     path: '/generations/{id}',
     operationId: 'deleteGeneration',
     'x-client-method': 'studio.generations.delete',
     summary: 'Delete a generation',
     description:
       'Deletes a generation that has ended, with its file. One that has not ended is answered with 409 `conflict`.',
-    request: { params: prefixedIdInPath('id', generationExamples.completed.id) },
-    responses: {
+    params: prefixedIdInPath('id', generationExamples.completed.id),
+    answers: {
       200: answer('The generation was deleted.', z.object({ deleted: z.literal(true) }), {
         examples: { deleted: { deleted: true as const } },
       }),
-      ...plainFailures(404, 409),
     },
+    failures: [409],
   });
-  const history = createRoute({
-    ...shared,
-    middleware: [read] as const,
+  const history = operation({
+    method: 'get',
     path: '/history',
     operationId: 'listGenerations',
     'x-client-method': 'studio.generations.list',
     summary: 'List completed generations',
     description: 'Completed images, videos and music, newest first.',
-    request: { query: historyQuery },
-    responses: {
+    query: historyQuery,
+    answers: {
       200: answer('A page of generations.', historySchema, { examples: historyExamples }),
-      ...plainFailures(),
     },
   });
-  const models = createRoute({
-    ...shared,
-    middleware: [read] as const,
+  const models = operation({
+    method: 'get',
     path: '/models',
     operationId: 'listMediaModels',
     'x-client-method': 'studio.models.get',
     summary: 'List the models of Studio',
     description: 'Every accepted name, with its limits and its price.',
-    responses: {
+    answers: {
       200: answer('Returns the models.', modelListSchema, { examples: modelExamples }),
-      ...plainFailures(),
     },
   });
 

@@ -1,14 +1,14 @@
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Services } from '../../../src/services.ts';
 import { cancelVideo } from '../../../src/studio/cancel-generation.ts';
 import { getVideo } from '../../../src/studio/generations.ts';
 import type { ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../idempotency.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
-import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { answer, jsonContent, keySecurity, plainFailures } from '../../schemas/answers.ts';
+import { operationsOf } from '../../operation.ts';
+import { answer, jsonContent } from '../../schemas/answers.ts';
 import { prefixedIdInPath } from '../../schemas/ids.ts';
 import { videoId } from '../../schemas/studio/examples.ts';
 import { imageFailure } from '../../schemas/studio/failures.ts';
@@ -43,62 +43,52 @@ const links = {
 
 /** Videos take minutes: they are started, and then asked for. */
 export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const mayUse = requireKey(services, 'studio');
-  const shared = { tags: ['Studio'], security: keySecurity('studio') };
+  const operation = operationsOf({ tag: 'Studio', key: requireKey(services, 'studio'), hasDialects: false });
 
-  const start = createRoute({
-    ...shared,
+  const start = operation({
     method: 'post',
-    middleware: [mayUse, jsonBody()] as const,
     path: '/generate-video',
     operationId: 'generateVideo',
     'x-client-method': 'studio.videos.generate',
     summary: 'Start a video',
     description:
       'Answers at once; with an image, when that was fetched. Ask for the video with `GET generate-video?id=`, or subscribe a webhook to `studio.video.completed` and `studio.video.failed`. Credits are reserved before the work begins, and given back when it fails or is cancelled.',
-    request: {
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(generateVideoSchema, requests) },
-    },
-    responses: {
+    body: jsonContent(generateVideoSchema, requests),
+    idempotent: true,
+    answers: {
       200: answer('The video was started.', startedVideoSchema, {
         examples: startedVideoExamples,
         links,
         replayable: true,
       }),
-      ...plainFailures(402, 409, 413, 415, 422),
       400: imageFailure,
     },
+    failures: [402, 409],
   });
-  const get = createRoute({
-    ...shared,
+  const get = operation({
     method: 'get',
-    middleware: [mayUse] as const,
     path: '/generate-video',
     operationId: 'getVideo',
     'x-client-method': 'studio.videos.get',
     summary: 'Retrieve a video',
     description: 'Returns the status of the video, and its URL once it is completed.',
-    request: { query: idQuery },
-    responses: {
+    query: idQuery,
+    answers: {
       200: answer('Returns the video.', videoSchema, { examples: videoExamples }),
-      ...plainFailures(404),
     },
+    failures: [404],
   });
-  const cancel = createRoute({
-    ...shared,
+  const cancel = operation({
     method: 'post',
-    middleware: [mayUse] as const,
     path: '/generate-video/{id}/cancel',
     operationId: 'cancelVideo',
     'x-client-method': 'studio.videos.cancel',
     summary: 'Cancel a video',
     description:
       'The credits are returned at once, and the provider is notified. A video that has ended stays as it is and is returned.',
-    request: { params: prefixedIdInPath('id', videoId) },
-    responses: {
+    params: prefixedIdInPath('id', videoId),
+    answers: {
       200: answer('Returns the video.', videoSchema, { examples: cancelledVideoExamples }),
-      ...plainFailures(404),
     },
   });
 

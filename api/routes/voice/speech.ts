@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { createMiddleware } from 'hono/factory';
 import { isJsonObject } from '../../../src/platform/core/json-shapes.ts';
 import type { IdempotencyClaim } from '../../../src/platform/database/idempotency.ts';
@@ -15,12 +15,12 @@ import { voiceJob } from '../../../src/voice/job.ts';
 import { requireVoice } from '../../../src/voice/require-voice.ts';
 import { checkSpeech, priceOfSpeech, readSpeech } from '../../../src/voice/speech-request.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
-import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
+import { readIdempotency } from '../../idempotency.ts';
 import { alsoForTokens, requireKeyFor } from '../../middleware/authenticate.ts';
-import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
+import { operationsOf } from '../../operation.ts';
 import { limitedRange } from '../../requests/client-address.ts';
-import { jsonContent, keySecurity, soundAnswer } from '../../schemas/answers.ts';
+import { jsonContent, soundAnswer } from '../../schemas/answers.ts';
 import { speechExamples, speechSchema } from '../../schemas/voice/speech.ts';
 import { awaitCall, describeCall, type EndedCall } from './await-call.ts';
 import { voiceFailures, voiceRefusals } from './failures.ts';
@@ -86,29 +86,23 @@ export async function speakAndWait(
 }
 
 export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const speak = createRoute({
-    method: 'post' as const,
+  const operation = operationsOf({
+    tag: 'Voice',
+    key: alsoForTokens(requireKeyFor(services, voiceLimits['operationsPerMinute.tts'], 'voice')),
+    failuresOf: voiceRefusals,
+  });
+  const speak = operation({
+    method: 'post',
     path: '/tts',
     operationId: 'createSpeech',
     'x-client-method': 'voice.speak',
     summary: 'Turn text into speech',
     description,
-    tags: ['Voice'],
-    security: keySecurity('voice'),
-    middleware: [
-      alsoForTokens(requireKeyFor(services, voiceLimits['operationsPerMinute.tts'], 'voice')),
-      jsonBody(),
-      checked,
-    ] as const,
-    request: {
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(speechSchema, speechExamples) },
-    },
-    responses: {
-      200: soundAnswer('Returns the speech as an MP3 file.'),
-      ...voiceRefusals(402, 409, 413, 415, 422),
-      ...voiceFailures,
-    },
+    body: jsonContent(speechSchema, speechExamples),
+    idempotent: true,
+    checks: [checked],
+    answers: { 200: soundAnswer('Returns the speech as an MP3 file.'), ...voiceFailures },
+    failures: [402, 409],
   });
   const routes = newRoutes();
   routes.openapi(speak, async (c) => {

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { runIds } from '../../../../src/automation/core/ids.ts';
 import { runNotFound } from '../../../../src/automation/errors.ts';
 import { listRuns } from '../../../../src/automation/runs/run-list.ts';
@@ -8,12 +8,11 @@ import type { ApiEnv } from '../../../context.ts';
 import { runStatusWords } from '../../../dialects/automation/dialect.ts';
 import { automationDialect, variantOfExecution } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { alsoForTokens, requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { answer, jsonContent } from '../../../schemas/answers.ts';
 import { runFailure } from '../../../schemas/automation/failures.ts';
 import {
   acceptedSchema,
@@ -41,8 +40,6 @@ import { executeRun } from './execute-run.ts';
 import { namedRunInPath } from './named-runs.ts';
 import { testWorkflow } from './test-run.ts';
 
-const tags = ['Runs'];
-
 const statusQuery = z
   .string()
   .transform((text) => runStatusWords.get(text.toLowerCase()))
@@ -60,11 +57,11 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const oneRun = { ...runIds, notFound: runNotFound };
   const readOne = requireKeyAndId(services, oneRun, 'runs:read');
 
-  const execute = createRoute({
+  const operation = operationsOf({ tag: 'Runs', key: readOne });
+
+  const execute = operation({
     method: 'post',
     path: '/workflows/{id}/execute',
-    tags,
-    security: keySecurity('runs:execute'),
     operationId: 'executeWorkflow',
     'x-client-method': 'workflows.execute',
     summary: 'Execute a workflow',
@@ -73,16 +70,13 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'inactive workflow is answered with 400 `workflow_inactive` (`workflow_disabled` in dialect B). A second request with',
       'the same Idempotency-Key returns the same run; 409 `conflict` once that run was deleted.',
     ].join(' '),
-    middleware: [
-      alsoForTokens(requireKey(services, 'runs:execute')),
-      jsonBody({ optional: true, variantOf: variantOfExecution }),
-    ] as const,
-    request: {
-      params: idInPath(exampleWorkflowIds),
-      headers: idempotencyHeader,
-      body: { content: jsonContent(executeSchema, executionExamples) },
-    },
-    responses: {
+    key: alsoForTokens(requireKey(services, 'runs:execute')),
+    params: idInPath(exampleWorkflowIds),
+    body: jsonContent(executeSchema, executionExamples),
+    bodyIsOptional: true,
+    variantOf: variantOfExecution,
+    idempotent: true,
+    answers: {
       200: answer('Returns the run: ended, or just started for an asynchronous request.', executedSchema, {
         examples: executedExamples,
         links: runLinks,
@@ -93,12 +87,10 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
         links: runLinks,
         replayable: true,
       }),
-      ...failures(404, 409, 413, 415, 422),
       500: runFailure,
     },
+    failures: [409],
   });
-  const operation = operationsOf({ tag: 'Runs', key: readOne });
-
   const test = operation({
     method: 'post',
     path: '/workflows/{id}/test',

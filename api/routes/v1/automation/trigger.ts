@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, type RouteConfig, type RouteHandler, z } from '@hono/zod-openapi';
+import { type OpenAPIHono, type RouteConfig, type RouteHandler, z } from '@hono/zod-openapi';
 import { createRun } from '../../../../src/automation/runs/create-run.ts';
 import type { RunOptions } from '../../../../src/automation/runs/insert-run.ts';
 import { rotateTriggerSecret } from '../../../../src/automation/runs/trigger.ts';
@@ -9,11 +9,10 @@ import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { secretSegment } from '../../../requests/trigger-path.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { answer, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { triggeredSchema } from '../../../schemas/automation/run.ts';
 import { triggeredExamples } from '../../../schemas/automation/run-examples.ts';
 import { runLinks } from '../../../schemas/automation/run-links.ts';
@@ -84,31 +83,32 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
       }),
     },
   });
-  const trigger = createRoute({
+  const triggers = operationsOf({
+    tag: 'Runs',
+    key: requireTrigger(services),
+    security: [...keySecurity('runs:execute'), { webhookSecret: [] }],
+  });
+  const trigger = triggers({
     method: 'post',
     // Shares its path, and so the name of the parameter, with the subscriptions: see webhooks.ts.
     path: '/webhooks/{id}',
-    tags: ['Runs'],
-    security: [...keySecurity('runs:execute'), { webhookSecret: [] }],
     operationId: 'triggerWorkflow',
     'x-client-method': 'workflows.trigger',
     description:
       'Starts a run with the body as its inputs. Authenticate with an API key, or with the webhook secret of the workflow in `X-Webhook-Secret`. A prefixed id in the path selects dialect B.',
     summary: 'Trigger a workflow by webhook',
-    middleware: [requireTrigger(services), jsonBody({ optional: true })] as const,
-    request: {
-      params: idInPath(exampleWorkflowIds),
-      query: triggerOptionQuery,
-      headers: idempotencyHeader.extend(secretHeader.shape),
-      body: { content: jsonContent(freeForm, { A: event, B: event }) },
-    },
-    responses: {
+    params: idInPath(exampleWorkflowIds),
+    query: triggerOptionQuery,
+    headers: secretHeader,
+    body: jsonContent(freeForm, { A: event, B: event }),
+    bodyIsOptional: true,
+    idempotent: true,
+    answers: {
       200: answer('Returns the started run.', triggeredSchema, {
         examples: triggeredExamples,
         links: runLinks,
         replayable: true,
       }),
-      ...failures(404, 413, 415, 422),
     },
   });
   const { middleware: _, ...described } = trigger;

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { readBooking } from '../../../../src/scheduling/booking-body.ts';
 import { bookingRecord } from '../../../../src/scheduling/booking-record.ts';
 import { getBooking, listBookings } from '../../../../src/scheduling/bookings/booking-view.ts';
@@ -10,12 +10,11 @@ import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { bookingList } from '../../../dialects/scheduling.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { answer, jsonContent } from '../../../schemas/answers.ts';
 import { withPageDefaults } from '../../../schemas/pagination.ts';
 import {
   bookablePlaceSchema,
@@ -40,9 +39,6 @@ import {
 } from '../../../schemas/scheduling/booking-examples.ts';
 import { bookingFailures } from '../../../schemas/scheduling/failures.ts';
 
-const tags = ['Scheduling'];
-const security = keySecurity('scheduling');
-
 const withThisId = { id: '$response.body#/data/id' };
 const links = {
   Get: { operationId: 'getBooking', parameters: withThisId },
@@ -54,11 +50,11 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'scheduling');
   const { bookingPages: pages } = services;
 
-  const create = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key });
+
+  const create = operation({
     method: 'post',
     path: '/bookings',
-    tags,
-    security,
     operationId: 'createBooking',
     'x-client-method': 'scheduling.bookings.create',
     summary: 'Book a time',
@@ -67,24 +63,19 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
       '`details.reason`. Any start is accepted whose whole time is open, not only those of `GET /availability`. A refusal',
       'does not use up the Idempotency-Key.',
     ].join(' '),
-    middleware: [key, jsonBody()] as const,
-    request: {
-      headers: idempotencyHeader,
-      query: dryRunQuery,
-      body: { required: true, content: jsonContent(newBookingSchema, newBookingExamples) },
-    },
-    responses: {
+    query: dryRunQuery,
+    body: jsonContent(newBookingSchema, newBookingExamples),
+    idempotent: true,
+    answers: {
       200: answer('The time can be booked. Nothing was, because `dryRun` was true.', bookablePlaceSchema, {
         examples: bookableExamples,
         replayable: true,
       }),
       201: answer('Returns the booking.', bookingSchema, { examples: bookingExamples, links, replayable: true }),
-      ...failures(404, 413, 415),
       ...bookingFailures,
     },
+    failures: [404],
   });
-  const operation = operationsOf({ tag: 'Scheduling', key });
-
   const get = operation({
     method: 'get',
     path: '/bookings/{id}',
