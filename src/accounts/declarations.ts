@@ -1,5 +1,5 @@
 import type { OperatorDeclarations } from '../platform/parts/part.ts';
-import { invitationIds, memberIds, userIds } from './core/ids.ts';
+import { identityIds, invitationIds, memberIds, userIds } from './core/ids.ts';
 
 export const accountDeclarations: OperatorDeclarations = {
   name: 'accounts',
@@ -10,5 +10,6 @@ export const accountDeclarations: OperatorDeclarations = {
     'invitation.create': invitationIds,
     'invitation.revoke': invitationIds,
     'session.revoke': userIds,
+    'identity.delete': identityIds,
   },
 };

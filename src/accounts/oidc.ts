@@ -1,5 +1,6 @@
 import type { AuthorizationServer, Client, HttpRequestOptions, IDToken, JWKSCacheInput } from 'oauth4webapi';
 import { KeyedSemaphore } from '../platform/concurrency/keyed-semaphore.ts';
+import { withoutSlash } from '../platform/core/base-url.ts';
 import { JsonBounds } from '../platform/core/bounded-json.ts';
 import type { Egress } from '../platform/egress/egress.ts';
 import { type AppError, unavailable } from '../platform/errors.ts';
@@ -58,6 +59,8 @@ const textOf = (claim: unknown): string | undefined => (typeof claim === 'string
 /** One OpenID Connect provider, by its discovery document. The checks are oauth4webapi's; the network is ours. */
 export class Oidc {
   readonly states: OidcStates;
+  /** Without a slash at its end. */
+  readonly issuer: string;
   /** Shown to people. */
   readonly host: string;
   readonly #options: OidcOptions;
@@ -70,6 +73,7 @@ export class Oidc {
     this.#options = options;
     this.#client = { client_id: options.clientId };
     this.states = new OidcStates(options.secret, options.stateMs);
+    this.issuer = withoutSlash(options.issuer);
     this.host = new URL(options.issuer).host;
   }
 

@@ -8,7 +8,7 @@ import { mailSettings } from '../platform/env.ts';
 import { type Mailer, openMailer } from '../platform/mail.ts';
 import type { Part } from '../platform/parts/part.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
-import { invitationIds, memberIds, userIds } from './core/ids.ts';
+import { identityIds, invitationIds, memberIds, userIds } from './core/ids.ts';
 import { hasPasskeys } from './core/passkeys.ts';
 import { type AccountTimes, accountTimes } from './core/times.ts';
 import { accountDeclarations } from './declarations.ts';
@@ -63,7 +63,7 @@ export interface AccountServices {
 export const accounts: Part<Foundation & TenancyServices, AccountServices, typeof accountSettings.shape> = {
   ...accountDeclarations,
   settings: accountSettings,
-  ids: [userIds, memberIds, invitationIds],
+  ids: [userIds, memberIds, invitationIds, identityIds],
   failPoints: failPoint.names,
   open({ env, log, database, background, openSessions }) {
     const { PUBLIC_URL: publicUrl, URL_SIGNING_KEY: signingKey, DATABASE_URL: databaseUrl } = env;

@@ -1,4 +1,4 @@
-import { invitationIds, memberIds } from '../../src/accounts/core/ids.ts';
+import { identityIds, invitationIds, memberIds } from '../../src/accounts/core/ids.ts';
 import { newId } from '../../src/platform/ids.ts';
 import type { ThingsOf } from '../openapi/document.ts';
 
@@ -9,5 +9,6 @@ export const accountThings: ThingsOf = async ({ client }) => {
     { prefix: /./, parameter: 'keyId', id: body.data.id },
     { prefix: /./, parameter: 'memberId', id: memberIds.format(newId()) },
     { prefix: /./, parameter: 'invitationId', id: invitationIds.format(newId()) },
+    { prefix: /./, parameter: 'identityId', id: identityIds.format(newId()) },
   ];
 };

@@ -31,6 +31,7 @@ const nobodys = [
   { prefix: /./, parameter: 'name', id: `${'n'.repeat(43)}.png` },
   { prefix: /./, parameter: 'keyId', id: uuid },
   { prefix: /./, parameter: 'memberId', id: uuid },
+  { prefix: /./, parameter: 'identityId', id: uuid },
   { prefix: /./, parameter: 'invitationId', id: uuid },
   { prefix: /./, parameter: 'id', id: uuid },
 ];

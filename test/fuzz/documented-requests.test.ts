@@ -83,6 +83,7 @@ const things = () => [
   { prefix: /./, parameter: 'batchId', id: workflowId },
   { prefix: /./, parameter: 'keyId', id: workflowId },
   { prefix: /./, parameter: 'memberId', id: workflowId },
+  { prefix: /./, parameter: 'identityId', id: workflowId },
   { prefix: /./, parameter: 'invitationId', id: workflowId },
   { prefix: /./, parameter: 'bulkActionId', id: workflowId },
   { prefix: /./, parameter: 'secretName', id: 'FUZZED' },

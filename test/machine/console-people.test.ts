@@ -169,5 +169,21 @@ test('a person at the provider signs in, sets a second factor up, and needs its 
   await page.getByRole('button', { name: 'Go on' }).click();
   await page.getByRole('heading', { name: 'Your account' }).waitFor();
   expect(page.url()).toBe(`${origin}/app/account`);
+
+  // The identity is unlinked once there is another way to sign in.
+  const identities = page.getByRole('region', { name: 'Identities' });
+  const unlink = async () => {
+    await identities.getByRole('button', { name: 'Unlink' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Unlink' }).click();
+  };
+  await unlink();
+  await page.getByRole('dialog').getByText('Set a password or add a passkey first.').waitFor();
+  await page.goto(`${origin}/api/auth/password`);
+  await page.getByLabel('New password').fill('a very long password');
+  await page.getByRole('button', { name: /password/ }).click();
+  await page.getByText(/password is (set|changed)|now sign in/i).waitFor();
+  await open(page, 'account');
+  await unlink();
+  await identities.waitFor({ state: 'detached' });
   await context.close();
 });

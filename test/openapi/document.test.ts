@@ -41,7 +41,7 @@ const open = [
 const movesBooking = /^PATCH \/api\/v1\/scheduling\/bookings\/\{id\}\/reschedule$/;
 /** Only a person who is signed in asks. */
 const personal =
-  /^((GET|POST) \/api\/v1\/account(\/|$)|(PATCH|DELETE) \/api\/v1\/members\/|POST \/api\/v1\/invitations$|DELETE \/api\/v1\/(invitations\/|organization$))/;
+  /^((GET|POST|DELETE) \/api\/v1\/account(\/|$)|(PATCH|DELETE) \/api\/v1\/members\/|POST \/api\/v1\/invitations$|DELETE \/api\/v1\/(invitations\/|organization$))/;
 const operators = /^(GET|POST) \/api\/(admin|cron)\//;
 
 const mediaOf = (body: Json): [type: string, media: Json][] => Object.entries(body?.content ?? {});

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { userIds } from '../../../src/accounts/core/ids.ts';
+import { identityIds, userIds } from '../../../src/accounts/core/ids.ts';
 import { organizationIds } from '../../../src/tenancy/core/ids.ts';
 import { roles } from '../../../src/tenancy/core/roles.ts';
 
@@ -32,3 +32,27 @@ export const personExample = {
 export const revokedSchema = z.object({
   revoked: z.number().int().min(0).openapi({ description: 'How many sessions have ended, the asking one included.' }),
 });
+
+const identitySchema = z
+  .object({
+    id: z.string(),
+    issuer: z.string().openapi({ description: 'The OpenID provider.' }),
+    isUsable: z.boolean().openapi({
+      description: 'Whether this is the provider of the installation: identities of another one sign nobody in.',
+    }),
+    createdAt: z.iso.datetime(),
+  })
+  .openapi('Identity');
+export const identitiesSchema = z.object({ identities: z.array(identitySchema) });
+
+export const exampleIdentityId = identityIds.format('0199aaaa-cccc-7ddd-8eee-ffff00001111');
+export const identitiesExample = {
+  identities: [
+    {
+      id: exampleIdentityId,
+      issuer: 'https://login.example.com',
+      isUsable: true,
+      createdAt: '2026-12-01T09:00:00.000Z',
+    },
+  ],
+};

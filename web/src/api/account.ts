@@ -7,6 +7,12 @@ const accounts = new Atelier({ baseUrl: location.origin, headers: { 'X-Atelier-C
 export const readAccount = async (): Promise<Account> =>
   await (accounts as unknown as { account: { get(): Promise<Account> } }).account.get();
 
+/** How the person signs in at the OpenID provider. */
+export const readIdentities = () => accounts.account.identities.list().page();
+
+/** @throws AtelierError where the person could sign in by nothing else */
+export const unlinkIdentity = (id: string) => accounts.account.identities.delete(id);
+
 export async function signOut(): Promise<void> {
   await fetch('/api/auth/sign-out', {
     method: 'POST',

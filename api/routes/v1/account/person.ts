@@ -1,5 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { userIds } from '../../../../src/accounts/core/ids.ts';
+import { identityIds, userIds } from '../../../../src/accounts/core/ids.ts';
+import { listIdentities, unlinkIdentity } from '../../../../src/accounts/own-identities.ts';
+import { AppError } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import { organizationIds } from '../../../../src/tenancy/core/ids.ts';
 import type { ApiEnv } from '../../../context.ts';
@@ -7,12 +9,21 @@ import { success } from '../../../envelopes.ts';
 import { requireSession } from '../../../middleware/require-person.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
-import { personExample, personSchema, revokedSchema } from '../../../schemas/account/person.ts';
-import { answer } from '../../../schemas/answers.ts';
+import {
+  exampleIdentityId,
+  identitiesExample,
+  identitiesSchema,
+  personExample,
+  personSchema,
+  revokedSchema,
+} from '../../../schemas/account/person.ts';
+import { answer, deleted, deletedAnswer } from '../../../schemas/answers.ts';
+import { prefixedIdInPath } from '../../../schemas/ids.ts';
 
 /** What belongs to a person who is signed in, and to no organization. */
 export function personRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { sessions, temporalUrlFor } = services.accounts;
+  const { database, accounts } = services;
+  const { sessions, temporalUrlFor, oidc, hasPasskeys } = accounts;
   const operation = operationsOf({ tag: 'Account', key: requireSession(services), security: [{ session: [] }] });
 
   const get = operation({
@@ -42,6 +53,35 @@ export function personRoutes(services: Services): OpenAPIHono<ApiEnv> {
     },
   });
 
+  const list = operation({
+    method: 'get',
+    path: '/account/identities',
+    operationId: 'listIdentities',
+    'x-client-method': 'account.identities.list',
+    summary: 'List the identities of the person',
+    description: 'The identities at the OpenID provider by which the person who is signed in signs in, oldest first.',
+    answers: {
+      200: answer('Returns the identities.', identitiesSchema, {
+        examples: { A: identitiesExample, B: identitiesExample },
+        links: {
+          Delete: { operationId: 'deleteIdentity', parameters: { identityId: '$response.body#/data/identities/0/id' } },
+        },
+      }),
+    },
+  });
+  const unlink = operation({
+    method: 'delete',
+    path: '/account/identities/{identityId}',
+    operationId: 'deleteIdentity',
+    'x-client-method': 'account.identities.delete',
+    summary: 'Unlink an identity of the person',
+    description:
+      'The person no longer signs in by this identity. Open sessions go on. Signing in at the provider with the address of the account links it again. Where the person has no password, no passkey and no other identity, it is answered with 409 `conflict` and `details {reason: "only_way_to_sign_in"}`.',
+    params: prefixedIdInPath('identityId', exampleIdentityId),
+    failures: [403, 409],
+    answers: { 200: deletedAnswer('The identity is unlinked.') },
+  });
+
   const routes = newRoutes();
   routes.openapi(get, async (c) => {
     const { userId, email, name } = c.get('person');
@@ -52,6 +92,25 @@ export function personRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(revoke, async (c) => {
     return c.json(success({ revoked: await sessions.endAll(c.get('person').userId) }), 200);
+  });
+  routes.openapi(list, async (c) => {
+    const found = await listIdentities(database, c.get('person').userId);
+    const identities = found.map(({ id, issuer, createdAt }) => ({
+      id: identityIds.format(id),
+      issuer,
+      isUsable: issuer === oidc?.issuer,
+      createdAt: createdAt.toISOString(),
+    }));
+    return c.json(success({ identities }), 200);
+  });
+  routes.openapi(unlink, async (c) => {
+    const { identityId } = c.req.valid('param');
+    const id = identityIds.parse(identityId);
+    if (id === undefined) throw new AppError('not_found', `You have no identity with the id ${identityId}.`);
+    const ways = { issuer: oidc?.issuer, hasPasskeys };
+    const origin = { requestId: c.get('requestId'), ip: c.get('clientAddress')() };
+    await unlinkIdentity(database, { userId: c.get('person').userId, id }, ways, origin);
+    return c.json(deleted, 200);
   });
   return routes;
 }

@@ -1,7 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query';
-import { signInAddress } from '../../api/account.ts';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { readIdentities, signInAddress, unlinkIdentity } from '../../api/account.ts';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { notify } from '../../components/toast.tsx';
 import { useSession } from '../../session/context.tsx';
 import { announceEnd } from '../../session/ended.ts';
 
@@ -49,6 +53,7 @@ export default function Account() {
           ))}
         </ul>
       </Section>
+      <Identities />
       <Section title="Sessions">
         <ConfirmButton
           look="danger"
@@ -61,5 +66,54 @@ export default function Account() {
         </ConfirmButton>
       </Section>
     </Page>
+  );
+}
+
+/** Accounts at the OpenID provider; absent where the person has none. */
+function Identities() {
+  const queries = useQueryClient();
+  const queryKey = ['identities'];
+  const { data, error, refetch } = useQuery({ queryKey, queryFn: readIdentities });
+  const unlink = async (id: string) => {
+    await unlinkIdentity(id);
+    notify('The identity has been unlinked.');
+    await queries.invalidateQueries({ queryKey });
+  };
+  if (error) return <Problem error={error} retry={() => void refetch()} />;
+  if (!data || data.items.length === 0) return null;
+  return (
+    <Section title="Identities">
+      <Table
+        label="Identities"
+        rows={data.items}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            title: 'Provider',
+            cell: ({ issuer, isUsable }) => (
+              <>
+                {new URL(issuer).host}
+                {!isUsable && <span className="block text-xs text-muted">Signs nobody in any more</span>}
+              </>
+            ),
+          },
+          { title: 'Linked', cell: ({ createdAt }) => <Time at={createdAt} isRelative /> },
+          {
+            title: 'Actions',
+            cell: ({ id, issuer }) => (
+              <ConfirmButton
+                look="danger"
+                question={`Unlink the identity at ${new URL(issuer).host}?`}
+                consequence="You no longer sign in by it. It is linked again when you sign in there with the address of your account."
+                confirmLabel="Unlink"
+                onConfirm={() => unlink(id)}
+              >
+                Unlink
+              </ConfirmButton>
+            ),
+          },
+        ]}
+      />
+    </Section>
   );
 }

@@ -3459,6 +3459,19 @@ export type SignedInPerson = {
  */
 export type Role = 'owner' | 'admin' | 'member' | 'viewer';
 
+export type Identity = {
+    id: string;
+    /**
+     * The OpenID provider.
+     */
+    issuer: string;
+    /**
+     * Whether this is the provider of the installation: identities of another one sign nobody in.
+     */
+    isUsable: boolean;
+    createdAt: string;
+};
+
 export type ApiKeyList = {
     keys: Array<ApiKey>;
     pagination: Pagination;
@@ -7691,6 +7704,53 @@ export type RevokeSessionsResponses = {
 };
 
 export type RevokeSessionsResponse = RevokeSessionsResponses[keyof RevokeSessionsResponses];
+
+export type ListIdentitiesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/account/identities';
+};
+
+export type ListIdentitiesResponses = {
+    /**
+     * Returns the identities.
+     */
+    200: {
+        success: true;
+        data: {
+            identities: Array<Identity>;
+        };
+    };
+};
+
+export type ListIdentitiesResponse = ListIdentitiesResponses[keyof ListIdentitiesResponses];
+
+export type DeleteIdentityData = {
+    body?: never;
+    path: {
+        /**
+         * The prefixed id. Its UUID is accepted too.
+         */
+        identityId: string;
+    };
+    query?: never;
+    url: '/api/v1/account/identities/{identityId}';
+};
+
+export type DeleteIdentityResponses = {
+    /**
+     * The identity is unlinked.
+     */
+    200: {
+        success: true;
+        data: {
+            deleted: true;
+        };
+    };
+};
+
+export type DeleteIdentityResponse = DeleteIdentityResponses[keyof DeleteIdentityResponses];
 
 export type ListKeysData = {
     body?: never;

@@ -5,9 +5,11 @@ import { Resource } from '../../core/resource.ts';
 import * as sdk from '../api/sdk.gen.ts';
 import type * as api from '../api/types.gen.ts';
 import { AccountSessions } from './account-sessions.ts';
+import { AccountIdentities } from './account-identities.ts';
 
 export class Account extends Resource {
   readonly sessions = new AccountSessions(this.transport);
+  readonly identities = new AccountIdentities(this.transport);
 
   /**
    * Retrieve who is signed in.
