@@ -3,6 +3,7 @@ import type { Background } from './platform/concurrency/background.ts';
 import type { EventType } from './platform/core/event-type.ts';
 import type { Database } from './platform/database/database.ts';
 import type { Notifications } from './platform/database/notifications.ts';
+import type { TenantTable } from './platform/database/tenant-tables.ts';
 import type { Egress } from './platform/egress/egress.ts';
 import type { PlatformEnv } from './platform/env.ts';
 import type { Log } from './platform/observability/log.ts';
@@ -38,4 +39,6 @@ export interface Foundation {
   stepKinds: StepKinds;
   /** The event types of all parts, by name. */
   events: ReadonlyMap<string, EventType>;
+  /** The tables of all parts that are emptied when an organization is deleted, in this order. */
+  tenantTables: readonly TenantTable[];
 }

@@ -18,6 +18,7 @@ import { openDatabase } from './platform/database/open-database.ts';
 import { platformRowBounds, type RowBounds } from './platform/database/row-bound.ts';
 import { requireServerVersionAt } from './platform/database/server-version.ts';
 import { watchStatements } from './platform/database/sql.ts';
+import { tenantTablesOf } from './platform/database/tenant-tables.ts';
 import { Egress } from './platform/egress/egress.ts';
 import { egressRules } from './platform/egress/egress-destination.ts';
 import { type PlatformEnv, readEnv as readVariables } from './platform/env.ts';
@@ -80,11 +81,16 @@ export interface Services extends ServicesOf<typeof parts> {
 /** What all parts declare. */
 export const { catalog } = parts;
 
+const platformEntities = [OutboxEntry, IdempotencyRecord, AuditEntry];
+
 /** Every table of the product. */
-export const entities = [...catalog.entities, OutboxEntry, IdempotencyRecord, AuditEntry];
+export const entities = [...catalog.entities, ...platformEntities];
 
 /** How the rows of each of them are bounded. */
 export const rowBounds: RowBounds = Object.assign({}, catalog.rowBounds, platformRowBounds);
+
+/** The tables that are emptied when an organization is deleted, in this order. */
+export const tenantTables = [...catalog.tenantTables, ...tenantTablesOf(platformEntities, platformRowBounds)];
 
 export const eventTypes = [...catalog.events.keys()];
 
@@ -132,6 +138,7 @@ async function openFoundation(
     observer: new Probe(env.DATABASE_URL),
     stepKinds: new StepKinds(),
     events: catalog.events,
+    tenantTables,
   };
 }
 

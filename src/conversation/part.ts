@@ -23,7 +23,10 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
   entities: [ConversationMessage, ConversationEntry],
   rowBounds: {
     conversation_message: { retention: { by: 'remove messages after a day', after: 'a day' } },
-    conversation_entry: { removedWith: { table: 'conversation_message', by: ['message.forget'] } },
+    conversation_entry: {
+      removedWith: { table: 'conversation_message', by: ['message.forget'] },
+      purge: { with: 'conversation_message', column: 'message_id' },
+    },
   },
   ...messageJob.declarations,
   open({ database, sealer, notifications }) {

@@ -13,9 +13,9 @@ export const credits: Part<Foundation, object> = {
   ...creditsDeclarations,
   entities: [CreditAccount, CreditEntry, CreditHold, LedgerCheck],
   rowBounds: {
-    credit_account: { max: { rows: 1, of: 'environment' } },
-    credit_entry: { exempt: 'The ledger is never changed.' },
     credit_hold: { retention: { by: 'expire credit reservations', after: 'its expiry' } },
+    credit_entry: { exempt: 'The ledger is never changed.' },
+    credit_account: { max: { rows: 1, of: 'environment' } },
     ledger_check: { max: { rows: 1, of: 'installation' } },
   },
   open: () => ({}),

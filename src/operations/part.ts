@@ -19,7 +19,8 @@ import { noticeExpiringKeys, publishExpiringKeys } from './key-expiry.ts';
 import { reportMissingAttributes } from './missing-attributes.ts';
 import { reportNotices } from './notices.ts';
 import { forgetOldNotices } from './old-notices.ts';
-import { type PurgeServices, purgeOrganizations } from './purge-organizations.ts';
+import { purgeOrganizations } from './purge-organizations.ts';
+import { rowPurge } from './purge-rows.ts';
 import { forgetOldVitals, Vitals } from './vitals.ts';
 import { noticeTurnedOffWebhooks } from './webhook-notices.ts';
 
@@ -35,7 +36,7 @@ export interface OperationsServices {
 }
 
 /** Health, web vitals, notices by mail, and housekeeping that belongs to no other feature. */
-export const operations: Part<Foundation & TenancyServices & StorageServices & PurgeServices, OperationsServices> = {
+export const operations: Part<Foundation & TenancyServices & StorageServices, OperationsServices> = {
   ...operationsDeclarations,
   failPoints: failPoint.names,
   entities: [Vital, Notice, DeprecatedUse],
@@ -67,30 +68,37 @@ export const operations: Part<Foundation & TenancyServices & StorageServices & P
     mailer.close();
     probe.close();
   },
-  sweeps: ({ database, log, mailer, tenantEnds, disk }) => [
-    {
-      name: 'remove deleted organizations',
-      everyMs: 60_000,
-      run: () => purgeOrganizations({ database, log, tenantEnds, disk }),
-    },
-    {
-      name: 'remove old idempotency keys',
-      everyMs: 60_000,
-      run: () => inBatches((limit) => forgetOldClaims(database, limit)),
-    },
-    { name: 'publish expiring keys', everyMs: hourMs, run: () => publishExpiringKeys(database, new Date()) },
-    {
-      name: 'mail notices of expiring keys',
-      everyMs: hourMs,
-      run: async () => reportNotices(log, await noticeExpiringKeys(database, mailer, new Date())),
-    },
-    {
-      name: 'mail notices of webhooks that were turned off',
-      everyMs: hourMs,
-      run: async () => reportNotices(log, await noticeTurnedOffWebhooks(database, mailer, new Date())),
-    },
-    { name: 'remove old notices', everyMs: hourMs, run: () => inBatches((limit) => forgetOldNotices(database, limit)) },
-    { name: 'remove old web vitals', everyMs: hourMs, run: () => forgetOldVitals(database, new Date()) },
-  ],
+  sweeps({ database, log, mailer, tenantEnds, disk, tenantTables }) {
+    const purgeRows = rowPurge(tenantTables);
+    return [
+      {
+        name: 'remove deleted organizations',
+        everyMs: 60_000,
+        run: () => purgeOrganizations({ database, log, tenantEnds, disk, purgeRows }),
+      },
+      {
+        name: 'remove old idempotency keys',
+        everyMs: 60_000,
+        run: () => inBatches((limit) => forgetOldClaims(database, limit)),
+      },
+      { name: 'publish expiring keys', everyMs: hourMs, run: () => publishExpiringKeys(database, new Date()) },
+      {
+        name: 'mail notices of expiring keys',
+        everyMs: hourMs,
+        run: async () => reportNotices(log, await noticeExpiringKeys(database, mailer, new Date())),
+      },
+      {
+        name: 'mail notices of webhooks that were turned off',
+        everyMs: hourMs,
+        run: async () => reportNotices(log, await noticeTurnedOffWebhooks(database, mailer, new Date())),
+      },
+      {
+        name: 'remove old notices',
+        everyMs: hourMs,
+        run: () => inBatches((limit) => forgetOldNotices(database, limit)),
+      },
+      { name: 'remove old web vitals', everyMs: hourMs, run: () => forgetOldVitals(database, new Date()) },
+    ];
+  },
   gauges: ({ database, observer }) => platformGauges(database, observer),
 };

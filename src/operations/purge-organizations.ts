@@ -7,11 +7,11 @@ import { environments } from '../platform/tenant.ts';
 import { removeDueFilesOf, type StorageServices } from '../storage/index.ts';
 import { restorableDays, type TenancyServices } from '../tenancy/index.ts';
 import { failPoint } from './fail-points.ts';
-import { markFilesOf, purgeRows } from './purge-rows.ts';
+import { markFilesOf, type rowPurge } from './purge-rows.ts';
 
 export type PurgeServices = Pick<Foundation, 'database' | 'log'> &
   Pick<TenancyServices, 'tenantEnds'> &
-  Pick<StorageServices, 'disk'>;
+  Pick<StorageServices, 'disk'> & { purgeRows: ReturnType<typeof rowPurge> };
 
 // From here on nobody can restore it.
 const markPurging = systemStatement({
@@ -55,7 +55,7 @@ async function hasEnded(services: PurgeServices, scopes: readonly Scope[]): Prom
  * @returns how many organizations and batches of rows were removed
  */
 export async function purgeOrganizations(services: PurgeServices): Promise<number> {
-  const { database } = services;
+  const { database, purgeRows } = services;
   const sql = sqlOn(database.pool);
   await sql.rows(markPurging);
   failPoint('organization.purging');

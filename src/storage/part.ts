@@ -45,6 +45,7 @@ export const storage: Part<Foundation, StorageServices, typeof storageSettings.s
     file: {
       max: { plan: 'storageBytes' },
       retention: { by: 'remove files that are not needed', after: 'what owns it is removed' },
+      purge: 'by the part',
     },
     storage_used: { max: { rows: storageSlots, of: 'environment' } },
   },

@@ -60,11 +60,11 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
   entities: [Organization, ApiKey, BrowserToken, UsageMonth, UsageCount, MailDay],
   rowBounds: {
     organization: { operatorsOnly: true },
-    api_key: { max: { rows: maxKeys, of: 'organization' } },
-    browser_token: { retention: { by: 'remove ended tokens', after: 'a day after their end' } },
     usage_count: { retention: { by: 'remove old counts of use', after: '400 days' } },
     usage_month: { retention: { by: 'remove old usage', after: '36 months' } },
     mail_day: { retention: { by: 'remove old counts of mails', after: '31 days' } },
+    browser_token: { retention: { by: 'remove ended tokens', after: 'a day after their end' } },
+    api_key: { max: { rows: maxKeys, of: 'organization' } },
   },
   settings: tenancySettings,
   ids: [organizationIds, keyIds],

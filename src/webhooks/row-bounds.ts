@@ -1,6 +1,10 @@
 import type { RowBounds } from '../platform/database/row-bound.ts';
 
-const withWebhook = { removedWith: { table: 'webhook_subscription', by: ['deleted_subscription.remove'] } };
+const purge = { with: 'webhook_subscription', column: 'subscription_id' } as const;
+const withWebhook = {
+  removedWith: { table: 'webhook_subscription', by: ['deleted_subscription.remove'] },
+  purge,
+};
 
 /** How the rows of webhooks, their events and deliveries are bounded. */
 export const webhookRowBounds: RowBounds = {
@@ -8,19 +12,17 @@ export const webhookRowBounds: RowBounds = {
     max: { plan: 'webhooks' },
     retention: { by: 'remove deleted webhooks', after: 'its deletion and the last of its deliveries' },
   },
-  event: {
-    retention: {
-      by: 'remove deliveries after their retention',
-      after: 'the time in which a delivery of it can be made and kept',
-    },
-  },
   delivery: {
     max: { plan: 'waitingDeliveries' },
     retention: { by: 'remove deliveries after their retention', after: 'the days of the plan from its end' },
+    purge,
   },
-  delivery_attempt: { removedWith: { table: 'delivery', by: ['retention.deliveries'] } },
-  delivery_block: withWebhook,
+  delivery_attempt: {
+    removedWith: { table: 'delivery', by: ['retention.deliveries'] },
+    purge: { with: 'delivery', column: 'delivery_id' },
+  },
   delivery_block_count: withWebhook,
+  delivery_block: withWebhook,
   delivery_change: {
     ...withWebhook,
     retention: { by: 'count deliveries in blocks', after: 'it was added to the count of its block' },
@@ -36,6 +38,12 @@ export const webhookRowBounds: RowBounds = {
   webhook_host: { retention: { by: 'remove hosts without attempts', after: 'a day without attempts' } },
   event_fan_out: { max: { rows: 1, of: 'event' } },
   event_addressing: { max: { rows: 1, of: 'event' } },
+  event: {
+    retention: {
+      by: 'remove deliveries after their retention',
+      after: 'the time in which a delivery of it can be made and kept',
+    },
+  },
   event_recording: { max: { rows: 1, of: 'environment' } },
   transaction_clock: { retention: { by: 'note the time of transactions', after: 'seven days' } },
   delivery_backlog: { max: { rows: 1, of: 'environment' } },

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import type { RowBound } from '../../src/platform/database/row-bound.ts';
 import { statements } from '../../src/platform/database/sql.ts';
+import type { TenantTable } from '../../src/platform/database/tenant-tables.ts';
 import { openLog } from '../../src/platform/observability/log.ts';
-import { entities, openServices, readEnv, rowBounds, type Services } from '../../src/services.ts';
+import { entities, openServices, readEnv, rowBounds, type Services, tenantTables } from '../../src/services.ts';
 import { declaredLimits } from '../../src/tenancy/core/plan-limits.ts';
 import { createTestDatabase, type TestDatabase } from '../test-database.ts';
 
@@ -114,4 +115,20 @@ test('what goes with another table ends at one that is bounded by itself', () =>
         ),
     ),
   ).toEqual([]);
+});
+
+test('rows of a deleted organization are removed before the rows that they name', async () => {
+  const inOrder = (of: readonly TenantTable[]): string[] =>
+    of.flatMap(({ name, children }) => [...inOrder(children), name]);
+  const emptied = inOrder(tenantTables);
+  const keys = await query<{ table: string; named: string }>(
+    `select conrelid::regclass::text as table, confrelid::regclass::text as named from pg_constraint
+      where contype = 'f' and confdeltype = 'a' and conrelid <> confrelid`,
+  );
+  const checked = keys.filter(({ table, named }) => emptied.includes(table) && emptied.includes(named));
+  expect(checked.length).toBeGreaterThan(5);
+  expect(checked.filter(({ table, named }) => emptied.indexOf(table) > emptied.indexOf(named))).toEqual([]);
+  // Parts remove theirs before: no other table may name them.
+  const isByPart = (table: string) => rowBounds[table]?.purge === 'by the part';
+  expect(keys.filter(({ table, named }) => emptied.includes(table) && isByPart(named))).toEqual([]);
 });

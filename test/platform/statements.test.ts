@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { rowPurge } from '../../src/operations/purge-rows.ts';
 import { type StatementText, statements, systemStatement } from '../../src/platform/database/sql.ts';
 import { type Declaration, postgresType, typed } from '../../src/platform/database/sql-types.ts';
+import { tenantTables } from '../../src/services.ts';
 import { readSources } from '../architecture/source-graph.ts';
 import { createTestDatabase, type TestDatabase } from '../test-database.ts';
 import { prepare } from './prepared-statement.ts';
@@ -60,6 +62,8 @@ test('PostgreSQL prepares every statement, and returns the columns that it decla
     ({ path, text, isTest }) => path.startsWith('src/') && !isTest && /\b(statement|systemStatement)[<(]/.test(text),
   );
   for (const { path } of sources) await import(`../../${path}`);
+  // Those that empty the tables of a deleted organization follow from what the parts declare.
+  rowPurge(tenantTables);
   // Tests that this process ran before have statements too.
   const ofProduct = [...statements.values()].filter(({ name }) => !name.startsWith('test.'));
   expect(ofProduct.length).toBeGreaterThan(400);

@@ -14,15 +14,23 @@ export interface RowBound {
   operatorsOnly?: true;
   /** Rows that are kept as long as their organization, and why. */
   exempt?: string;
+  /**
+   * How its rows are removed when their organization is deleted, where that is not by their column `organization_id`: with
+   * the rows of another table of the part, by the column that names them; or by the part's own work, before all others.
+   */
+  purge?: { with: string; column: string } | 'by the part';
 }
 
-/** By table. */
+/**
+ * By table. When an organization is deleted, the tables of a part are emptied in this order: rows that name others, or whose
+ * removal writes to another table, come before them.
+ */
 export type RowBounds = Readonly<Record<string, RowBound>>;
 
 /** The bounds of the tables that every part uses. */
 export const platformRowBounds: RowBounds = {
+  idempotency: { retention: { by: 'remove old idempotency keys', after: '24 hours' } },
   // An entry waits once for its kind and subject, and is removed when its work is done.
   outbox: { max: { rows: 1, of: 'kind and subject' } },
-  idempotency: { retention: { by: 'remove old idempotency keys', after: '24 hours' } },
   audit_log: { exempt: 'Entries are never changed.' },
 };

@@ -6,6 +6,7 @@ import type { EventType } from '../core/event-type.ts';
 import type { ResourceId } from '../core/ids.ts';
 import type { AnyStateTable } from '../core/states.ts';
 import type { RowBounds } from '../database/row-bound.ts';
+import { type TenantTable, tenantTablesOf } from '../database/tenant-tables.ts';
 import type { Settings } from '../env.ts';
 import type { ErrorKind } from '../errors.ts';
 import type { SealedTable } from '../security/reseal.ts';
@@ -19,6 +20,8 @@ export interface Catalog {
   entities: EntitySchema[];
   /** By table. */
   rowBounds: RowBounds;
+  /** In the order in which they are emptied: those of a part before those of the parts that it uses. */
+  tenantTables: TenantTable[];
   settings: Settings[];
   ids: ResourceId[];
   /** In the order of their parts. */
@@ -136,6 +139,9 @@ export function catalogOf(parts: readonly Declarations[]): Catalog {
   return {
     entities: parts.flatMap(({ entities = [] }) => entities),
     rowBounds: Object.assign({}, ...parts.map(({ rowBounds }) => rowBounds)),
+    tenantTables: parts
+      .toReversed()
+      .flatMap(({ entities = [], rowBounds = {} }) => tenantTablesOf(entities, rowBounds)),
     settings: parts.flatMap(({ settings }) => settings ?? []),
     ids: parts.flatMap(({ ids = [] }) => ids),
     limits: parts.flatMap(({ limits = {} }) => Object.values<PlanLimit>(limits)),
