@@ -1,6 +1,6 @@
-import type { Database } from '../platform/database/database.ts';
+import { removalOf } from '../platform/database/remove-rows.ts';
 import type { Scope } from '../platform/database/scope.ts';
-import { sqlOn, statement, systemStatement } from '../platform/database/sql.ts';
+import { statement } from '../platform/database/sql.ts';
 import { tenancyLimits } from './core/limits.ts';
 
 const today = "(clock_timestamp() at time zone 'UTC')::date";
@@ -35,17 +35,9 @@ export async function countMail(scope: Scope, { isRefusable }: { isRefusable: bo
 /** The limit looks at the current day. */
 const keptDays = 31;
 
-const forget = systemStatement({
+/** Removes the counts of days that are long over. */
+export const forgetOldMails = removalOf({
   name: 'mails.forget',
-  parameters: { limit: 'int' },
-  row: { count: 'int' },
-  text: `with gone as (
-     delete from mail_day where ctid = any(array(
-       select ctid from mail_day where day < ${today} - ${keptDays} limit :limit))
-     returning 1)
-   select count(*)::int as count from gone`,
+  table: 'mail_day',
+  where: `day < ${today} - ${keptDays}`,
 });
-
-/** Removes the counts of days that are long over, of all tenants. @returns how many */
-export const forgetOldMails = async (database: Database, limit: number): Promise<number> =>
-  (await sqlOn(database.pool).one(forget, { limit }))!.count;

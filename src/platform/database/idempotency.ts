@@ -3,8 +3,8 @@ import { isJsonObject } from '../core/json-shapes.ts';
 import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { SealedPlace, Sealer } from '../security/crypto.ts';
-import type { Database } from './database.ts';
-import { sqlOn, statement, systemStatement, type TenantSql } from './sql.ts';
+import { removalOf } from './remove-rows.ts';
+import { statement, type TenantSql } from './sql.ts';
 import { typed } from './sql-types.ts';
 import { readOutcome, writeOutcome } from './stored-outcome.ts';
 
@@ -285,19 +285,9 @@ export async function readClaimed<Outcome extends object>(
   return restore(earlier, tx, sealer) as Outcome;
 }
 
-const forget = systemStatement({
+/** Removes keys that are past their time. */
+export const forgetOldClaims = removalOf({
   name: 'idempotency.forget',
-  parameters: { keptHours: 'int', limit: 'int' },
-  row: { count: 'int' },
-  text: `with outdated as (
-     delete from idempotency where ctid = any(array(
-       select ctid from idempotency
-        where created_at <= statement_timestamp() - make_interval(hours => :keptHours) order by created_at limit :limit))
-     returning 1)
-   select count(*)::int as count from outdated`,
+  table: 'idempotency',
+  where: `created_at <= statement_timestamp() - make_interval(hours => ${keptHours}) order by created_at`,
 });
-
-/** Deletes keys that are past their time, of all tenants. @returns how many; as many as `limit` means that there may be more */
-export async function forgetOldClaims(database: Database, limit: number): Promise<number> {
-  return (await sqlOn(database.pool).one(forget, { keptHours, limit }))!.count;
-}

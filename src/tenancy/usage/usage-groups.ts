@@ -1,6 +1,6 @@
-import type { Database } from '../../platform/database/database.ts';
+import { removalOf } from '../../platform/database/remove-rows.ts';
 import type { Scope } from '../../platform/database/scope.ts';
-import { sqlOn, statement, systemStatement } from '../../platform/database/sql.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { otherValues } from '../core/usage-groups.ts';
 
@@ -97,20 +97,10 @@ export async function usageGroups(scope: Scope, dimension: UsageDimension, span:
 /** A year can be compared with the one before it in part; hours are for the present. */
 export const keptDays = { days: 400, hours: 31 };
 
-const forget = systemStatement({
+/** Removes counters of times that are long over. */
+export const forgetOldCounts = removalOf({
   name: 'usage.forget_counts',
-  parameters: { limit: 'int' },
-  row: { count: 'int' },
-  text: `with gone as (
-     delete from usage_count where ctid = any(array(
-       select ctid from usage_count
-        where starts_at < now() - interval '${keptDays.days} days'
-           or (starts_at < now() - interval '${keptDays.hours + 1} days' and dimension in ('hour', 'error'))
-        limit :limit))
-     returning 1)
-   select count(*)::int as count from gone`,
+  table: 'usage_count',
+  where: `starts_at < now() - interval '${keptDays.days} days'
+            or (starts_at < now() - interval '${keptDays.hours + 1} days' and dimension in ('hour', 'error'))`,
 });
-
-/** Removes counters of times that are long over, of all tenants. @returns how many rows */
-export const forgetOldCounts = async (database: Database, limit: number): Promise<number> =>
-  (await sqlOn(database.pool).one(forget, { limit }))!.count;

@@ -1,6 +1,6 @@
-import type { Database } from '../../platform/database/database.ts';
+import { removalOf } from '../../platform/database/remove-rows.ts';
 import type { Scope } from '../../platform/database/scope.ts';
-import { sqlOn, statement, systemStatement } from '../../platform/database/sql.ts';
+import { statement } from '../../platform/database/sql.ts';
 
 /** The first day of the current UTC month, as SQL. */
 export const thisMonth = "date_trunc('month', clock_timestamp() at time zone 'UTC')::date";
@@ -43,17 +43,9 @@ export async function readUsage(scope: Scope): Promise<Usage> {
 /** Three years: what an operator may still be asked to account for. */
 const keptMonths = 36;
 
-const forget = systemStatement({
+/** Removes the usage of months that are long over. */
+export const forgetOldUsage = removalOf({
   name: 'usage.forget',
-  parameters: { limit: 'int' },
-  row: { count: 'int' },
-  text: `with gone as (
-     delete from usage_month where ctid = any(array(
-       select ctid from usage_month where month < (${thisMonth} - interval '${keptMonths} months') limit :limit))
-     returning 1)
-   select count(*)::int as count from gone`,
+  table: 'usage_month',
+  where: `month < (${thisMonth} - interval '${keptMonths} months')`,
 });
-
-/** Removes the usage of months that are long over, of all tenants. @returns how many rows */
-export const forgetOldUsage = async (database: Database, limit: number): Promise<number> =>
-  (await sqlOn(database.pool).one(forget, { limit }))!.count;
