@@ -65,7 +65,7 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
   settings: accountSettings,
   ids: [userIds, memberIds, invitationIds, identityIds],
   failPoints: failPoint.names,
-  open({ env, log, database, background, openSessions }) {
+  open({ env, log, database, background, openSessions, windowCounter }) {
     const { PUBLIC_URL: publicUrl, URL_SIGNING_KEY: signingKey, DATABASE_URL: databaseUrl } = env;
     const times = accountTimes(env.ACCOUNTS_TIME_SCALE);
     const secret = signingKey === undefined ? undefined : accountsSecret(signingKey);
@@ -83,7 +83,7 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
         times,
         secret,
         mayAnybodySignUp,
-        limits: new SignInLimits(times),
+        limits: new SignInLimits(windowCounter, times),
         mailer: openMailer(mailSettings(env)),
         baseUrl,
         providerEgress,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { AddressLimiter } from '../tenancy/index.ts';
+import type { WindowCounter } from '../tenancy/index.ts';
 import type { AccountTimes } from './core/times.ts';
 
 const maxFailedPasswords = 10;
@@ -17,24 +17,16 @@ const accountOf = (email: string) => hash('sha256', email.trim().toLowerCase(), 
 /** What people do who sign up by themselves: begin an account, have a link mailed, are given an organization. */
 export type SignUpStep = 'account' | 'link' | 'organization';
 
-/** Counts failed passwords, mailed links and what people sign up for in this process, by account and by client address. */
+/** Counts failed passwords, mailed links and what people sign up for, by account and by client address. */
 export class SignInLimits {
-  readonly #ofAccounts: AddressLimiter;
-  readonly #ofAddresses: AddressLimiter;
-  readonly #linksOfAccounts: AddressLimiter;
-  readonly #linksOfAddresses: AddressLimiter;
-  readonly #signUps: Record<SignUpStep, { ofAddresses: AddressLimiter; ofAll: AddressLimiter }>;
+  readonly #counter: WindowCounter;
+  readonly #failedPasswordsSeconds: number;
+  readonly #mailedLinksSeconds: number;
 
-  constructor({ failedPasswordsMs, mailedLinksMs }: AccountTimes) {
-    this.#ofAccounts = new AddressLimiter(maxFailedPasswords, seconds(failedPasswordsMs));
-    this.#ofAddresses = new AddressLimiter(maxFailedPasswords, seconds(failedPasswordsMs));
-    this.#linksOfAccounts = new AddressLimiter(maxLinksOfAccount, seconds(mailedLinksMs));
-    this.#linksOfAddresses = new AddressLimiter(maxLinksOfAddress, seconds(mailedLinksMs));
-    const counted = () => ({
-      ofAddresses: new AddressLimiter(maxSignUpsOfAddress, seconds(mailedLinksMs)),
-      ofAll: new AddressLimiter(maxSignUps, seconds(mailedLinksMs)),
-    });
-    this.#signUps = { account: counted(), link: counted(), organization: counted() };
+  constructor(counter: WindowCounter, { failedPasswordsMs, mailedLinksMs }: AccountTimes) {
+    this.#counter = counter;
+    this.#failedPasswordsSeconds = seconds(failedPasswordsMs);
+    this.#mailedLinksSeconds = seconds(mailedLinksMs);
   }
 
   /**
@@ -43,33 +35,29 @@ export class SignInLimits {
    * @returns what to call when it was right
    * @throws AppError rate_limit_exceeded
    */
-  beginPassword(email: string, address: string): () => void {
-    const account = accountOf(email);
-    const refusal = this.#ofAccounts.refusal(account) ?? this.#ofAddresses.refusal(address);
-    if (refusal) throw refusal;
-    this.#ofAccounts.take(account);
-    this.#ofAddresses.take(address);
-    return () => {
-      this.#ofAccounts.giveBack(account);
-      this.#ofAddresses.giveBack(address);
-    };
+  async beginPassword(email: string, address: string): Promise<() => Promise<void>> {
+    const of = { max: maxFailedPasswords, seconds: this.#failedPasswordsSeconds };
+    const counted = await this.#counter.take([
+      { limit: 'password:account', of: accountOf(email), ...of },
+      { limit: 'password:address', of: address, ...of },
+    ]);
+    if (counted.refusal) throw counted.refusal;
+    return counted.giveBack;
   }
 
   /** Counts a step of signing up. @throws AppError rate_limit_exceeded */
-  countSignUp(step: SignUpStep, address: string): void {
-    const { ofAddresses, ofAll } = this.#signUps[step];
-    const refusal = ofAddresses.refusal(address) ?? ofAll.refusal('');
+  async countSignUp(step: SignUpStep, address: string): Promise<void> {
+    const ofAll = { limit: `sign-up:${step}`, of: '', max: maxSignUps, seconds: this.#mailedLinksSeconds };
+    const ofAddress = { ...ofAll, limit: `sign-up:${step}:address`, of: address, max: maxSignUpsOfAddress };
+    const { refusal } = await this.#counter.take([ofAddress, ofAll]);
     if (refusal) throw refusal;
-    ofAddresses.take(address);
-    ofAll.take('');
   }
 
   /** Counts a link that is asked for. @returns whether it may be mailed */
-  mayMailLink(email: string, address: string): boolean {
-    const account = accountOf(email);
-    if (this.#linksOfAccounts.refusal(account) || this.#linksOfAddresses.refusal(address)) return false;
-    this.#linksOfAccounts.take(account);
-    this.#linksOfAddresses.take(address);
-    return true;
+  async mayMailLink(email: string, address: string): Promise<boolean> {
+    const ofAccount = { limit: 'link:account', of: accountOf(email), max: maxLinksOfAccount };
+    const ofAddress = { limit: 'link:address', of: address, max: maxLinksOfAddress };
+    const windows = [ofAccount, ofAddress].map((one) => ({ ...one, seconds: this.#mailedLinksSeconds }));
+    return (await this.#counter.take(windows)).refusal === undefined;
   }
 }

@@ -25,7 +25,7 @@ export interface Entry {
    * Counts an organization that a person without one is given, where everybody may sign up.
    * @throws AppError rate_limit_exceeded
    */
-  countOrganization?: (() => void) | undefined;
+  countOrganization?: (() => Promise<void>) | undefined;
 }
 
 /** Gives a person who belongs to no organization one of their own, where everybody may sign up. */
@@ -33,7 +33,7 @@ export async function ensureOrganization(tx: UnitOfWork, userId: string, entry: 
   if (!entry.countOrganization) return;
   const { name, email, isMember } = (await tx.one(find, { userId }))!;
   if (isMember) return;
-  entry.countOrganization();
+  await entry.countOrganization();
   const by = { actor: userIds.format(userId), origin: entry.origin };
   const organization = await createOrganizationIn(tx, { name: name.trim() || email, plan }, by);
   await addMember(tx, { organizationId: organization.id, userId, role: 'owner' }, by);

@@ -1,6 +1,5 @@
 // What other parts use of tenancy: fairness, limits, usage and organizations.
 
-export { AddressLimiter } from './address-limiter.ts';
 export { isDeleted, isKept } from './deleted-organizations.ts';
 export { fairnessOf } from './fairness.ts';
 export { findPlan } from './find-plan.ts';
@@ -12,3 +11,4 @@ export { createOrganizationIn, findOrganization, restorableDays } from './organi
 export type { TenancyServices } from './part.ts';
 export { type RateLimiter, subjectOf } from './rate-limiter.ts';
 export { countRuns, countTokens } from './usage/usage-months.ts';
+export type { CountedWindow, WindowCounter } from './windows/window-counter.ts';

@@ -25,6 +25,7 @@ import { TokenAuthenticator } from './tokens/token-authenticator.ts';
 import { forgetOldCounts } from './usage/usage-groups.ts';
 import { forgetOldUsage } from './usage/usage-months.ts';
 import { UseCounter } from './usage/use-counter.ts';
+import { MemoryWindowCounter, type WindowCounter } from './windows/window-counter.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
@@ -32,9 +33,18 @@ const failedAuthenticationsPerMinute = 100;
 
 /** The client of Redis is loaded only where there is one. */
 async function countersInRedis(url: string, log: Log) {
-  const [limiter, counter] = await Promise.all([import('./redis-rate-limiter.ts'), import('./redis-open-counter.ts')]);
+  const [limiter, counter, windows] = await Promise.all([
+    import('./redis-rate-limiter.ts'),
+    import('./redis-open-counter.ts'),
+    import('./windows/redis-window-counter.ts'),
+  ]);
   const redisLimiter = new limiter.RedisRateLimiter(url, log);
-  return { redisLimiter, counter: new counter.RedisOpenCounter(redisLimiter.redis) };
+  const { redis } = redisLimiter;
+  return {
+    redisLimiter,
+    counter: new counter.RedisOpenCounter(redis),
+    windowCounter: new windows.RedisWindowCounter(redis),
+  };
 }
 
 export interface TenancyServices {
@@ -44,6 +54,8 @@ export interface TenancyServices {
   limiter: RateLimiter;
   /** Undefined without Redis; limits are then counted per process. */
   redisLimiter: RedisRateLimiter | undefined;
+  /** Counts what has a window of its own, as the tries to sign in. */
+  windowCounter: WindowCounter;
   /** Counts failed authentications by network address. */
   failedAuthentications: AddressLimiter;
   /** Counts requests without a proof, by network address. */
@@ -80,6 +92,7 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
       tokenAuthenticator: new TokenAuthenticator(database, cache, openSessions),
       limiter: redisLimiter ?? new MemoryRateLimiter(),
       redisLimiter,
+      windowCounter: shared?.windowCounter ?? new MemoryWindowCounter(),
       addressLimits: new AddressLimits(env.ADDRESS_RATE_MAX),
       failedAuthentications: new AddressLimiter(failedAuthenticationsPerMinute, 60),
       tenantEnds: new TenantEnds(),

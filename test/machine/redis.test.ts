@@ -5,9 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { findFreePort } from '../../local/ports.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
+import { personWith, sendForm } from '../accounts/people.ts';
 import { apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { followEvents } from '../event-stream.ts';
+import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { untilMinuteHasRoom } from '../tenancy/rate-windows.ts';
@@ -35,7 +37,7 @@ beforeAll(async () => {
   redis = startRedis();
   await until('Redis answers', answers);
   product = await openProduct();
-  const env = { REDIS_URL: `redis://127.0.0.1:${port}` };
+  const env = { ...secrets, REDIS_URL: `redis://127.0.0.1:${port}` };
   processes = await Promise.all([product.start(['api'], env), product.start(['api'], env)]);
 });
 afterAll(async () => {
@@ -100,6 +102,24 @@ describe('limits over several processes', () => {
       for (const stream of again) stream.close();
       return again.every(({ status }) => status === 200);
     });
+  });
+
+  test('hold for passwords that are tried: the tries at all processes count together, and a right one counts at none', async () => {
+    const { id: organizationId } = await createOrganization(product.database, { name: 'People', plan: 'free' });
+    const { email, cookie } = await personWith({ ...product, base: processes[0]!.api, organizationId }, 'member');
+    const password = 'seven blue boats at noon';
+    await sendForm(`${processes[0]!.api}/api/auth/password`, { newPassword: password }, { cookie });
+    const signIn = async (index: number, fields: Record<string, string>) =>
+      (await sendForm(`${processes[index % 2]!.api}/api/auth/sign-in`, fields)).status;
+    const statuses: number[] = [];
+    for (let index = 0; index < 14; index++) {
+      statuses.push(await signIn(index, { email, password: 'not the right one' }));
+      // A right one between them ends no window, and fills none.
+      if (index === 5)
+        expect([await signIn(0, { email, password }), await signIn(1, { email, password })]).toEqual([303, 303]);
+    }
+    expect(statuses).toEqual([...Array(10).fill(401), ...Array(4).fill(429)]);
+    expect([await signIn(0, { email, password }), await signIn(1, { email, password })]).toEqual([429, 429]);
   });
 
   test('go on per process while Redis is away, and no request fails for it', async () => {

@@ -92,12 +92,12 @@ export function betterAuthRoutes({ accounts }: Services): OpenAPIHono<ApiEnv> {
     if (c.req.method === 'POST') checkFormOrigin(c, origin);
     const body = c.req.method === 'POST' ? await c.req.text() : undefined;
     const person = await signedIn(c, accounts);
-    if (path === '/sign-up/email') limits.countSignUp('account', addressOf(c));
+    if (path === '/sign-up/email') await limits.countSignUp('account', addressOf(c));
     const account = accountTried(path, body ?? '', person);
-    const succeeded = account === undefined ? undefined : limits.beginPassword(account, addressOf(c));
+    const succeeded = account === undefined ? undefined : await limits.beginPassword(account, addressOf(c));
     const auth = await accounts.auth.get();
     const answer = await auth.handler(requestFor(c, path, body, person));
-    if (answer.ok) succeeded?.();
+    if (answer.ok) await succeeded?.();
     return answer;
   });
   return routes;

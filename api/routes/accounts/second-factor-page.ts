@@ -101,10 +101,10 @@ export function secondFactorPage({ accounts, database, env }: Services): OpenAPI
     const code = field(fields, 'code').replaceAll(' ', '');
     const asked = { person, hasPassword: state.hasPassword, password: field(fields, 'password'), code };
     // A session that was stolen is no way to guess passwords and codes.
-    const succeeded = limits.beginPassword(person.email, addressOf(c));
+    const succeeded = await limits.beginPassword(person.email, addressOf(c));
     const answer = await act(c, asked);
     if (answer) {
-      succeeded();
+      await succeeded();
       return answer;
     }
     if (name === 'confirm') return refused(c, 'The code is not right, or too old.', confirmForm());

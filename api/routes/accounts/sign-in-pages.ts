@@ -32,7 +32,7 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
   const mailLink = async (email: string, address: string, next: string): Promise<void> => {
     if (!(await isKnownEmail(database, email))) {
       if (!accounts.mayAnybodySignUp) return;
-      limits.countSignUp('link', address);
+      await limits.countSignUp('link', address);
     }
     const { token } = await createLink(sqlOn(database.pool), email, times);
     await mailer.send({
@@ -60,12 +60,12 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
   routes.post('/sign-in', ...formChecks(maxFormBytes), async (c) => {
     const fields = await form(c);
     const [email, password] = [field(fields, 'email'), field(fields, 'password')];
-    const succeeded = limits.beginPassword(email, addressOf(c));
+    const succeeded = await limits.beginPassword(email, addressOf(c));
     const auth = await accounts.auth.get();
     const headers = headersFor(c, { withCookies: false });
     const answer = await auth.api.signInEmail({ body: { email, password }, headers, asResponse: true });
     if (!answer.ok) return refused(c, 'The address or the password is not right.', forms(c, email));
-    succeeded();
+    await succeeded();
     takeCookies(c, answer);
     const { twoFactorRedirect } = (await answer.json()) as { twoFactorRedirect?: boolean };
     const next = nextOf(c);
@@ -90,7 +90,7 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
   routes.post('/link', ...formChecks(maxFormBytes), async (c) => {
     const email = readEmail(field(await form(c), 'email'));
     const [address, next] = [addressOf(c), nextOf(c)];
-    if (limits.mayMailLink(email, address)) {
+    if (await limits.mayMailLink(email, address)) {
       background.runAfterAnswer('mail of a sign-in link', () => mailLink(email, address, next));
     }
     return answerPage(c, 'Sign in', linkIsMailed);
