@@ -25,7 +25,7 @@ export const e1: Envelope = (error, { requestId, code, facts }) => ({
 const maxErrorsShown = 5;
 
 /**
- * The sentence of a failure where nothing but a sentence is told. A body that does not fit its schema is described by what
+ * The sentence of a failure where the answer has nothing else. A body that does not fit its schema is described by what
  * is wrong with it; those of published sentences carry no list of errors.
  */
 export function sentenceOf({ code, message, facts }: AppError): string {

@@ -40,7 +40,7 @@ export function readIdempotency(c: ApiContext): IdempotencyClaim | undefined {
   return { method: c.req.method, path: claimedPath(c), key, fingerprint: fingerprintOf(c.get('body')) };
 }
 
-/** Tells the caller that an earlier request with its Idempotency-Key got this answer. */
+/** Marks the answer as that of an earlier request with the same Idempotency-Key. */
 export function markReplayed(c: ApiContext, replayed: boolean): void {
   if (replayed) c.header('Idempotent-Replayed', 'true');
 }

@@ -7,7 +7,7 @@ import { issueMessage } from './errors/issue-messages.ts';
 
 z.config({ customError: issueMessage });
 
-/** Characters that are told of a member's name, and of a message. */
+/** Maximum length in a failure of a member's name, and of a message; longer ones are cut. */
 const [maxName, maxMessage] = [100, 1_000];
 
 /** What is wrong with a request that does not match its schema. */

@@ -4,7 +4,7 @@ import { connectionOf } from './connection.ts';
 /** Larger bodies are written in pieces of this size, each when the one before it was taken. */
 export const pieceBytes = 64 * 1024;
 
-/** Bodies that are in memory anyway, whoever reads them. */
+/** Bodies that are in memory anyway, whether a client reads them or not. */
 const sharedBodies = new WeakSet<Uint8Array>();
 
 /** Marks a body that is kept for every caller: what waits of it takes no memory for the one who reads it. */

@@ -9,7 +9,7 @@ export const automationDialects: Record<Variant, AutomationDialect> = { A: varia
 /** How workflows and runs are written in the dialect of this request. */
 export const automationDialect = (c: ApiContext): AutomationDialect => automationDialects[c.get('dialect').variant];
 
-/** The dialect that the fields of an execute body belong to; undefined when they do not tell. */
+/** The dialect that the fields of an execute body belong to; undefined when they fit both. */
 export function variantOfExecution(body: unknown): Variant | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   if ('inputs' in body) return 'B';

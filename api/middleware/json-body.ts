@@ -97,7 +97,7 @@ function parse(text: string, maxBytes: number): unknown {
 export interface JsonBodyOptions {
   /** An absent body is read as `{}`. */
   optional?: boolean;
-  /** The dialect that a body belongs to, where its fields tell. */
+  /** The dialect that a body belongs to, where its fields decide it. */
   variantOf?: (body: unknown) => Variant | undefined;
   /** 1 MiB unless given. */
   maxBytes?: number;

@@ -126,7 +126,7 @@ export function checkSessionScope(session: CallerSession, scope: string): void {
   if (!session.isRead) checkRole(session, roleForScope(scope));
 }
 
-/** What a session needs for any request: whoever may only look changes nothing. @throws AppError forbidden */
+/** What a session needs for any request: a member who may only read changes nothing. @throws AppError forbidden */
 export function checkSessionMethod(session: CallerSession): void {
   if (!session.isRead) checkRole(session, 'member');
 }

@@ -37,7 +37,7 @@ const conventions = (limits: readonly PlanLimit[]) => [
   'by, in this order: the header `X-API-Variant`; a `wf_` or `run_` id in the path; the body of an execute request',
   '(`inputs` is B, `input` or `variables` A); the setting of the API key. Errors follow the same order, as far as the',
   'request was read when it was refused. Where answers differ, the names of their schemas end in A or B, and their',
-  'descriptions name a member that tells one from the other.',
+  'descriptions name a member that distinguishes them.',
   '',
   '**Sandbox.** Test keys never reach a provider: the sandbox answers. Words in a prompt make it fail: `sandbox:fail`;',
   '`sandbox:fail@<model>` (this model only, so that fallbacks are used); `sandbox:overloaded` (until the third attempt);',

@@ -6,8 +6,8 @@ import type { ApiContext, ApiEnv } from '../context.ts';
 import { statusOf } from '../envelopes.ts';
 import { framedPolicy, type Html, pageOf, pagePolicy, problem, scriptedPolicy } from './html-page.ts';
 
-// Pages with a form for people without a key: of bookings, of approvals, and those on which somebody books. The limits of addresses, and the headers because of
-// which nobody keeps such a page, come with their prefix.
+// Pages with a form for people without a key: of bookings, of approvals, and those on which attendees book. The limits of addresses, and the headers because of
+// which no cache keeps such a page, come with their prefix.
 
 /** Allows what a page applies and where its form goes, and nothing else. */
 export const asPage = createMiddleware<ApiEnv>((c, next) => {

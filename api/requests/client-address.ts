@@ -6,7 +6,7 @@ import type { PlatformEnv } from '../../src/platform/env.ts';
 const inDevelopment = ['127.0.0.0/8', '::1/128', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'];
 
 /**
- * The proxies whose forwarding headers are used: those that the operator names. In production nobody else is believed,
+ * The proxies whose forwarding headers are used: those that the operator names. In production no other is trusted,
  * because a client on a private network could name any address as its own.
  */
 export const trustedProxies = ({
@@ -44,7 +44,7 @@ export function clientAddress(
     const next = canonical(hops[at]!);
     if (next === undefined) break;
     address = next;
-    // Nothing is left of the first hop, whoever it is.
+    // Nothing is left of the first hop, whichever it is.
     if (at === 0 || !trusted.has(address)) break;
   }
   return address;

@@ -49,7 +49,7 @@ function preflightOf(c: ApiContext): Preflight | undefined {
 
 /**
  * The answer to a preflight of a request that will carry a token. Whose token it is a preflight does not say, so every
- * origin that asks is told the same. @returns undefined for any other request
+ * origin gets the same answer. @returns undefined for any other request
  */
 export function answerPreflight(c: ApiContext, methods: readonly string[]): Response | undefined {
   const asked = preflightOf(c);

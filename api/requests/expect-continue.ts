@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 const waiting = new WeakSet<ServerResponse>();
 
 /**
- * Leaves 100 Continue to whoever reads the body: a request that is refused before that does not send it. The connection is
+ * Leaves 100 Continue to the reader of the body: a request that is refused before that does not send it. The connection is
  * closed after such an answer, because the client may still send the body (RFC 9110, 10.1.1).
  */
 export function awaitContinue(response: ServerResponse): void {

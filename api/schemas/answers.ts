@@ -106,7 +106,7 @@ export const soundAnswer = (description: string) => ({
   },
 });
 
-/** The answer that a model wrote: in the envelope `{success, data}` with what it cost, or as a stream, which tells it last. */
+/** The answer that a model wrote: in the envelope `{success, data}` with what it cost, or as a stream, which ends with the cost. */
 export const replyAnswer = <Schema extends z.ZodType>(
   description: string,
   data: Schema,
@@ -121,8 +121,8 @@ export const replyAnswer = <Schema extends z.ZodType>(
 };
 
 /**
- * An answer of a route without keys, without envelope. `fresh`: caches must not keep it. `retryAfter`: it tells when to
- * ask again.
+ * An answer of a route without keys, without envelope. `fresh`: caches must not keep it. `retryAfter`: it names the time
+ * of the next attempt.
  */
 export const openAnswer = <Schema extends z.ZodType>(
   description: string,

@@ -32,7 +32,7 @@ export const failureSchemas = (errors: ErrorCodes) => ({
   }),
   ErrorMessage: z.object({
     success: z.literal(false),
-    error: z.string().openapi({ description: 'What is wrong, for people. The status tells programs.' }),
+    error: z.string().openapi({ description: 'What is wrong, for people. Programs use the status.' }),
   }),
   AccessError: z
     .object({ error: z.object({ code: z.string(), message: z.string(), retryAfter: z.int().optional() }) })

@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 
 /**
  * Names the schema of an answer of one dialect. `mark` is a member that the other dialect's answer lacks, or has with
- * other values: clients tell the two apart by it.
+ * other values: clients distinguish the two by it.
  * @param name ends in the dialect
  */
 export const inDialect = <Shape extends z.ZodRawShape>(

@@ -70,7 +70,7 @@ export interface AutomationDialect {
   accepted(run: CreatedRun): AcceptedAnswer;
   /** The answer to a trigger: the run's id and status, and nothing else. */
   triggered(run: CreatedRun): TriggeredAnswer;
-  /** The answer when the workflow skips the run. A trigger is told no reason. */
+  /** The answer when the workflow skips the run. A trigger gets no reason. */
   skipped(): SkippedAnswer;
 }
 

@@ -54,7 +54,7 @@ export async function enter(
   return c.redirect(next, 303);
 }
 
-/** The person of the session cookie; undefined where nobody is signed in. */
+/** The person of the session cookie; undefined without a session. */
 export async function signedIn(
   c: ApiContext,
   { sessions, cookie }: AccountServices['accounts'],

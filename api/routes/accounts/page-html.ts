@@ -162,7 +162,7 @@ export const passkeyList = (passkeys: readonly { id: string; name: string; creat
       ${passkeyButton('add', 'Add a passkey', passkeysPath)}
       <p><a href="${consolePath}">Go on</a></p>`;
 
-/** Why the provider has signed nobody in. */
+/** Why the sign-in at the provider failed. */
 export const providerFailed = (message: string): Html => html`
       ${problem(message)}
       <p><a href="${signInPath}">Sign in another way</a></p>`;

@@ -7,7 +7,7 @@ import { limitedRange } from '../../requests/client-address.ts';
 
 /** How a consent ended. */
 export interface ConsentOutcome {
-  /** Where the owner of the account goes; null where nobody told us. */
+  /** Where the owner of the account goes; null where the request named no place. */
   redirectUrl: string | null;
   /** Undefined for access that was granted. */
   error?: string | undefined;

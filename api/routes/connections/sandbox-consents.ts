@@ -41,7 +41,7 @@ export function sandboxConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
 const meetingPattern = /^[A-Za-z0-9]{12}$/;
 
-/** What the meeting links of the sandbox lead to. Nothing is looked up: links of the sandbox are of nobody's meeting. */
+/** The page behind the meeting links of the sandbox. Nothing is looked up: there is no meeting. */
 export function sandboxMeetingRoutes(): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   routes.get('/meet/:code', (c) => {

@@ -21,7 +21,7 @@ export interface WrittenEvent {
   data: string;
 }
 
-/** What readers of a message are told: what happens meanwhile, and at last the reply or the failure. */
+/** What readers of a message receive: its events, and at last the reply or the failure. */
 export type StreamedEvent =
   | Exclude<ReplyEvent, { name: 'contradicted' | 'ended' }>
   | { name: 'answered'; message: AnsweredMessage }

@@ -45,7 +45,7 @@ const ofContent = {
   'Cross-Origin-Resource-Policy': 'cross-origin',
 } as const;
 
-/** Files at signed addresses, for whoever has one. */
+/** Files at signed addresses, without a key. */
 export function fileRoutes({ files, signedUrls, downloads }: Services): OpenAPIHono<ApiEnv> {
   const get = createRoute({
     method: 'get',
@@ -91,7 +91,7 @@ export function fileRoutes({ files, signedUrls, downloads }: Services): OpenAPIH
       abort: () => outgoing?.destroy(),
     });
     if (!download) throw fileNotFound(name);
-    // Whoever left meanwhile has no close to come.
+    // A client that has disconnected meanwhile emits no further `close`.
     if (outgoing?.destroyed) download.close();
     outgoing?.once('close', () => download.close());
     const { first, last } = range === 'whole' ? { first: 0, last: file.bytes - 1 } : range;

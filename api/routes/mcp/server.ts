@@ -91,7 +91,7 @@ function progressOf({ mcpReq }: ServerContext): ToolCall['progress'] {
   let progress = 0;
   return (message) => {
     progress++;
-    // A client that has gone is told nothing.
+    // A client that has disconnected gets no answer.
     mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => {});
   };
 }

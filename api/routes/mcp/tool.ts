@@ -47,7 +47,7 @@ export interface Tool {
   scope: string;
   args: z.ZodType;
   annotations: ToolAnnotations;
-  /** @throws AppError, of which the client is told as the result */
+  /** @throws AppError, which the client gets as the result */
   perform(call: ToolCall, args: never): Promise<ToolAnswer>;
 }
 

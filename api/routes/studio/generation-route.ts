@@ -48,7 +48,7 @@ export interface GenerationRoute<Body extends z.ZodType, Record extends z.ZodTyp
   record(generation: GenerationDetail, sign: Sign): z.input<Record>;
 }
 
-/** Adds the route to `routes`. All such routes differ in what they take and tell, and in nothing that they do. */
+/** Adds the route to `routes`. These routes differ in their requests and answers alone. */
 export function addGenerationRoute<Body extends z.ZodType, Record extends z.ZodType>(
   routes: OpenAPIHono<ApiEnv>,
   services: Services,

@@ -25,7 +25,7 @@ export type GenerateAnswer = { replayed: boolean } & (
   | { kind: 'failed'; failure: AppError }
 );
 
-/** What its caller is told of a generation that failed or was cancelled. A fault of the request is refused as such. */
+/** The failure that a caller gets for a generation that failed or was cancelled. A fault of the request is refused as such. */
 function failureOf({ id, request, error }: GenerationDetail): AppError {
   const cancelled: GenerationError = { code: 'provider_error', message: 'The generation was cancelled.' };
   const { code, message, path } = error ?? cancelled;

@@ -13,7 +13,7 @@ import { markReplayed } from '../../idempotency.ts';
 export interface EndedCall extends Call {
   /** Whether an earlier request made it. */
   replayed: boolean;
-  /** What its caller is told where it did not complete. */
+  /** The failure that its caller gets where it did not complete. */
   failure: AppError | undefined;
 }
 

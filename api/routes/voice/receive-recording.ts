@@ -78,7 +78,7 @@ function parse(
       if (!form.complete) reject(broken());
     });
     parser.on('file', (name, part) => {
-      // Whoever reads it is told, or the parser is.
+      // The error goes to the reader, or to the parser.
       part.on('error', () => {});
       if (!recordingNames.includes(name)) {
         fields.set(name, unreadable);
@@ -125,7 +125,7 @@ async function discardRest(form: IncomingMessage): Promise<void> {
 /**
  * Receives a form with a recording. Memory is bounded by the buffers of one connection: the recording goes to the local disk
  * as it arrives. What is over a limit is refused as soon as it has come.
- * @param signal aborted when nobody waits any more
+ * @param signal aborted when the caller no longer waits
  * @throws AppError unsupported_media_type, payload_too_large; validation_error with a published sentence; StorageFailure; the
  *   reason of `signal`
  */

@@ -47,7 +47,7 @@ export async function sendSpeech(c: ApiContext, { files, downloads }: Services, 
     abort: () => outgoing.destroy(),
   });
   if (!download) throw unavailable('The file storage');
-  // Whoever left meanwhile has no close to come.
+  // A client that has disconnected meanwhile emits no further `close`.
   if (outgoing.destroyed) download.close();
   outgoing.once('close', () => download.close());
   return c.body(download.body, 200, {

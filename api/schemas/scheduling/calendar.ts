@@ -37,7 +37,7 @@ export const calendarChangeSchema = z
   .object({
     followChanges: z.boolean().openapi({
       description:
-        "Whether what somebody does in the calendar to a booking's event changes the booking: a deletion cancels it, and a move reschedules it where its rules allow. Otherwise the event is written again. Default false.",
+        "Whether a change of a booking's event in the calendar changes the booking: a deletion cancels it, and a move reschedules it where its rules allow. Otherwise the event is written again. Default false.",
     }),
   })
   .partial()

@@ -98,7 +98,7 @@ export const generateVideoSchema = z
         description: `In seconds, fractions too. Default ${videoSeconds.min}. What is delivered is paid by started seconds, and never more than what was asked. ${lengthsOf('video', videoSeconds.min)}`,
       }),
     aspectRatio: aspectRatio.openapi({
-      description: `Default 16:9. ${ratiosOf('video')} \`GET /api/studio/models\` tells those of this installation.`,
+      description: `Default 16:9. ${ratiosOf('video')} \`GET /api/studio/models\` lists those of this installation.`,
     }),
   })
   .openapi('VideoRequest');

@@ -98,7 +98,7 @@ export async function resultOfRun(
   };
 }
 
-/** What is told of a run that goes on: its id, and how to ask for it. */
+/** The result for a run that goes on: its id, and how to read it. */
 export function unfinishedResult(run: RunDetail, outputSchema: object | null): CallToolResult {
   const { id, waitingFor } = run;
   const waits = (waitingFor ?? []).map(({ type, stepId }) => `the step ${stepId} waits (${type})`).join(', ');

@@ -35,7 +35,7 @@ const wrong = (path: string, message: string) => invalid([{ path, message }]);
 /** The id of a call, from which the answer is found again that made it. */
 export const callIdOf = (messageId: string, position: number): string => `${callIds.format(messageId)}_${position}`;
 
-/** The arguments of a call. Those that are no JSON object are told as far as they are kept. */
+/** The arguments of a call. Those that are no JSON object are passed on as far as they are kept. */
 export const argumentsOf = ({ args, unreadable }: { args: object; unreadable?: string }): string =>
   unreadable ?? JSON.stringify(args);
 

@@ -49,7 +49,7 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { database, accounts, background } = services;
   const key = requireKey(services, 'keys');
   const operation = operationsOf({ tag: 'Organization', key });
-  // Every key has the scope by default, and nobody climbs by one.
+  // Every key has the scope by default, and a key must not raise the role of its user.
   const ofPeople = operationsOf({ tag: 'Organization', key, security: [{ session: [] }] });
   const mailing = { database, mailer: accounts.mailer, secret: accounts.secret, baseUrl: accounts.baseUrl };
 

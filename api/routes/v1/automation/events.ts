@@ -60,7 +60,7 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'Replaces the triggers that the workflow has. An event that matches one of them starts a run: the event is its',
       'input, `{{input}}`, and `inputs` become its variables. Several triggers that match the same event start one run.',
       'Such a run counts in the limit of the day, like a request. An event that was caused by a run of the workflow starts',
-      'no further one, nor does one at the end of a chain of more than five workflows: `lastSkipped` tells.',
+      'no further one, nor does one at the end of a chain of more than five workflows: `lastSkipped` has the reason.',
     ].join('\n'),
     key: requireKey(services, 'workflows:write', 'runs:execute'),
     params,

@@ -99,12 +99,12 @@ export async function executeRun(
   }
 }
 
-/** What became of a run while somebody waited for it. */
+/** The outcome of waiting for a run. */
 export type AwaitedRun = RunDetail | 'deleted' | 'unfinished';
 
 /**
- * Waits until a run has ended: at most `SYNC_WAIT_SECONDS`, and not at all for one of which nobody knows when it begins.
- * @param signal aborted when nobody waits any more
+ * Waits until a run has ended: at most `SYNC_WAIT_SECONDS`, and not at all for one whose beginning is not known.
+ * @param signal aborted when the caller no longer waits
  * @returns `unfinished` too when it waits for something that comes later
  */
 export async function awaitRun(

@@ -33,7 +33,7 @@ const description = [
   'with the definition and the inputs that the workflow has at that time. Its correlation id is',
   '`schedule-<uuid of the workflow>-<time>`. If an outage delays a run, it starts up to ten minutes late and is skipped',
   'after that. A run counts in the limit of the day, like a request. Times at which that limit is used up, the workflow is',
-  'inactive or the variables do not match its inputs are skipped too; `lastSkipped` tells.',
+  'inactive or the variables do not match its inputs are skipped too; `lastSkipped` has the reason.',
 ].join('\n');
 
 /** Schedules have no ids and no statuses, so both dialects show them alike. */

@@ -22,7 +22,7 @@ export function streamHead(c: ApiContext): Response {
   return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
 }
 
-/** Whether a stream must end. While the database is unavailable nobody knows, and it waits on, as its events do. */
+/** Whether a stream must end. While the database is unavailable this is not known, and the stream waits, as its events do. */
 async function isRefused(open: OpenRequest): Promise<boolean> {
   for (;;) {
     const refusal = await open.refusal();

@@ -130,7 +130,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'workflows.create',
     summary: 'Create a workflow',
     description:
-      'Only `name` is required, or `template`: a workflow of the gallery, with its triggers and its paused schedule. That needs the scopes of its steps, and `runs:execute` where it has triggers or a schedule. A workflow without steps returns its input. Workflows are active by default. What was saved but is probably not meant, such as a field that does not exist or a model that no list has, is told in `warnings`.',
+      'Only `name` is required, or `template`: a workflow of the gallery, with its triggers and its paused schedule. That needs the scopes of its steps, and `runs:execute` where it has triggers or a schedule. A workflow without steps returns its input. Workflows are active by default. What was saved but is probably not meant, such as a field that does not exist or a model that no list has, is listed in `warnings`.',
     body: jsonContent(createWorkflowSchema, newWorkflowExamples),
     idempotent: true,
     answers: {

@@ -48,7 +48,7 @@ export function sandboxCalendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Replace what is in a sandbox calendar',
     description: [
       'Replaces the events of others, and what goes wrong; the next sync finds it. An event with the `id` of one of `written`',
-      'stands for a change that somebody made to the event of a booking: another time moves it, the status `cancelled`',
+      'stands for a change of the event of a booking: another time moves it, the status `cancelled`',
       'removes it.',
     ].join(' '),
     params: calendarInPath,

@@ -4056,7 +4056,7 @@ export type VideoRequest = {
      */
     duration?: number;
     /**
-     * Default 16:9. By model: runway-gen3 16:9, 9:16; kling-1.5-pro 16:9, 9:16, 1:1; minimax-video 16:9; luma-dream-machine 16:9, 9:16, 4:3, 21:9. `GET /api/studio/models` tells those of this installation.
+     * Default 16:9. By model: runway-gen3 16:9, 9:16; kling-1.5-pro 16:9, 9:16, 1:1; minimax-video 16:9; luma-dream-machine 16:9, 9:16, 4:3, 21:9. `GET /api/studio/models` lists those of this installation.
      */
     aspectRatio?: string;
 };
@@ -5479,7 +5479,7 @@ export type CalendarStatus = 'syncing' | 'active' | 'error' | 'auth_expired' | '
 
 export type CalendarChange = {
     /**
-     * Whether what somebody does in the calendar to a booking's event changes the booking: a deletion cancels it, and a move reschedules it where its rules allow. Otherwise the event is written again. Default false.
+     * Whether a change of a booking's event in the calendar changes the booking: a deletion cancels it, and a move reschedules it where its rules allow. Otherwise the event is written again. Default false.
      */
     followChanges?: boolean;
 };

@@ -19,8 +19,8 @@ export class SchedulingCalendarsSandbox extends Resource {
    * Replace what is in a sandbox calendar.
    *
    * Replaces the events of others, and what goes wrong; the next sync finds it. An event with the `id` of one of
-   * `written` stands for a change that somebody made to the event of a booking: another time moves it, the status
-   * `cancelled` removes it.
+   * `written` stands for a change of the event of a booking: another time moves it, the status `cancelled`
+   * removes it.
    */
   put(id: string, body: NonNullable<api.PutSandboxCalendarData['body']>, options?: RequestOptions): Promise<api.SandboxCalendar> {
     return this.transport.call(sdk.putSandboxCalendar, { path: { id }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

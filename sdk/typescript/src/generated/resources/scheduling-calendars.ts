@@ -15,7 +15,7 @@ export class SchedulingCalendars extends Resource {
    *
    * Send the owner of the account to `authUrl`. The primary calendar is there, and is read at once, as soon as
    * the owner agreed; connecting the same account again renews it. Several requests may be open at the same time.
-   * In the sandbox nobody is asked. A live key whose service is not configured is answered with 503
+   * In the sandbox no consent is needed. A live key whose service is not configured is answered with 503
    * `provider_not_configured`.
    */
   connect(body: NonNullable<api.ConnectCalendarData['body']>, options?: RequestOptions): Promise<api.Consent> {

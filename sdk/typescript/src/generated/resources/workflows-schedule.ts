@@ -25,7 +25,7 @@ export class WorkflowsSchedule extends Resource {
    * skipped
    * after that. A run counts in the limit of the day, like a request. Times at which that limit is used up, the
    * workflow is
-   * inactive or the variables do not match its inputs are skipped too; `lastSkipped` tells.
+   * inactive or the variables do not match its inputs are skipped too; `lastSkipped` has the reason.
    */
   put(id: string, body: NonNullable<api.PutScheduleData['body']>, options?: RequestOptions): Promise<api.Schedule> {
     return this.transport.call(sdk.putSchedule, { path: { id }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

@@ -23,7 +23,7 @@ export class WorkflowsTriggers extends Resource {
    * run.
    * Such a run counts in the limit of the day, like a request. An event that was caused by a run of the workflow
    * starts
-   * no further one, nor does one at the end of a chain of more than five workflows: `lastSkipped` tells.
+   * no further one, nor does one at the end of a chain of more than five workflows: `lastSkipped` has the reason.
    */
   put(id: string, body: NonNullable<api.PutTriggersData['body']>, options?: RequestOptions): Promise<api.Triggers> {
     return this.transport.call(sdk.putTriggers, { path: { id }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

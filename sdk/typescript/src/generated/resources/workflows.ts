@@ -80,7 +80,7 @@ export class Workflows extends Resource {
    * Only `name` is required, or `template`: a workflow of the gallery, with its triggers and its paused schedule.
    * That needs the scopes of its steps, and `runs:execute` where it has triggers or a schedule. A workflow
    * without steps returns its input. Workflows are active by default. What was saved but is probably not meant,
-   * such as a field that does not exist or a model that no list has, is told in `warnings`.
+   * such as a field that does not exist or a model that no list has, is listed in `warnings`.
    */
   create(body: NonNullable<api.CreateWorkflowData['body']>, options?: RequestOptions): Promise<api.CreatedWorkflow> {
     return this.transport.call(sdk.createWorkflow, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
