@@ -3,7 +3,7 @@ import { statement } from '../platform/database/sql.ts';
 import type { JobDeclaration, JobTypes } from './declaration.ts';
 
 /**
- * The mark in a row, committed before a request that a provider may charge for: after a crash nobody knows whether the
+ * The mark in a row, committed before a request that a provider may charge for: after a crash it is not known whether the
  * provider has done it, so the request is not repeated. The job's table needs a column `submitted_at`.
  */
 export function jobSubmission({

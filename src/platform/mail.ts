@@ -31,7 +31,7 @@ export interface Mailer {
   close(): void;
 }
 
-/** A mail that was not sent, or of which nobody knows. The message names no addresses and may be shown to tenants. */
+/** A mail that was not sent, or for which this is not known. The message names no addresses and may be shown to tenants. */
 export class MailFailure extends Error {
   override name = 'MailFailure';
   /** The content was handed over, and the server did not say what became of it. */

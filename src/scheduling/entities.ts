@@ -150,7 +150,7 @@ export const RecurringPattern = defineEntity({
 });
 export type RecurringPattern = InferEntity<typeof RecurringPattern>;
 
-/** A time in which nobody can be booked. */
+/** A time in which no host can be booked. */
 export const BlackoutPeriod = defineEntity({
   name: 'BlackoutPeriod',
   tableName: 'blackout_period',

@@ -83,7 +83,7 @@ const takenSlugs = statement({
     where organization_id = :organizationId and environment = :environment and deleted_at is null`,
 });
 
-/** Transactions that choose a slug take turns, so that two cannot choose the same one. */
+/** Transactions that choose a slug run one after another, so that two cannot choose the same one. */
 async function readSlugs(tx: Transaction): Promise<Set<string>> {
   await lockForTransaction(tx, 'event_types');
   return new Set((await tx.rows(takenSlugs)).map(({ slug }) => slug));
@@ -177,7 +177,7 @@ async function lockEventType(em: EntityManager, id: string): Promise<SchedulingE
 export function updateEventType(scope: Scope, id: string, change: EventTypeChange): Promise<EventTypeView> {
   checkQuestions(change.questions);
   return scope.transaction(async (tx) => {
-    // Before the row is locked: creations hold the turn while they wait for nothing else.
+    // Before the row is locked: creations hold the lock while they wait for nothing else.
     const mayGrow = [change.name, ...large.map((part) => change[part])].some((part) => part !== undefined);
     const taken = change.slug === undefined && !mayGrow ? undefined : await readSlugs(tx);
     const eventType = await lockEventType(tx.em, id);

@@ -48,7 +48,7 @@ const size = (of: 'eventTypes' | 'blackoutPeriods') =>
 const sizes = { eventTypes: size('eventTypes'), blackoutPeriods: size('blackoutPeriods') };
 
 /**
- * Called when a row was added or has grown, by transactions of a tenant that take turns.
+ * Called when a row was added or has grown, by transactions of a tenant that run one after another.
  * @throws AppError conflict when the list would be too large for an answer
  */
 export async function enforceListSize(tx: Transaction, of: keyof typeof sizes): Promise<void> {
@@ -58,7 +58,7 @@ export async function enforceListSize(tx: Transaction, of: keyof typeof sizes): 
   throw new AppError('conflict', message, { limit: maxListBytes });
 }
 
-/** Whether the plan includes one more. Transactions of a tenant that ask take turns. @throws AppError forbidden */
+/** Whether the plan includes one more. Transactions of a tenant that ask run one after another. @throws AppError forbidden */
 export async function enforcePlanLimit(tx: Transaction, of: Counted): Promise<void> {
   await lockForTransaction(tx, of);
   const { plan, count: existing } = (await tx.one(counts[of]))!;

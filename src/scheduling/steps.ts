@@ -18,7 +18,7 @@ const fullAfterMs = 2_000;
 
 const isFull = (error: unknown): boolean => error instanceof AppError && error.kind === 'service_unavailable';
 
-/** Why a time was not booked, with what the endpoint tells of it. */
+/** Why a time was not booked, with the details that the endpoint returns. */
 function refusal(error: unknown): { error: StepError } {
   const refused = refusalOfStep(error);
   const isOfTime = error instanceof AppError && (error.kind === 'conflict' || error.kind === 'unprocessable');

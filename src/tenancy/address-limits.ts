@@ -2,7 +2,7 @@ import type { AppError } from '../platform/errors.ts';
 import { AddressLimiter } from './address-limiter.ts';
 
 /**
- * Requests a minute that one address may make where nobody has proved who they are, by what they ask for. Each family has a
+ * Requests a minute that one address may make without authentication, by what they ask for. Each family has a
  * window of its own. A path belongs to the family whose prefix it begins with.
  */
 export const addressFamilies = {

@@ -30,7 +30,7 @@ export interface OpenRequest {
   /** Aborted when the key or the session is no longer valid, the process drains, or the request is closed. */
   readonly signal: AbortSignal;
   /**
-   * To be asked before anything is told: why the caller must not have it any more, or undefined. Costs a query only after a
+   * To be called before anything is sent: why the caller may no longer have it, or undefined. Costs a query only after a
    * key was changed somewhere, or while announcements may be missed.
    */
   refusal(): Promise<AppError | undefined>;
@@ -92,7 +92,7 @@ export interface OpenRequestsOptions {
 
 /**
  * The open requests of this process. A key that is revoked, or expires, loses what it has open: when `announceKeyChange`
- * has returned nothing more is told to it, and its requests end within a second.
+ * has returned it receives nothing more, and its requests end within a second.
  */
 export class OpenRequests {
   readonly #options: OpenRequestsOptions;

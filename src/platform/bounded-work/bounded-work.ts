@@ -12,7 +12,7 @@ import { UsedTime } from './used-time.ts';
 /** Per organization: tasks that may wait, and bytes of their arguments. */
 const waitingLimits = { tasks: 500, bytes: 32 * 1024 * 1024 };
 
-/** How long a task waits for its turn before it is given back; and while the first process is still starting. */
+/** How long a task waits for a process before it is given back; and while the first process is still starting. */
 const defaultWaitMs = 5_000;
 const startWaitMs = 30_000;
 
@@ -45,7 +45,7 @@ interface Waiting {
   interrupted: number;
   /** Whether it was cut short before it had the processor for as long as it may. */
   wasStarved: boolean;
-  /** Ends the wait for a turn. */
+  /** Ends the wait for a process. */
   timer: NodeJS.Timeout | undefined;
   resolve(result: unknown): void;
   reject(error: Error): void;
@@ -61,7 +61,7 @@ const ending = () => new WorkQueueFull('The process is ending.');
 
 export interface BoundedWorkOptions {
   log: Log;
-  /** Tasks whose modules are loaded when a process starts, so that loading them counts against nobody's limit. */
+  /** Tasks whose modules are loaded when a process starts, so that loading them counts against no tenant's limit. */
   tasks: readonly AnyBoundedTask[];
   processes?: number;
 }
@@ -69,7 +69,7 @@ export interface BoundedWorkOptions {
 /**
  * Performs work whose cost tenants decide, in processes of its own: with a limit of time and of memory each, a bounded
  * queue for each organization, and never all processes for one of them. Processes are shared by the time that they are used:
- * who used least of the last minute is next, so that nobody has more than half of it while another waits.
+ * the organization that used least of the last minute is next, so that none has more than half of it while another waits.
  *
  * Libraries for this use threads, where a single large allocation ends the whole process, or leave a tenant as many
  * places as there are.
@@ -95,8 +95,8 @@ export class BoundedWork {
   }
 
   /**
-   * @throws WorkTooCostly when the task reaches a limit; WorkQueueFull when the organization has too much waiting, or its
-   *   turn does not come within `waitMs`
+   * @throws WorkTooCostly when the task reaches a limit; WorkQueueFull when the organization has too much waiting, or no
+   *   process is free for it within `waitMs`
    */
   run<Args, Result>(
     task: BoundedTask<Args, Result>,

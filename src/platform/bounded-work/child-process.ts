@@ -14,7 +14,7 @@ const heap = { oldSpaceMb: 88, semiSpaceMb: 4 };
 /** A process cuts its task short by itself, and is killed when it has not done so by this time after its limit. */
 const killAfterMs = 2_000;
 
-/** Below that of the process itself: what is costly takes the time that nobody else needs. */
+/** Below that of the process itself: what is costly takes the time that nothing else needs. */
 const niceness = 5;
 
 const keptOfStderr = 2_000;

@@ -59,7 +59,7 @@ function done(result: string): Answer {
   return isTooLarge ? { kind: 'too_large', spent: false } : { kind: 'done', result, spent: false };
 }
 
-/** What is cut short leaves the libraries in a state that nobody knows: the process is spent. */
+/** What is cut short leaves the libraries in an unknown state: the process is not used again. */
 async function answer({ perform }: TaskModule, assignment: Assignment): Promise<Answer> {
   const { args, limitMs, clockMs, memoryMb } = assignment;
   const before = process.cpuUsage();

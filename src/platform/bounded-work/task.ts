@@ -51,7 +51,7 @@ export type Answer = { spent: boolean } & (
 );
 
 /**
- * The longest result, in characters of JSON, and how many objects, lists and members it may have: whoever asked parses it
+ * The longest result, in characters of JSON, and how many objects, lists and members it may have: the caller parses it
  * on the main thread.
  */
 export const maxResult = { characters: 8 * 1024 * 1024, structures: 250_000 };

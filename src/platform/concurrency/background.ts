@@ -23,7 +23,7 @@ export class Background {
     this.#running.add(tracked);
   }
 
-  /** Begins the work once whoever answers the request had its turn: work takes time from the first line on. */
+  /** Begins the work after the answer of the request: work takes time from the first line on. */
   runAfterAnswer(what: string, work: () => Promise<unknown>): void {
     this.run(what, yieldToEventLoop().then(work));
   }

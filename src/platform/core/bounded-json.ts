@@ -25,7 +25,7 @@ const [quote, backslash, comma, colon, space] = [0x22, 0x5c, 0x2c, 0x3a, 0x20];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Counts what a JSON text would cost whoever parses it, as its bytes arrive and before they are parsed: a byte can cost a
+ * Counts what parsing a JSON text would cost, as its bytes arrive and before they are parsed: a byte can cost a
  * thousand times another. Takes linear time, and a tenth of the time of parsing.
  */
 export class JsonBounds {

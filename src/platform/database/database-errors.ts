@@ -45,7 +45,7 @@ export const isDatabaseUnavailable = (error: unknown): boolean =>
   databaseFailure(error)?.code === 'service_unavailable';
 
 /**
- * What `read` finds, for those who wait until something is so: while the database is unavailable nobody knows, and they
+ * What `read` finds, for those who wait until something is so: while the database is unavailable this is not known, and they
  * wait on.
  * @param unknown returned while the database is unavailable
  * @throws whatever else `read` throws

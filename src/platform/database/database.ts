@@ -9,8 +9,8 @@ import type { TenantConnections } from './tenant-connections.ts';
 
 /**
  * The roles that the product works in. Its login can become either and has no rights of its own; migrations use the login
- * that owns the tables. Row-level security lets `tenant` see one tenant's rows and nothing else, so that a filter somebody
- * forgot shows nothing. `system` is for what belongs to no tenant: looking up keys, draining the outbox, operators'
+ * that owns the tables. Row-level security lets `tenant` see one tenant's rows and nothing else, so that a forgotten
+ * filter shows nothing. `system` is for what belongs to no tenant: looking up keys, draining the outbox, operators'
  * commands. `auth` has rights on the schema of accounts alone.
  */
 export const databaseRoles = { tenant: 'atelier_tenant', system: 'atelier_system', auth: 'atelier_auth' } as const;
@@ -44,7 +44,7 @@ export interface DatabaseSettings {
   /** Connections for tenants' work; the system has a quarter as many beside them, and two at least. */
   poolSize: number;
   /**
-   * Explicit, so that a table nobody listed fails at start and not in production. Without any, the entity manager is not
+   * Explicit, so that a table that is not listed fails at start and not in production. Without any, the entity manager is not
    * loaded: for commands, which run statements alone.
    */
   entities: EntitySchema[];

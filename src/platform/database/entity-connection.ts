@@ -10,7 +10,7 @@ import {
 } from 'kysely';
 import type { ClientBase, CustomTypesConfig } from 'pg';
 
-/** Entities' queries on one connection, whose transaction somebody else began and ends. */
+/** Entities' queries on one connection, whose transaction the caller began and ends. */
 class BorrowedConnection implements DatabaseConnection {
   readonly #client: ClientBase;
   readonly #types: CustomTypesConfig;

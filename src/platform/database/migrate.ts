@@ -30,7 +30,7 @@ async function requireKnownSchema(guard: pg.Client): Promise<void> {
 
 /**
  * Brings the schema up to date, as the owner of the tables, and makes the application's login where that is another one.
- * Two processes that start at once take turns on an advisory lock.
+ * An advisory lock lets one of two processes that start together wait for the other.
  * @param ownerUrl of the login that owns the tables; the application's own unless given
  * @returns the names of the migrations it ran.
  * @throws EnvError when the server is too old; UnknownSchema

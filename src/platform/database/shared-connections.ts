@@ -4,13 +4,13 @@ import type { Tenant } from '../tenant.ts';
 import { TenantAssignment } from './pooled-connection.ts';
 import { positioned, type Statement, type StatementText, type SystemArguments, watched } from './sql.ts';
 
-/** Statements that are under way on one connection at most: whoever comes next waits for those before it. */
+/** Statements that are under way on one connection at most: the next one waits for those before it. */
 const maxUsersOfConnection = 16;
 
-/** Streams that collect what is written, until the callbacks of this turn of the event loop have run. */
+/** Streams that collect what is written, until the callbacks of this iteration of the event loop have run. */
 const collecting = new WeakSet<Duplex>();
 
-/** Writes what several requests send in one turn together: a write, which wakes PostgreSQL, costs more than the rest of a read. */
+/** Writes what several requests send in one iteration of the event loop together: a write, which wakes PostgreSQL, costs more than the rest of a read. */
 function collect(stream: Duplex): void {
   if (collecting.has(stream)) return;
   collecting.add(stream);
@@ -80,7 +80,7 @@ export class SharedConnections {
       const [, rows] = await Promise.all([assigned, watched(of.name, () => asked)]);
       return rows;
     } catch (error) {
-      // PostgreSQL reported it, about this statement alone. After anything else nobody begins on this connection.
+      // PostgreSQL reported it, about this statement alone. After anything else no statement begins on this connection.
       const isOfStatement = error instanceof Error && 'severity' in error && error.severity === 'ERROR';
       if (!isOfStatement || lent.assignment?.hasFailed) this.#giveUp(lent);
       throw error;

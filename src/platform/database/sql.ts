@@ -196,7 +196,7 @@ export function watchStatements(by: StatementWatch): void {
   watch = by;
 }
 
-/** Sends a statement under the eyes of whoever watches. */
+/** Sends a statement through the watch of this process, where it has one. */
 export const watched = <T>(name: string, ask: () => Promise<T>): Promise<T> => (watch ? watch(name, ask) : ask());
 
 export function sqlOn(executor: Pool | ClientBase): Sql {

@@ -17,7 +17,7 @@ const holdsConnection = new AsyncLocalStorage<true>();
 /**
  * Lends connections of the tenants' pool. Transactions of one organization wait for each other, at locks and at rows that
  * they share. So that they do not wait with every connection in their hands, an organization has a part of the pool at most,
- * and whoever needs more waits here, in order.
+ * and requests for more wait here, in order.
  */
 export class TenantConnections {
   readonly #pool: Pick<Pool, 'connect'>;

@@ -25,7 +25,7 @@ import {
  */
 export type OutboxHandler<Hint = never> = (scope: Scope, subjectId: string, hint?: Hint) => Promise<unknown>;
 /**
- * What a handler gives when the work that it began goes on elsewhere: the tenant's turn lasts until then. The entry is done.
+ * What a handler gives when the work that it began goes on elsewhere: the tenant's slot is held until then. The entry is done.
  */
 export class GoesOn {
   readonly until: Promise<unknown>;
@@ -43,8 +43,8 @@ export interface OutboxPolicy {
   /** Entries of one kind that the drain of one process works on at the same time. */
   maxConcurrent: number;
   /**
-   * The same for a kind that nobody waits for, and its attempts right after commits. Few, so that its backlog leaves
-   * connections and Temporal to the kinds that somebody waits for.
+   * The same for a kind that no caller waits for, and its attempts right after commits. Few, so that its backlog leaves
+   * connections and Temporal to the kinds that callers wait for.
    */
   maxConcurrentOthers: number;
   /** Entries of one kind that one call of the drain takes up. */
@@ -57,13 +57,13 @@ export interface OutboxPolicy {
    */
   ofTenantAlone: number;
   ofTenants: number;
-  /** For so long after its last turn a tenant counts among those that share. */
+  /** For so long after its last slot a tenant counts among those that share. */
   rememberTenantMs: number;
-  /** Attempts after commits that wait for their tenant's turn; what is over that is left to the drain. */
+  /** Attempts after commits that wait for a slot of their tenant; what is over that is left to the drain. */
   directWaiting: number;
   /** An attempt that takes longer gives up its place, and counts as failed until it ends after all. */
   deadlineMs: number;
-  /** Longer than the deadline: nobody else takes up an entry that is being attempted. */
+  /** Longer than the deadline: no other process takes an entry that is being attempted. */
   leaseMs: number;
   /** Before the second attempt; doubled before each further one. */
   firstBackoffMs: number;
@@ -100,7 +100,7 @@ const tenantSemaphore = ({ ofTenantAlone, ofTenants, directWaiting, rememberTena
     rememberMs: rememberTenantMs,
   });
 
-/** How long the tenant's turn lasts after an attempt. */
+/** How long the tenant's slot is held after an attempt. */
 async function lastOf(result: unknown): Promise<void> {
   if (result instanceof GoesOn) await result.until;
 }
@@ -117,7 +117,7 @@ export interface OutboxServices {
 }
 
 export interface OutboxOptions {
-  /** Kinds that somebody may be waiting for. */
+  /** Kinds that a caller may wait for. */
   promptKinds?: readonly string[];
   policy?: OutboxPolicy;
 }
@@ -135,7 +135,7 @@ export class Outbox implements OutboxOfProcess {
   readonly #direct = new Map<string, number>();
   /** Slots of tenants, by kind. */
   readonly #semaphore: ReadonlyMap<string, FairSemaphore<EnvironmentKey>>;
-  /** By kind, of those that nobody waits for. */
+  /** By kind, of those that no caller waits for. */
   readonly #others: KeyedSemaphore;
 
   /** @throws Error when a statement enqueues a kind that has no handler, or a kind that is to be prompt has none */
@@ -158,7 +158,7 @@ export class Outbox implements OutboxOfProcess {
     if (!Object.hasOwn(this.#handlers, kind)) throw new Error(`No part declares the outbox kind ${kind}.`);
   }
 
-  /** Attempts what was committed, after whoever waits for the commit had its turn. What fails is left to the drain. */
+  /** Attempts what was committed, after the caller that waits for the commit has continued. What fails is left to the drain. */
   afterCommit({ tenant, correlationId, actor, entries }: Committed): undefined {
     const scope = new Scope(this.#services.database, tenant, correlationId, actor);
     for (const entry of entries) {

@@ -58,7 +58,7 @@ export interface Declarations {
   sealed?: readonly SealedTable[];
   /** What operators find by an id or a correlation id. */
   findable?: readonly FindableRows[];
-  /** Kinds of outbox entries that somebody may be waiting for: backlogs of others leave room for them. */
+  /** Kinds of outbox entries that a caller may wait for: backlogs of others leave slots for them. */
   promptKinds?: readonly string[];
   /** Tasks executed by `boundedWork`. */
   boundedTasks?: readonly AnyBoundedTask[];

@@ -32,7 +32,7 @@ const codes: Readonly<Record<string, string>> = {
 
 /**
  * Why a step failed whose feature refused what was asked.
- * @throws the error when it is none that the caller of an endpoint would be told
+ * @throws the error when it is none that the caller of an endpoint would get
  */
 export function refusalOfStep(error: unknown): StepError {
   if (!(error instanceof AppError)) throw error;

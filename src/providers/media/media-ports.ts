@@ -27,7 +27,7 @@ export interface MediaJob {
   request: GenerationRequest;
   /** The image that the request works on; null where there is none. */
   image: JobImage | null;
-  /** The seed that was told, or chosen when the request named none. */
+  /** The seed of the request, or the chosen one when it named none. */
   seed: number;
   /** Milliseconds since the generation was created. */
   ageMs: number;
@@ -51,7 +51,7 @@ export interface MadeMedia {
 export interface Expectation {
   /** How long such a job usually takes. */
   ms: number;
-  /** Whether `poll` tells fractions. Without them progress is told by the time. */
+  /** Whether `poll` reports fractions. Without them progress is estimated from the time. */
   reportsProgress: boolean;
   /** Whether the job is made in a moment, where `submit`, `poll` and `fetchFile` are called at once. */
   isInstant: boolean;
@@ -66,7 +66,7 @@ export type MediaStatus =
   | { kind: 'ready' };
 
 /**
- * A job was submitted, and nobody knows whether it was taken: the connection broke, or the provider answered what may be
+ * A job was submitted, and it is not known whether it was accepted: the connection broke, or the provider answered what may be
  * said before or after it took the job. It is never submitted again, because it may have been charged.
  */
 export class SubmissionLost extends Error {
@@ -86,7 +86,7 @@ export interface MediaModel {
 
   /**
    * Hands a job to the provider, once. Its signal is aborted after a time limit alone: a cancelled job is submitted to its
-   * end, so that the provider can be told.
+   * end, so that the provider can be asked to cancel it.
    * @returns the provider's id of the job, at most 200 characters
    * @throws ProviderFailure; SubmissionLost; ImageUnusable
    */
@@ -110,6 +110,6 @@ export interface MediaModel {
    */
   fetchFile(job: MediaJob, upstreamId: string, call: Call): Promise<MadeMedia>;
 
-  /** Tells the provider that nobody wants the job any more. A provider that cannot stop it is no failure. @throws ProviderFailure */
+  /** Asks the provider to cancel the job. A provider that cannot is no failure. @throws ProviderFailure */
   cancel(job: MediaJob, upstreamId: string, call: Call): Promise<void>;
 }

@@ -17,7 +17,7 @@ import { StartedFiles } from './started-files.ts';
 /** A better quality shows more, at the same size. */
 const shapes: Record<Quality, number> = { standard: 12, high: 24, ultra: 40 };
 
-/** How long a rendering may wait for its turn. */
+/** How long a rendering may wait for a slot. */
 const waitMs = 60_000;
 
 function requestedFailure(words: SandboxWords, model: string): ProviderFailure | undefined {
@@ -36,7 +36,7 @@ function requestedFailure(words: SandboxWords, model: string): ProviderFailure |
   }
 }
 
-/** The same digest for the same request, with the seed that was told for it, and the same image. */
+/** The same digest for the same request, with the seed that was reported for it, and the same image. */
 const digestOf = ({ request, seed, image }: MediaJob): string => {
   const seeded = request.kind === 'image' ? { ...request, seed } : request;
   return createHash('sha256').update(canonicalRequest(seeded, image?.sha256)).digest('hex');

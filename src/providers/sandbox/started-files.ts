@@ -19,7 +19,7 @@ export class StartedFiles {
   /** Begins to make the file of a job, where there is room. */
   keep(jobId: string, make: () => Promise<MadeMedia>): void {
     if (this.#begun.size >= maxStarted) return;
-    // Whatever went wrong goes wrong again when it is asked for, where it can be told.
+    // A failure happens again when the file is read, where it can be reported.
     const made = make().catch(() => undefined);
     const timer = setTimeout(() => {
       this.#begun.delete(jobId);

@@ -16,7 +16,7 @@ const sunsets: [RegExp, string][] = [
   [/^(tts-1|gpt-4o-mini-tts)/, '2027-01-06'],
   [/^(whisper-1|gpt-4o-.*transcribe)/, '2027-02-26'],
 ];
-/** How long before that it is told at start. */
+/** How long before that the log warns of it at start. */
 const noticeMs = 60 * 24 * 3_600_000;
 
 /** Warns about models that will soon be shut down, where the provider is OpenAI itself. */
@@ -43,7 +43,7 @@ export interface VoiceRegistry {
   /** As speechModel. */
   transcriptionModel(environment: Environment): TranscriptionModel;
   /**
-   * Whether a call may be made again when nobody knows what became of it, because no attempt is charged for. Throws as
+   * Whether a call may be made again when its outcome is not known, because no attempt is charged for. Throws as
    * speechModel.
    */
   isRepeatable(environment: Environment): boolean;

@@ -18,7 +18,7 @@ const event = z.discriminatedUnion('type', [
 ]);
 
 /** Others say nothing of the answer, and new ones may come. */
-const telling = ['message_start', 'content_block_start', 'content_block_delta', 'message_delta'];
+const readTypes = ['message_start', 'content_block_start', 'content_block_delta', 'message_delta'];
 
 /** Reasons to stop at which an answer is not whole. */
 export const limits = ['max_tokens', 'model_context_window_exceeded'];
@@ -61,7 +61,7 @@ export class ContentBlocks {
 
   /** @throws Error for an event that is not as documented. Those of other types are ignored. */
   add(given: { type: string }): void {
-    if (!telling.includes(given.type)) return;
+    if (!readTypes.includes(given.type)) return;
     const said = event.parse(given);
     if (said.type === 'message_start') this.#usage = said.message.usage ?? {};
     else if (said.type === 'content_block_delta') this.#extend(said.index, said.delta);

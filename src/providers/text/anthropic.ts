@@ -56,7 +56,7 @@ function messageOf(message: ChatMessage): Message {
 const blocksOf = ({ content }: Message) =>
   typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
 
-/** Models expect users and assistants to take turns, beginning with a user. */
+/** Models expect messages of users and assistants alternately, beginning with a user. */
 function alternating(messages: Message[]): Message[] {
   const result: Message[] = messages[0]?.role === 'assistant' ? [{ role: 'user', content: '…' }] : [];
   for (const message of messages) {

@@ -60,7 +60,7 @@ class CoalescedText {
 /**
  * Passes on what a stream says. While the model may call tools, it is kept until the answer has ended: a call makes it a
  * thought, and not part of the reply.
- * @returns the listener of the stream, undefined when nobody wants one; what is to be called once it has ended well; and
+ * @returns the listener of the stream, undefined when none is needed; what is to be called once it has ended well; and
  *   what is to be called in any case
  */
 export function heldBack(

@@ -38,7 +38,7 @@ export type ChatMessage =
    * signatures of thoughts, so no other provider accepts it, and a changed one is refused.
    */
   | { role: 'model'; content: unknown }
-  /** Follows a `model` turn, with a result for each of its calls, in their order. */
+  /** Follows a message of the role `model`, with a result for each of its calls, in their order. */
   | { role: 'tools'; results: ToolResult[] };
 
 /** A request to a model for the next part of a conversation. */
@@ -66,7 +66,7 @@ export interface ChatRequest {
 export interface ChatAnswer extends TextAnswer {
   /** In the order in which the model made them. Empty for a reply. */
   calls: ToolCall[];
-  /** JSON, for a `model` turn. At most 4 MiB. */
+  /** JSON, for a message of the role `model`. At most 4 MiB. */
   content: unknown;
 }
 

@@ -51,7 +51,7 @@ const partsOf = (content: unknown): SaidPart[] => z.object({ parts: z.array(part
 /** Ids of the calls of an answer. Not every model gives ids, and one that was not given is not accepted. */
 const givenIds = (content: unknown) => new Set(partsOf(content).map(({ functionCall }) => functionCall?.id));
 
-/** @param before the turn in front of it */
+/** @param before the message in front of it */
 function contentOf(message: ChatMessage, before: ChatMessage | undefined): Content {
   if (message.role === 'model') return message.content as Content;
   if (message.role !== 'tools')

@@ -28,7 +28,7 @@ export interface CreatedBooking {
 /** Per tenant and process: each move, and each batch of new bookings, holds a connection while it waits. */
 const [maxConcurrentMoves, maxConcurrentBatches] = [2, 2];
 const maxWaiting = 2_000;
-/** The hosts of a batch are locked until its commit, and nobody who asks later waits for more than a batch before its own. */
+/** The hosts of a batch are locked until its commit, and a later request waits for at most one batch before its own. */
 const perBatch = 16;
 
 /** Bookings that one process moves and creates. */
@@ -60,13 +60,13 @@ function isOverlap(error: unknown): boolean {
   return false;
 }
 
-/** The refusal of the constraint, which only a mistake of ours could reach, as the checks would have told it. */
+/** The refusal of the constraint, which only a fault of the checks could reach: they come first. */
 function asRefusal(error: unknown, start: string): unknown {
   if (!isOverlap(error)) return error;
   return new AppError('conflict', 'The time is taken.', { start, reason: 'booked' }, { code: 'slot_unavailable' });
 }
 
-/** Moves a booking, when it is the tenant's turn. @param start that it is moved to */
+/** Moves a booking, in its place in the tenant's queue. @param start that it is moved to */
 export async function queueMove<Result>(
   { bookingQueues: { moveSemaphore } }: BookingServices,
   { environmentKey: key }: Scope,

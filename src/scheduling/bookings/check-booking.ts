@@ -43,7 +43,7 @@ const messages: Record<RefusalCode, string> = {
   booking_limit_reached: 'A limit on bookings is reached.',
 };
 
-/** The failure that tells a caller why a time cannot be booked. */
+/** The failure with the reason why a time cannot be booked. */
 const refused = (refusal: Refusal): AppError =>
   new AppError(schedulingErrors[refusal.code], messages[refusal.code], refusalDetails(refusal), {
     code: refusal.code,
@@ -85,7 +85,7 @@ export const holdOf = ({ startsAt, endsAt }: Time, { bufferBefore, bufferAfter }
 
 export const isoTimes = (start: Date, end: Date) => ({ start: start.toISOString(), end: end.toISOString() });
 
-/** What an event tells of a booking. */
+/** The data of a booking in its events. */
 export const factsOf = (booking: BookingView, reason: string | null, source: BookingSource): BookingFacts => ({
   bookingId: booking.id,
   eventTypeId: booking.eventTypeId,

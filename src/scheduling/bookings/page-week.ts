@@ -17,7 +17,7 @@ const dayAt = (at: number, timezone: string): DayNumber =>
   new ZoneClock(timezone, { startsAt: at, endsAt: at }).dayAt(at);
 
 const week = 7;
-/** Maximum per page: nobody reads more. */
+/** Maximum per page: a reader needs no more. */
 const maxChoices = 1_000;
 const lastDay = readDay('9999-12-01')!;
 

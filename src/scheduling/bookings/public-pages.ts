@@ -27,7 +27,7 @@ export class PublicPages {
   readonly #key: string | undefined;
   readonly #base: string;
 
-  /** @param key URL_SIGNING_KEY. Without one there are no pages: nobody could tell their forms from others. */
+  /** @param key URL_SIGNING_KEY. Without one there are no pages: their forms could not be authenticated. */
   constructor(key: string | undefined, publicUrl: string) {
     this.#key = key;
     this.#base = `${withoutSlash(publicUrl)}/book`;

@@ -14,7 +14,7 @@ export interface CalendarAccount {
 export interface NewAccess {
   scope: Scope;
   accessToken: string;
-  /** Whose time it is, and which account was meant: all that the sandbox has to tell accounts apart. */
+  /** Whose time it is, and which account was meant: all by which the sandbox distinguishes accounts. */
   hostId: string;
   loginHint: string | null;
 }

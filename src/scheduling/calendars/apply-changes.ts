@@ -67,7 +67,7 @@ export interface Changes {
 
 /**
  * Ends a sync of changes: stores when events block, forgets those that do not any more, and notes where the next one
- * begins. All at once: whoever reads sees none of the changes, or all.
+ * begins. In one transaction: a reader sees none of the changes, or all.
  * @param most busy times that a calendar may have
  * @returns what was in the way: the sync is another one's by now, or there would be too many
  */

@@ -5,7 +5,7 @@ import type { OutsideChange } from '../core/outside-change.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 
-/** A full reading that is under way: its pages are stored as they come, under a generation that nobody reads yet. */
+/** A full reading that is under way: its pages are stored as they come, under a generation that is not used yet. */
 export interface Baseline {
   generation: number;
   /** Milliseconds, as all times here. */
@@ -63,7 +63,7 @@ export const Calendar = defineEntity({
 });
 export type Calendar = InferEntity<typeof Calendar>;
 
-/** A time in which somebody else's event blocks the host. */
+/** A time in which an event that is not a booking blocks the host. */
 export const CalendarBusy = defineEntity({
   name: 'CalendarBusy',
   tableName: 'calendar_busy',
@@ -105,7 +105,7 @@ export const CalendarEntry = defineEntity({
     writtenAt: p.datetime(),
     /** The last baseline that found it. */
     seenGeneration: p.integer().nullable(),
-    /** What somebody did to it in the calendar, until that is settled. */
+    /** A change that was made in the calendar, until it is settled. */
     outsideChange: p.json<OutsideChange>().nullable(),
   },
   indexes: [

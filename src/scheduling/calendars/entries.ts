@@ -367,7 +367,7 @@ export async function removeBookingEntry(
     const call = callOf(signal, booking.timezone);
     return reportToOwner(scope, target.id, () => client.remove(account, { bookingId, eventId }, call));
   };
-  // One that fails keeps nobody from asking the others.
+  // One failure does not prevent the others.
   for (const result of await Promise.allSettled(targets.map(remove))) {
     if (result.status === 'rejected') throw result.reason;
   }

@@ -42,7 +42,7 @@ const find = systemStatement({
 });
 
 /**
- * Mails the organization's contact that access to a calendar was withdrawn; nobody, when it was connected again since. Sent
+ * Mails the organization's contact that access to a calendar was withdrawn, unless it was connected again since. Sent
  * again after a crash, the mail has the same Message-ID.
  */
 export async function noticeExpiredAccess(

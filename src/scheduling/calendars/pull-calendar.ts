@@ -177,7 +177,7 @@ async function storePage(
 }
 
 /**
- * Reads everything into a generation that nobody sees before it is complete. Each page is stored with where the next one
+ * Reads everything into a generation that is not used before it is complete. Each page is stored with where the next one
  * begins, so an attempt after a crash goes on from there. The next page is on its way while one is stored.
  * @returns the number of events. @throws SyncTokenExpired when a page has expired
  */

@@ -32,7 +32,7 @@ export const wantsLink = (
 export const versionOf = ({ rescheduleCount, status }: { rescheduleCount: number; status: string }): number =>
   rescheduleCount + (status === 'cancelled' ? 1 : 0);
 
-/** What a mail tells of the change that it follows from. Times are ISO 8601 in UTC. */
+/** What a mail says about the change that caused it. Times are ISO 8601 in UTC. */
 export interface ChangeFacts {
   occasion: 'confirmed' | 'moved' | 'cancelled';
   start: string;
@@ -98,7 +98,7 @@ export interface OpenEffect {
   handedOverAt: Date | null;
 }
 
-/** What is to become of an effect now. `unconfirmed`: nobody knows whether its mail arrived. */
+/** What is to become of an effect now. `unconfirmed`: whether its mail arrived is not known. */
 export type Verdict = 'wait' | 'perform' | 'skip' | 'give_up' | 'unconfirmed';
 
 const hourMs = 3_600_000;
@@ -110,7 +110,7 @@ export const giveUpAt = ({ kind, createdAt }: Pick<OpenEffect, 'kind' | 'created
 const isMailOfChange = (kind: EffectKind) => kind === 'attendee_mail' || kind === 'contact_mail';
 
 /**
- * Decides about an effect. Every change is told by its mail; but one that failed is overtaken by the mail of the next
+ * Decides about an effect. Every change has its mail; but one that failed is superseded by the mail of the next
  * change, and calendars and reminders follow the latest change alone.
  * @param booking as it is now
  */

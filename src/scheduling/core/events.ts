@@ -7,7 +7,7 @@ import { bookingIds, eventTypeIds, hostIds } from './ids.ts';
 export const bookingSources = ['api', 'page', 'calendar'] as const;
 export type BookingSource = (typeof bookingSources)[number];
 
-/** A booking as its events tell it. Ids are UUIDs, times ISO 8601 in UTC. */
+/** A booking as its events contain it. Ids are UUIDs, times ISO 8601 in UTC. */
 export interface BookingFacts {
   bookingId: string;
   eventTypeId: string;

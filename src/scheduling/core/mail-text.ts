@@ -73,7 +73,7 @@ export function addressOf({ location, place }: Place): string | null {
   return text === '' ? null : text;
 }
 
-/** Where the booking takes place; null where nobody said. */
+/** Where the booking takes place; null where none was given. */
 export function whereOf(facts: Place): string | null {
   if (!facts.location) return null;
   const [name, address] = [locationName(facts.location.type), addressOf(facts)];

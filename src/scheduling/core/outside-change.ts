@@ -1,6 +1,6 @@
 import type { Interval } from './intervals.ts';
 
-/** What somebody did in the calendar to an event of ours. Milliseconds. */
+/** A change that was made in the calendar to an event of a booking. Milliseconds. */
 export type OutsideChange = { kind: 'removed' } | ({ kind: 'moved' } & Interval);
 
 /** An event of ours as we last wrote it. */

@@ -22,7 +22,7 @@ export interface PerformServices {
   mailFrom: string;
 }
 
-/** How an attempt ended. `isPermanent`: it was refused, and succeeds only when somebody changes something. */
+/** How an attempt ended. `isPermanent`: it was refused, and a repetition succeeds only after a change of its cause. */
 export type Outcome =
   | { kind: 'done' }
   | { kind: 'nothing' }

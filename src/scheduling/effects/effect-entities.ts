@@ -16,7 +16,7 @@ export const BookingEffect = defineEntity({
     organizationId: p.uuid(),
     environment: p.string().length(4),
     status: p.string().length(10).$type<EffectStatus>(),
-    /** Also tells one attempt from another: a worker that was given up for dead can do no harm. */
+    /** Also identifies the attempt: the result of a superseded worker is not recorded. */
     attempts: p.integer(),
     lastError: p.string().length(300).nullable(),
     facts: p.json<ChangeFacts>().nullable(),

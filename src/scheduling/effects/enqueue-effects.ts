@@ -13,7 +13,7 @@ import {
   typeOf,
 } from '../core/effects.ts';
 
-/** The outbox kind of a booking whose workflow is to be started, or told of a change. */
+/** The outbox kind of a booking whose workflow is to be started, or signalled a change. */
 export const followWork = 'booking.follow';
 
 /** An effect of the latest change of a booking. */
@@ -56,7 +56,7 @@ const enqueueStatement = statement({
 
 /**
  * Writes the effects of a change of a booking, in the transaction of the change. The workflow of the booking performs them
- * after the commit, and nobody waits for that.
+ * after the commit, and no request waits for that.
  * @param booking its UUID, and how often it was changed
  */
 export async function enqueueEffects(

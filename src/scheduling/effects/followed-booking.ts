@@ -80,7 +80,7 @@ const findBooking = statement({
     where b.organization_id = :organizationId and b.environment = :environment and b.id = :bookingId`,
 });
 
-/** At a time: a booking may have been moved a thousand times while nobody worked. */
+/** At a time: a booking may have been moved a thousand times while no worker ran. */
 const batchSize = 200;
 
 const findOpen = statement({

@@ -21,7 +21,7 @@ export interface AutomationWorkflows {
 export const runWorkflowId = (runId: string) => `run-${runId}`;
 /** Messages that a run's workflow accepts. */
 export const runMessages = {
-  /** It is the run's turn to call out, or something that it waits for has ended. Harmless at any other time. */
+  /** The run has a slot to call out, or something that it waits for has ended. Harmless at any other time. */
   proceed: 'proceed',
   /** An operator answers an approval of a flow, as an update with an argument. */
   respond: 'respond',
@@ -47,7 +47,7 @@ export interface RunPolicy {
     timeoutMs: number;
     /**
      * How long an activity goes on with further steps. It saves an activity, with its two tasks, for every step that is
-     * quick; slow ones would gain nothing, and organizations take turns between activities.
+     * quick; slow ones would gain nothing, and organizations alternate between activities.
      */
     continueForMs?: number;
     heartbeatTimeoutMs: number;

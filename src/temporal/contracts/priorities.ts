@@ -3,15 +3,15 @@
  * Activities have the priority of their workflow.
  */
 export const priorities = {
-  /** Runs, for which somebody may be waiting, and the short workflows of the clock. */
+  /** Runs, for which a caller may wait, and the short workflows of the clock. */
   prompt: 1,
-  /** What an operator asks for, and in the queue of integrations what nobody gave another priority. */
+  /** What an operator asks for, and in the queue of integrations what has no other priority. */
   operator: 2,
   /** Retries of deliveries. */
   retry: 3,
   /** What its caller says can wait. */
   low: 4,
-  /** Waits, or clears up: nobody waits for it. */
+  /** Waits, or clears up: no caller waits for it. */
   background: 5,
 } as const;
 

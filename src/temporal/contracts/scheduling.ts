@@ -43,7 +43,7 @@ export const bookingMessages = {
 } as const;
 
 /**
- * What the workflow of a booking does next. `wait`: it looks again after so many milliseconds, or when it is told to.
+ * What the workflow of a booking does next. `wait`: it looks again after so many milliseconds, or when it is signalled.
  * `over`: the booking has ended, and nothing is left to do.
  */
 export type BookingProgress = { kind: 'wait'; ms: number; details: string } | { kind: 'over'; details: string };

@@ -16,7 +16,7 @@ export interface StudioWorkflows {
 }
 
 export const generationMessages = {
-  /** The provider has something to tell: look now. Harmless at any other time. */
+  /** The provider has reported a change: look now. Harmless at any other time. */
   providerReported: 'providerReported',
 } as const;
 
@@ -81,7 +81,7 @@ export interface WaitingForProvider {
 }
 
 /**
- * Where a generation stands. `wait`: look again after so many milliseconds. `lost`: the same, but nobody knows whether the
- * provider took it, and only its report can tell, or the attempt that handed it over, where that still goes on. `image`: the same, for a place to fetch the image that it works on.
+ * Where a generation stands. `wait`: look again after so many milliseconds. `lost`: the same, but it is not known whether the
+ * provider took it, and only its report can show it, or the attempt that submitted it, where that still goes on. `image`: the same, for a place to fetch the image that it works on.
  */
 export type GenerationProgress = WaitingForProvider | { kind: 'image'; ms: number } | JobEnd;

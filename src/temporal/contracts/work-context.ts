@@ -5,7 +5,7 @@ export interface WorkContext {
   correlationId: string;
 }
 
-/** Temporal's fairness: tasks with the same key share a turn, in proportion to the weight. */
+/** Temporal's fairness: tasks with the same key share capacity, in proportion to the weight. */
 export interface Fairness {
   key: string;
   weight: number;

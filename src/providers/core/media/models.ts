@@ -29,7 +29,7 @@ export interface Upstream {
   /** The provider's name of the model. */
   upstream: string;
   input: InputMapping;
-  /** How long a job usually takes, in seconds. Callers are told it, and progress goes by it where the provider tells none. */
+  /** How long a job usually takes, in seconds. Callers see it, and progress is estimated from it where the provider reports none. */
   typicalSeconds: number;
   /** The date on which the provider will shut it down, YYYY-MM-DD. */
   sunsetAt?: string | undefined;

@@ -100,7 +100,7 @@ export function problemsOf(request: GenerationRequest, models: ModelTable): Prob
 }
 
 /**
- * What the table of models says of a body that does not fit its schema, field by field: its author is told everything at
+ * What the table of models says of a body that does not fit its schema, field by field: its author gets every problem at
  * once, with the limits of the model that he named.
  * @param fallback the model where the body names none
  */

@@ -1,7 +1,7 @@
 /** Formats of recordings, by the ending of their files. */
 export type AudioFormat = 'mp3' | 'mp4' | 'wav' | 'webm';
 
-/** As many bytes as are needed to tell the format. */
+/** As many bytes as are needed to recognize the format. */
 export const formatBytes = 12;
 
 const beginsWith = (head: Uint8Array, bytes: readonly number[], at = 0) =>

@@ -9,7 +9,7 @@ import { upstreamIdPattern } from './media-host.ts';
 export const reportWindowMs = 300_000;
 /** fal allows to keep them for 24 hours. */
 const keepKeysMs = 3_600_000;
-/** New keys are looked for when a signature fits none, and no more often than this, whoever sends what. */
+/** New keys are looked for when a signature fits none, and at most this often, whatever is sent. */
 const againMs = 60_000;
 const timeoutMs = 10_000;
 const maxKeyBytes = 64 * 1024;

@@ -91,7 +91,7 @@ const standings: Record<string, MediaStatus> = {
   COMPLETED: { kind: 'ready' },
 };
 const file = z.object({ url: z.string().min(1) });
-/** One field holds the file, and its name tells what it is. */
+/** One field holds the file, and its name says its type. */
 const output = z.looseObject({
   images: z.array(file).optional(),
   image: file.optional(),

@@ -18,14 +18,14 @@ export interface HostJob {
  */
 export interface MediaHost {
   provider: MediaProvider;
-  /** Whether `look` tells fractions. */
+  /** Whether `look` reports fractions. */
   reportsProgress: boolean;
   /** The longest `data:` URI that it takes for an image, in characters. */
   maxImageCharacters: number;
 
   /**
    * @returns the provider's id of the job
-   * @throws ProviderFailure when the job was certainly not taken; SubmissionLost when nobody knows
+   * @throws ProviderFailure when the job was certainly not accepted; SubmissionLost when it is not known
    */
   submit(job: HostJob, input: UpstreamRequest['input'], signal: AbortSignal): Promise<string>;
 

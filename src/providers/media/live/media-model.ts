@@ -55,7 +55,7 @@ const rules: Record<MediaKind, OutputRules> = {
 const findAttempts = 4;
 /** Submits with an image, which stands in memory several times while it is sent. Its longest form has 33 MiB. */
 const imageSlots = new KeyedSemaphore(2, Number.POSITIVE_INFINITY);
-/** How long a file may wait for its turn to be examined. */
+/** How long a file may wait until it is examined. */
 const waitMs = 60_000;
 
 function entryOf<Kind extends MediaKind>(models: ModelTable, request: GenerationRequest & { kind: Kind }) {

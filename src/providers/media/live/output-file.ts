@@ -21,7 +21,7 @@ export interface FetchOutput {
   maxBytes: number;
   /** For the file as a whole, redirects included. */
   deadlineMs: number;
-  /** Whether nobody tries again. */
+  /** Whether it is not tried again. */
   isLast: boolean;
   signal: AbortSignal;
 }

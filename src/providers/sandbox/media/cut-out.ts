@@ -57,7 +57,7 @@ function borderColour(pixels: Uint8Array, raster: Raster): Colour | undefined {
 /**
  * Finds the background of an image: what is of the border's colour and touches the border.
  * @param pixels red, green, blue and alpha of each
- * @returns an alpha value for each pixel, 0 for the background; undefined when no background can be told from the rest
+ * @returns an alpha value for each pixel, 0 for the background; undefined when no background can be distinguished from the rest
  */
 export function cutOutMask(pixels: Uint8Array, raster: Raster): Uint8Array | undefined {
   const { width, height } = raster;

@@ -39,7 +39,7 @@ const inLatin = (letter: string): string =>
 
 /**
  * What the synthesizer can read: it knows ASCII, so accents are left out, letters of other scripts are written in Latin ones,
- * and what it has no sound for is a space. So are signs that nobody reads out.
+ * and what it has no sound for is a space. So are signs that are not read out.
  */
 export const pronounceable = (text: string): string =>
   text

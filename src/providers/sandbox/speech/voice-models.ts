@@ -16,7 +16,7 @@ import { sayText } from './saying.ts';
 /** The name that `sandbox:fail@<model>` has to give. */
 const modelName = 'speech';
 
-/** How long a text may wait for its turn. */
+/** How long a text may wait for a slot. */
 const waitMs = 60_000;
 
 const tooCostly = (error: unknown): unknown =>

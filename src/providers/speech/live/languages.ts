@@ -13,7 +13,7 @@ const codes = new Map(
 );
 
 /**
- * The code of a language as a provider tells it: `de`, `de-DE` or `German`.
+ * The code of a language as a provider reports it: `de`, `de-DE` or `German`.
  * @returns two letters in lower case; undefined for anything else
  */
 export function languageCode(named: string): string | undefined {

@@ -36,7 +36,7 @@ export interface VoiceOptions {
 
 const title = 'The voice provider';
 
-/** How long a file may wait for its turn to be examined. */
+/** How long a file may wait until it is examined. */
 const waitMs = 60_000;
 
 const mimeTypes: Record<AudioFormat, string> = {
@@ -46,7 +46,7 @@ const mimeTypes: Record<AudioFormat, string> = {
   webm: 'audio/webm',
 };
 
-/** Everything but a refused connection or rate may have been billed, so nobody tries it again. */
+/** Everything but a refused connection or rate may have been billed, so it is not tried again. */
 function once(failure: ProviderFailure, { status, broken }: HttpExchange): ProviderFailure {
   const isUntaken = status === undefined ? broken !== undefined && !wasSent(broken) : status === 429;
   const { kind, message, retryAfterMs, requestId } = failure;

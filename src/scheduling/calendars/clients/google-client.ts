@@ -91,7 +91,7 @@ function read(event: GoogleEvent, timezone: string): ListedEvent {
         ? timeOfInstants(start.dateTime, end?.dateTime ?? '')
         : timeOfDays(start?.date ?? '', end?.date ?? '', timezone);
   const isDeclined = attendees?.some(({ self, responseStatus }) => self && responseStatus === 'declined') ?? false;
-  // Where somebody works is told as an event too.
+  // Working locations are reported as events too.
   const isFree = transparency === 'transparent' || eventType === 'workingLocation';
   const blocks = at !== null && !isFree && !isDeclined;
   return { id, time: at, blocks, bookingId, seriesId: event.recurringEventId ?? null };
@@ -137,7 +137,7 @@ export class GoogleCalendarClient implements CalendarClient {
       };
     } catch (error) {
       if (!(error instanceof CalendarRefusal)) throw error;
-      // A page token that has expired is told as an invalid parameter.
+      // A page token that has expired is reported as an invalid parameter.
       if (error.status === 410 || (error.status === 400 && isContinued)) {
         throw new SyncTokenExpired('Google no longer accepts the sync token.');
       }

@@ -110,7 +110,7 @@ export class MicrosoftCalendarClient implements CalendarClient {
     const change = (id: string) =>
       this.#http.ask(account, { method: 'PATCH', path: this.#pathOf(id), headers, body, signal }, writtenSchema);
     try {
-      // After a lost answer nobody knows the id: the event is found by our property.
+      // After a lost answer the id is not known: the event is found by our property.
       const id = entry.eventId ?? (await this.#find(account, entry.bookingId, signal));
       const changed =
         id === undefined
@@ -222,7 +222,7 @@ export class MicrosoftCalendarClient implements CalendarClient {
     return read;
   }
 
-  /** A series that was deleted in between: its occurrences will be told as removed. */
+  /** A series that was deleted in between: its occurrences will be reported as removed. */
   async #readSeries(account: Account, id: string, signal: AbortSignal): Promise<MicrosoftEvent> {
     const select = 'id,showAs,isCancelled,isAllDay,responseStatus,originalStartTimeZone';
     const request = {

@@ -32,7 +32,7 @@ export type Series = Pick<
   'showAs' | 'isCancelled' | 'isAllDay' | 'responseStatus' | 'originalStartTimeZone'
 >;
 
-/** A zone as Outlook names it, of Windows mostly; undefined for one that nobody knows. */
+/** A zone as Outlook names it, of Windows mostly; undefined for an unknown one. */
 export const zoneOf = (name: string | null | undefined): string | undefined =>
   name ? (findTimezone(name) ?? findIana(name)[0]) : undefined;
 

@@ -84,7 +84,7 @@ export interface CalendarClient {
   write(account: Account, entry: EntryToWrite, call: CalendarCall): Promise<WrittenEvent>;
   /**
    * Removes the event of a booking. One that is gone is no failure.
-   * @param eventId the provider's; null where nobody knows whether one was written
+   * @param eventId the provider's; null where it is not known whether one was written
    */
   remove(account: Account, entry: { bookingId: string; eventId: string | null }, call: CalendarCall): Promise<void>;
   /** Undefined where the service pushes nothing. @param channel the one that is to be replaced or continued */

@@ -57,7 +57,7 @@ const replace = statement({
 
 /**
  * Replaces the events of others in a sandbox calendar, and its fault: what the next sync finds. An event with the id of one
- * that we wrote stands for a change that somebody made to ours; with status `cancelled` ours is gone.
+ * that we wrote stands for a change of ours; with status `cancelled` ours is gone.
  * @param id in either form. @throws AppError not_found
  */
 export async function putSandbox(scope: Scope, id: string, { events, fault }: PutSandbox): Promise<SandboxView> {
@@ -100,7 +100,7 @@ export async function getSandbox(scope: Scope, id: string): Promise<SandboxView>
     return {
       events: others.flatMap(({ event }) => (event ? [event] : [])),
       fault: state?.fault ?? null,
-      // One that somebody removed is gone, as far as its owner sees.
+      // For the owner of the calendar a removed one is gone.
       written: ours
         .toReversed()
         .flatMap(({ event, bookingId }) =>

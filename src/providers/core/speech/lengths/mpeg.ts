@@ -28,7 +28,7 @@ function frameAt(file: Buffer, at: number): Frame | undefined {
   const [second, third] = [file[at + 1]!, file[at + 2]!];
   const [version, layer] = [(second >> 3) & 3, 4 - ((second >> 1) & 3)];
   const [bitRate, rate] = [third >> 4, (third >> 2) & 3];
-  // Reserved values, and frames whose size no header tells.
+  // Reserved values, and frames whose size no header gives.
   if (version === 1 || layer === 4 || bitRate === 0 || bitRate === 15 || rate === 3) return undefined;
   const isFirst = version === 3;
   const kilobits = bitRates[isFirst ? 'first' : 'second'][layer - 1]![bitRate]!;
@@ -50,7 +50,7 @@ function behindTags(file: Buffer): number {
   return at;
 }
 
-/** A frame without sound that tells about the others. What it tells is not believed. */
+/** A frame without sound that describes the others. Its figures are not trusted. */
 function isInfo(file: Buffer, at: number): boolean {
   const head = file.toString('latin1', at, at + 48);
   return head.includes('Xing') || head.includes('Info') || head.includes('VBRI');

@@ -21,7 +21,7 @@ const entered: ReadonlySet<number> = new Set([ids.segment, ids.info, ids.tracks,
 const sound = 2;
 /** More than any recording has. */
 const maxTracks = 64;
-/** Nanoseconds of a unit, where a file does not tell. */
+/** Nanoseconds of a unit, where a file does not say. */
 const defaultScale = 1_000_000;
 
 interface VariableNumber {
