@@ -11,7 +11,7 @@ interface LateAuthOptions extends Omit<AuthOptions, 'pool' | 'secret'> {
   secret: string | undefined;
 }
 
-/** better-auth and its connections, made when somebody signs in. */
+/** better-auth and its connections, made at the first sign-in. */
 export class LateAuth {
   readonly #options: LateAuthOptions;
   #opened: Promise<{ auth: Auth; pool: pg.Pool }> | undefined;

@@ -54,7 +54,7 @@ export async function createLink(sql: Sql, email: string, times: AccountTimes): 
   return { token, expiresAt };
 }
 
-/** Whether somebody with this address has an account, or is invited to have one. */
+/** Whether a user with this address has an account, or is invited to have one. */
 export const isKnownEmail = async (database: Database, email: string): Promise<boolean> =>
   (await sqlOn(database.pool).one(mayHaveLink, { email }))!.isKnown;
 

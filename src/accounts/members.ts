@@ -132,7 +132,7 @@ interface OfMember {
   by: Role;
 }
 
-/** Two changes of an organization's members take turns, so that one owner stays. */
+/** Two changes of an organization's members run one after the other, so that one owner stays. */
 async function lockMember(tx: UnitOfWork, { organizationId, memberId }: OfMember): Promise<MemberRow> {
   await tx.rows(lockOwners, { organizationId });
   const member = await tx.one(lock, { organizationId, id: memberId });

@@ -28,7 +28,7 @@ const join = systemStatement({
 /** A subject is one of its issuer alone. */
 const accountIdOf = ({ issuer, subject }: OidcIdentity) => `${issuer} ${subject}`;
 
-/** Why an identity of the provider signs nobody in. */
+/** Why a sign-in with an identity of the provider fails. */
 export type OidcRefusal = 'unproved_address' | 'no_account';
 
 /**

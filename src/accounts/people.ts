@@ -73,7 +73,7 @@ export async function provenUser(sql: Sql, email: string, name = ''): Promise<st
   return id;
 }
 
-/** Removes accounts whose address nobody has proved in time: a stranger began them. @returns how many */
+/** Removes accounts whose address was not verified in time: a stranger began them. @returns how many */
 export const forgetUnproved = async (sql: Sql, unprovedMs: number, limit: number): Promise<number> =>
   (await sql.one(removeUnproved, { seconds: unprovedMs / 1000, limit }))!.count;
 

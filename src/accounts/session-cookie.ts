@@ -14,7 +14,7 @@ export class SessionCookie {
   readonly isSecure: boolean;
   readonly #secret: string | undefined;
 
-  /** @param secret absent where the installation has no signing key: nobody is signed in then */
+  /** @param secret absent where the installation has no signing key: there are no sessions then */
   constructor(publicUrl: string, secret: string | undefined) {
     this.isSecure = publicUrl.startsWith('https:');
     this.name = this.isSecure ? '__Host-atelier' : 'atelier';

@@ -392,7 +392,7 @@ export const RunStepCall = defineEntity({
     args: p.text().nullable(),
     /** How often it was begun: committed before each attempt. */
     attempts: p.smallint(),
-    /** As the model is told it; null while nobody knows how it ended. */
+    /** As the model gets it; null while its outcome is not known. */
     result: p.text().nullable(),
     isError: p.boolean().nullable(),
   },
@@ -429,7 +429,7 @@ export const AutomationSchedule = defineEntity({
 });
 export type AutomationSchedule = InferEntity<typeof AutomationSchedule>;
 
-/** A run whose step is calling out, or that waits for its turn to. Written only by SQL statements. */
+/** A run whose step is calling out, or that waits for a slot. Written only by SQL statements. */
 export const CallingRun = defineEntity({
   name: 'CallingRun',
   tableName: 'calling_run',
@@ -456,7 +456,7 @@ export const CallingRun = defineEntity({
   ],
 });
 
-/** How many rows of `CallingRun` a tenant has. Locked by whoever changes them. */
+/** How many rows of `CallingRun` a tenant has. A transaction that changes them locks it. */
 export const CallingTotal = defineEntity({
   name: 'CallingTotal',
   tableName: 'calling_total',

@@ -40,7 +40,7 @@ function enforcePlanLimit(counted: Counted, { plan, count }: Standing): void {
   throw new AppError('forbidden', message, { limit, plan });
 }
 
-/** Transactions of a tenant that add a workflow, or a tool, take turns. */
+/** Transactions of a tenant that add a workflow, or a tool, run one after another. */
 export const lockWorkflows = (tx: Transaction): Promise<void> => lockForTransaction(tx, 'workflows');
 
 /** Whether the plan includes one more workflow. Takes the lock of `lockWorkflows`. @throws AppError forbidden */

@@ -91,7 +91,7 @@ export function addToolCommands(tools: Command, { withDatabase }: CommandContext
     .option('--url <url>', "a server of the organization's own")
     .option('--set <name=value>', 'a value; can be repeated', collect)
     .option('--secret <name=value>', 'a secret, `-` reads it from standard input; can be repeated', collect)
-    .option('--disable', 'keep it, and offer it to no turn')
+    .option('--disable', 'keep it, and offer it to no message')
     .option(...json)
     .action(({ org, env, server, url, set: values, secret, disable, json: asJson }) =>
       withDatabase(

@@ -31,7 +31,7 @@ type Refreshed = 'done' | 'busy';
  *
  * A refresh whose answer is lost is made again with the same refresh token. Providers that renew refresh tokens either
  * take the one before for a while, or refuse it: then the account has to be connected again, as it would have to be if
- * nobody tried.
+ * none was tried.
  */
 export class AccessTokens {
   readonly #sealer: Sealer;

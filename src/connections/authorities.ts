@@ -38,7 +38,7 @@ export class Authorities {
     return new SandboxAuthority(({ state, redirectUri }) => this.#publicUrl + pathOf({ provider, state, redirectUri }));
   }
 
-  /** @throws Error when nobody declared it */
+  /** @throws Error when no part declared it */
   purpose(name: string): Purpose {
     const purpose = this.#purposes.get(name);
     if (!purpose) throw new Error(`No feature declares the purpose ${name}.`);

@@ -36,7 +36,7 @@ export interface AuthorizationAnswer {
 
 /** Who grants access to accounts: a provider, or the sandbox. */
 export interface Authority {
-  /** Whether revoking one token ends all access of our client to the account, whoever connected it. */
+  /** Whether revoking one token ends all access of our client to the account, whichever tenant connected it. */
   readonly revokesAccount: boolean;
   /** Which of its tokens can be revoked. */
   readonly revokes: 'access' | 'refresh';
@@ -47,7 +47,7 @@ export interface Authority {
    * @throws AuthorizationFailure; its code is `access_denied` when the owner of the account said no
    */
   exchange(answer: AuthorizationAnswer): Promise<Tokens>;
-  /** @throws AuthorizationFailure; `isRefusal` tells whether the grant is gone */
+  /** @throws AuthorizationFailure; `isRefusal` is true when the grant has ended */
   refresh(refreshToken: string): Promise<Tokens>;
   /** Ends the grant at the provider, where that can be asked for. @throws AuthorizationFailure */
   revoke(token: string): Promise<void>;

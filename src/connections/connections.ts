@@ -211,7 +211,7 @@ export class Connections {
     tx: Transaction,
     { purpose, provider, accountId, accountName, tokens }: NewConnection,
   ): Promise<Connection> {
-    // Two consents for one account take turns.
+    // Two consents for one account run one after the other.
     await lockForTransaction(tx, `connection ${purpose}/${provider}/${accountId}`);
     const now = new Date();
     const known = await tx.em.findOne(Connection, { purpose, provider, accountId });

@@ -57,7 +57,7 @@ export const Connection = defineEntity({
     refreshAt: p.datetime().nullable(),
     /** Counts changes of the tokens. */
     version: p.integer(),
-    /** Until then one process refreshes the tokens, or nobody does because the provider asked to wait. */
+    /** Until then one process refreshes the tokens, or none does because the provider asked to wait. */
     leaseUntil: p.datetime().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),

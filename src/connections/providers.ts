@@ -20,7 +20,7 @@ export interface OAuthProvider {
   clientAuth: 'body' | 'basic';
   /** Whether it does so at the revocation endpoint too. */
   authenticatesRevocation?: boolean;
-  /** Whether revoking one token ends all access of our client to the account, whoever connected it. */
+  /** Whether revoking one token ends all access of our client to the account, whichever tenant connected it. */
   revokesAccount?: boolean;
   /** Whether the owner of an account may grant some of the scopes and not others, and the provider says which. */
   grantsInPart?: boolean;

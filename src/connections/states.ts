@@ -121,7 +121,7 @@ export class States {
     const sealed = this.#sealer.seal(verifier, placeOf(hash, scope.tenant));
     const { purpose, provider, subject, redirectUrl, loginHint, scopes } = question;
     const kept = await scope.transaction(async (tx) => {
-      // Those who begin at the same time take turns, so that none of them goes over the limit.
+      // Requests that begin at the same time run one after another, so that none of them exceeds the limit.
       await lockForTransaction(tx, 'oauth states');
       await tx.rows(removeOver);
       return tx.one(keep, {
@@ -172,6 +172,6 @@ const placeOf = (hash: string, tenant: Tenant): SealedPlace => ({
   tenant,
 });
 
-/** Removes consents that nobody answered in time. @returns how many */
+/** Removes consents that were not answered in time. @returns how many */
 export const removeExpiredStates = async (database: Database, limit: number): Promise<number> =>
   (await sqlOn(database.pool).rows(removeExpired, { limit })).length;

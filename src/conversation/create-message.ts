@@ -42,7 +42,7 @@ export interface NewMessage {
   idempotency?: IdempotencyClaim | undefined;
   /** Notification channel of the process that waits for the reply. */
   waiter: string;
-  /** For whoever reads it by its id. Absent: nobody does. */
+  /** For readers that have its id. Absent: there are none. */
   about?: MessageAbout | undefined;
 }
 

@@ -30,7 +30,7 @@ export const ConversationMessage = defineEntity({
     /** Sealed: the beginning of the reply that was sent to a reader before the model was interrupted. */
     streamedText: p.text().nullable(),
     /**
-     * Until then the process that took the message asks its model, and nobody else does. It is renewed while that process
+     * Until then the process that took the message asks its model, and no other does. It is renewed while that process
      * works. Null where the workflow asks from the start.
      */
     askedUntil: p.datetime().nullable(),

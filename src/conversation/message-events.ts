@@ -34,7 +34,7 @@ export class MessageEvents {
     return this.waiters.channel;
   }
 
-  /** Where a change must be announced to; null where this process has the reader, or nobody waits. */
+  /** Where a change must be announced to; null where this process has the reader, or none waits. */
   remoteChannel(waiter: string | null): string | null {
     return this.waiters.remoteChannel(waiter);
   }

@@ -13,7 +13,7 @@ export interface OpenMessage {
   model: string;
   hasTools: boolean;
   request: StoredRequest;
-  /** The tools that are offered; undefined while nobody has asked the servers. */
+  /** The tools that are offered; undefined until the servers were asked. */
   tools: DeclaredTool[] | undefined;
   /** The beginning of the reply that an interrupted attempt sent to a reader. */
   streamedText: string;

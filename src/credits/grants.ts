@@ -47,7 +47,7 @@ const openAccount = statement({
 });
 
 // What is left of an earlier period lapses, and the present one's grant is given, or the rest of it: one statement, and
-// only for whoever finds it due once it has the account's lock. The new row is made of what the lock saw, as in reserve.
+// only for the transaction that finds it due once it has the account's lock. The new row is made of what the lock saw, as in reserve.
 const giveGrant = statement({
   name: 'credit.give_grant',
   parameters: { period: 'text', amount: 'int', lasts: 'boolean', now: 'timestamptz', plan: 'text' },

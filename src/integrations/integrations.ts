@@ -68,7 +68,7 @@ export class Integrations {
    * Lends requests to the provider of a connection. Its access token is refreshed before its end, and once when the provider
    * refuses it. Not in the sandbox, which reaches no provider.
    * @returns a function that does the work and throws what the work throws. A request throws AuthExpired where access has
-   *   ended, which is then told once; IntegrationFailure, `not_done` where no token can be had at the moment; AppError
+   *   ended, which is then reported once; IntegrationFailure, `not_done` where no token can be had at the moment; AppError
    *   not_connected where the connection was removed meanwhile
    */
   call(scope: Scope, connected: Connected, options: CallOptions) {
@@ -85,7 +85,7 @@ export class Integrations {
     };
   }
 
-  /** Marks a connection as one whose access has ended, and tells it once; not one that was connected again since. */
+  /** Marks a connection as one whose access has ended, and reports it once; not one that was connected again since. */
   async authExpired(scope: Scope, { id, connectionId, connectedAt }: Connected): Promise<void> {
     if (connectionId === null) return scope.transaction((tx) => connectionExpired(tx, id, connectedAt));
     await this.#connections.expire(scope, connectionId, async () => {
@@ -115,7 +115,7 @@ export class Integrations {
     };
   }
 
-  /** The client's key stands in for a token: nobody can refresh it for one account. */
+  /** The client's key stands in for a token: it cannot be refreshed for one account. */
   #keyAccess(scope: Scope, connected: Connected, { consent }: IntegrationClient): TokenAccess {
     if (consent.kind !== 'hosted') throw notConnected(connected.integrationId);
     return async (work) => {

@@ -11,7 +11,7 @@ export interface ActionNames {
 export const actionNotFound = ({ integrationId, actionId }: ActionNames): AppError =>
   new AppError('not_found', 'The integration has no such action.', { integrationId, actionId });
 
-/** What a caller is told of an action that was not done. The text of the provider is never told, but its code is. */
+/** What a caller gets for an action that was not done: the code of the provider, and never its text. */
 export function publishedFailure(names: ActionNames, failure: ActionFailure): AppError {
   const { code, outcome = 'failed', providerCode, retryAfter = 0, errors = [] } = failure;
   switch (code) {

@@ -13,7 +13,7 @@ export type PurgeServices = Pick<Foundation, 'database' | 'log'> &
   Pick<TenancyServices, 'tenantEnds'> &
   Pick<StorageServices, 'disk'> & { purgeRows: ReturnType<typeof rowPurge> };
 
-// From here on nobody can restore it.
+// From here on it cannot be restored.
 const markPurging = systemStatement({
   name: 'organization.mark_purging',
   text: `update organization set purging_at = clock_timestamp()

@@ -5,7 +5,7 @@ import { failPoint } from './fail-points.ts';
 
 /** Rows that one statement removes. */
 const batchSize = 500;
-/** How long one call goes on for an organization: others have their turn. */
+/** How long one call goes on for an organization: others follow. */
 const perCallMs = 5_000;
 
 type Removal = (sql: Sql, owners: readonly string[]) => Promise<number>;

@@ -123,7 +123,7 @@ export class Downloads {
   }
 
   #begin(stream: Readable, reader: Reader, leave: () => void): Download {
-    // What goes wrong is seen where it is read; after that nobody listens.
+    // What goes wrong is seen where it is read; after that it has no listener.
     stream.on('error', () => {});
     const download: Download = new Download(stream, reader, () => {
       if (!this.#open.delete(download)) return;

@@ -21,7 +21,7 @@ export const File = defineEntity({
     bytes: p.bigint('number').nullable(),
     sha256: p.blob().nullable(),
     createdAt: p.datetime(),
-    /** When the transaction that owns the file recorded it. Before that nobody can read it. */
+    /** When the transaction that owns the file recorded it. Before that it cannot be read. */
     recordedAt: p.datetime().nullable(),
     /** When the sweep may remove it; null for one that is kept. */
     removeAt: p.datetime().nullable(),

@@ -44,6 +44,6 @@ export function storageFailure(error: unknown): StorageFailure {
   return new StorageFailure(reasonOf(error), error);
 }
 
-/** The failure of work that a storage's failure ended, for whoever waits for that work. */
+/** The failure of work that a storage's failure ended, for those that wait for that work. */
 export const storageAway = (message: string, facts?: Facts): AppError =>
   new AppError('service_unavailable', message, facts, { retryAfter: retryAfterSeconds.unavailable });

@@ -3,7 +3,7 @@ import { statement, systemStatement } from '../platform/database/sql.ts';
 /** The outbox entry of a transaction that marked files as removable: they are removed right after its commit. */
 export const removedFilesKind = 'file.remove';
 
-/** A file that nobody recorded for this long is an orphan. */
+/** A file that was not recorded for this long is an orphan. */
 const orphanAfterHours = 24;
 /** A transaction that records a file is over by then: the sweep can no longer meet it. */
 const recordWithinHours = 23;

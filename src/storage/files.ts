@@ -153,7 +153,7 @@ export class Files {
     );
   }
 
-  /** Logs what broke: callers are told that something did, and not what. */
+  /** Logs the cause: callers learn that the storage failed, and not why. */
   async #reported<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

@@ -12,7 +12,7 @@ function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
 }
 
-/** Measures content while it passes. Its own errors are told apart from those of the disk. */
+/** Measures content while it passes. Its own errors are distinguished from those of the disk. */
 class Measured {
   readonly hash = createHash('sha256');
   bytes = 0;

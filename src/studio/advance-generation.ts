@@ -69,7 +69,7 @@ const findOpen = statement({
       and status in (${generationStates.sql('processing')})`,
 });
 
-// Providers that tell no figures have none recorded, and a figure never falls.
+// For providers that report no figures none are recorded, and a figure never falls.
 const recordAsked = statement({
   name: 'generation.record_asked',
   parameters: { id: 'uuid', progress: 'int' },

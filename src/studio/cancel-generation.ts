@@ -16,7 +16,7 @@ const findSubmitted = statement({
       and upstream_id is not null`,
 });
 
-/** Tells the provider of a generation, where it has it, that nobody wants it any more. @throws ProviderFailure */
+/** Asks the provider of a generation, where it has it, to cancel it. @throws ProviderFailure */
 export async function cancelAtProvider(
   { media }: { media: MediaRegistry },
   scope: Scope,

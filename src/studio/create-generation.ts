@@ -134,7 +134,7 @@ export async function createGeneration(
   return created;
 }
 
-/** The failure that a caller is told who waited for a generation. */
+/** The failure for a caller that waited for a generation. */
 export function generationFailed(kind: MediaKind, id: string, reason: string, message: string): AppError {
   const facts = { generationId: formatId(kind, id), reason };
   if (reason === 'service_unavailable') return storageAway(message, facts);

@@ -65,7 +65,7 @@ const timedOut = { failed: 'timeout', message: 'The model did not answer in time
 /**
  * Improves a prompt by one question to a text model. It is free, and nothing is kept of it.
  * @param limitMs after so long it has failed, with the reason timeout
- * @param signal aborted when nobody waits any more
+ * @param signal aborted when the caller no longer waits
  * @throws AppError provider_not_configured; the reason of `signal`
  */
 export async function enhancePrompt(

@@ -42,7 +42,7 @@ export const Generation = defineEntity({
     claim: p.json<Pick<IdempotencyClaim, 'method' | 'path' | 'key'>>().nullable(),
     /** How long it was expected to take when it was created, in milliseconds. */
     expectedMs: p.integer().nullable(),
-    /** In percent, as its provider told; null when it tells none. */
+    /** In percent, as its provider reported; null when it reports none. */
     progress: p.smallint().nullable(),
     /** When it began to be handed to a provider that must not get it twice. */
     submittedAt: p.datetime().nullable(),

@@ -7,5 +7,5 @@ const reasons: Partial<Record<FailureKind, FailureReason>> = {
   timeout: 'timeout',
 };
 
-/** What callers are told of a provider's failure. */
+/** What callers get for a provider's failure. */
 export const failureReasonOf = (kind: FailureKind): FailureReason => reasons[kind] ?? 'provider_error';

@@ -60,9 +60,9 @@ export class InputPlaces {
 /** Longer for those that have waited longer: those of a large backlog do not all ask every moment. */
 const againMs = (ageMs: number) => Math.round(Math.min(5_000, Math.max(250, ageMs / 2)));
 
-/** How long the decoding may wait for its turn. */
+/** How long the decoding may wait for a slot. */
 const waitMs = 60_000;
-/** An image outlives its generation's deadline by this, should nobody record the end. */
+/** An image outlives its generation's deadline by this, in case the end is not recorded. */
 const keptLongerMs = 3_600_000;
 
 const recordImage = statement({

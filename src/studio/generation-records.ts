@@ -5,7 +5,7 @@ import type { GenerationDetail } from './generations.ts';
 /** Makes the address of a stored file. */
 export type Sign = (file: string) => string;
 
-/** Encoders pad music: its length is told to the hundredth. */
+/** Encoders pad music: its length is given to the hundredth. */
 export const hundredths = (seconds: number) => Math.round(seconds * 100) / 100;
 
 export const idOf = ({ id, request }: GenerationDetail) => formatId(request.kind, id);

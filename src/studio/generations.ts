@@ -24,7 +24,7 @@ export interface GenerationDetail {
   /** What was charged. */
   credits: number | null;
   error: GenerationError | null;
-  /** In percent, as its provider told; null when it tells none. */
+  /** In percent, as its provider reported; null when it reports none. */
   progress: number | null;
   /** How long it was expected to take. */
   expectedMs: number | null;

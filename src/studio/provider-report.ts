@@ -15,7 +15,7 @@ const findReported = systemStatement({
 });
 
 /**
- * A provider reported on a job: its workflow asks the provider now. A report is a hint and no result. It also tells the
+ * A provider reported on a job: its workflow asks the provider now. A report is a hint and no result. It also gives the
  * provider's id of a job whose submission got no answer. Harmless at any time, and for a generation that does not exist.
  * @param upstreamId the provider's id of the job, at most 200 characters
  */

@@ -56,7 +56,7 @@ function failureOf(error: GenerationError | null): StepOutcome {
   return { error: { code: codes[code], message } };
 }
 
-// Until the commit nobody ends the generation.
+// Until the commit nothing ends the generation.
 const holdGeneration = statement({
   name: 'generation.hold',
   parameters: { id: 'uuid' },

@@ -7,7 +7,7 @@ import { generationStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
 import { generationSubmission } from './job.ts';
 
-/** `lost`: nobody knows whether the provider took it. `ended`: it ended meanwhile, and its provider was told. */
+/** `lost`: it is not known whether the provider accepted it. `ended`: it ended meanwhile, and its provider was asked to cancel it. */
 export type Submission = { kind: 'submitted'; upstreamId: string } | { kind: 'lost' } | { kind: 'ended' };
 
 // Also of one that ended meanwhile.

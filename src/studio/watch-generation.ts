@@ -33,7 +33,7 @@ export interface WatchOptions {
   log: Log;
 }
 
-/** Has providers asked sooner about generations whose callers ask for them. What nobody watches is asked about seldom. */
+/** Has providers asked sooner about generations whose callers ask for them. Others are asked about seldom. */
 export class GenerationWatch {
   readonly #options: WatchOptions;
   readonly #lastOf = new Map<string, number>();

@@ -16,7 +16,7 @@ export interface CalledTool {
 /** The arguments in one form. */
 export const argumentsOf = ({ args }: ToolCall): string => canonicalize(args) ?? '{}';
 
-/** @param durationMs undefined where nobody knows. @param given the arguments, where the caller has them in one form already */
+/** @param durationMs undefined where it is not known. @param given the arguments, where the caller has them in one form already */
 export function calledTool(
   { tenant }: Scope,
   call: ToolCall,

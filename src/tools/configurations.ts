@@ -21,7 +21,7 @@ export interface ToolServerView {
   id: ToolServerId;
   name: string;
   description: string;
-  /** Whether turns can name it. In the test environment each can. */
+  /** Whether messages can name it. In the test environment they can name each. */
   configured: boolean;
   enabled: boolean;
   url: string | null;
@@ -144,7 +144,7 @@ export async function listToolServers(scope: Scope): Promise<ToolServerView[]> {
   );
 }
 
-/** The servers that live turns of this tenant can name. */
+/** The servers that live messages of this tenant can name. */
 export async function findConfiguredServers(scope: Scope): Promise<ToolServerId[]> {
   const rows = await scope.rows(findAll);
   return rows
@@ -210,7 +210,7 @@ async function put(services: ConfigurationServices, tx: Transaction, id: ToolSer
   const { enabled, url, values, secrets } = after;
   const rowId = row?.id ?? newId();
   const sealedSecrets = sealSecrets(services.sealer, secrets, sealedSecretsOf(rowId, tx.tenant));
-  // Later than before, whatever the clock says: the time tells one configuration from the next.
+  // Later than before, whatever the clock says: the time distinguishes a configuration from the next.
   const now = new Date(Math.max(Date.now(), (row?.updatedAt.getTime() ?? 0) + 1));
   const kept = await tx.one(row ? change : insert, {
     id: rowId,

@@ -6,7 +6,7 @@ import { failedResult, type ToolResult } from './core/tool-result.ts';
 import { maxDescriptionLength, maxSchemaLength, maxTools } from './limits.ts';
 import type { JsonObject, ListedTool, ToolConnection } from './tool.ts';
 
-/** Times are limited by signals; the client's own limit only ends what nobody waits for any more. */
+/** Times are limited by signals; the client's own limit only ends calls whose caller no longer waits. */
 const clientTimeoutMs = 120_000;
 /** Further pages of a server are not requested: it could send empty ones without end. */
 const maxPages = 20;

@@ -33,7 +33,7 @@ const namesOf = (tools: readonly DeclaredTool[]) => new Set(tools.map(({ name })
 export const toExecute = ({ calls }: RoundAnswer, tools: readonly DeclaredTool[]): number[] =>
   executedCalls(calls, namesOf(tools));
 
-/** The result of each call of a round, as the model is told it. */
+/** The result of each call of a round, as the model gets it. */
 function resultsOf({ calls, results }: Round, tools: readonly DeclaredTool[]): ToolResult[] {
   const offered = namesOf(tools);
   return calls.map((call, position) => {
@@ -43,7 +43,7 @@ function resultsOf({ calls, results }: Round, tools: readonly DeclaredTool[]): T
   });
 }
 
-/** What was said in these rounds, as their model is told it when it is asked again. */
+/** What was said in these rounds, as their model gets it with the next request. */
 export const messagesOfRounds = (rounds: readonly Round[], tools: readonly DeclaredTool[]): RoundMessage[] =>
   rounds.flatMap((round): RoundMessage[] => [
     { role: 'model', content: round.content },

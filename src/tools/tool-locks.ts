@@ -68,7 +68,7 @@ export class ToolLocks {
       if (this.#queues.get(key) === entry) this.#queues.delete(key);
     };
     try {
-      // Aborted: there is no turn then either.
+      // Aborted: the lock is not taken then either.
       if (before) await unlessAborted(before, signal).catch(() => {});
       const lock = await this.#lock(key, signal, done);
       if (!lock) done();

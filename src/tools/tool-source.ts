@@ -12,7 +12,7 @@ export interface SourceCall {
   key: string;
   /** Whether a test run calls it: then nothing is stored or sent. */
   isTrial: boolean;
-  /** Aborted when nobody waits for the result any more. */
+  /** Aborted when the caller no longer waits for the result. */
   signal: AbortSignal;
   /** Time limit of the call. */
   callMs: number;
@@ -29,7 +29,7 @@ export interface ToolSource {
   list(id: string): ListedTool[];
   /**
    * Calls a tool, once for each key. Whatever fails on the side of the tool is a result that says so.
-   * @returns `unknown` where nobody knows whether it was performed
+   * @returns `unknown` where it is not known whether it was performed
    * @throws the reason of `signal`; errors of our own
    */
   call(scope: Scope, call: SourceCall): Promise<ToolResult | 'unknown'>;

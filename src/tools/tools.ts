@@ -129,7 +129,7 @@ export class Tools {
   }
 
   /**
-   * Calls a tool, in its turn: calls of one server of one tenant are one at a time, across all processes. It is tried once.
+   * Calls a tool, after those before it: calls of one server of one tenant are one at a time, across all processes. It is tried once.
    * Whatever fails on the side of the tool is a result that says so.
    * @returns at most 32 KiB of text, without paths of the machine, and what the caller writes to the audit log in the
    *   transaction that records the result: each call is in it

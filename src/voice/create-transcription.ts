@@ -17,7 +17,7 @@ export interface TranscriptionServices extends CreateServices {
 /** Maximum length of a recording. */
 const maxSeconds = 1_800;
 
-/** How long a recording may wait for its turn to be examined. */
+/** How long a recording may wait until it is examined. */
 const waitMs = 60_000;
 
 /** A recording is removed when its call ends, and after this time in any case. */

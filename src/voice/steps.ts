@@ -41,7 +41,7 @@ const gone: StepOutcome = { error: { code: 'service_unavailable', message: 'The 
 const failureOf = ({ error }: Pick<Call, 'error'>): StepOutcome =>
   error ? { error: { code: codes[error.code], message: error.message } } : gone;
 
-// Until the commit nobody ends the call.
+// Until the commit nothing ends the call.
 const holdCall = statement({
   name: 'voice.hold',
   parameters: { id: 'uuid' },

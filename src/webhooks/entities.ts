@@ -159,7 +159,7 @@ export const Delivery = defineEntity({
     subject: p.text().nullable(),
     /** Whether it was found to come after another one about its subject: see dispatch/subject-order.ts. */
     isHeld: p.boolean().default(false),
-    /** Whether its next attempt is made while the breaker is open too: somebody waits for it. */
+    /** Whether its next attempt is made while the breaker is open too: a caller waits for it. */
     ignoresBreaker: p.boolean().default(false),
     /** The status code of the last attempt. */
     statusCode: p.integer().nullable(),

@@ -18,7 +18,7 @@ export const oidcPath = `${authPath}/oidc`;
 export const oidcCallbackPath = `${oidcPath}/callback`;
 /** The name that better-auth gives the cookie of a sign-in which waits for a code, after the prefix of all. */
 export const challengeCookie = 'two_factor';
-/** Where our pages tell better-auth the client's address; whatever a client sends there is replaced. */
+/** The header in which our pages pass the client's address to better-auth; whatever a client sends there is replaced. */
 export const addressHeader = 'x-atelier-client-address';
 /** Where people land who have signed in. */
 export const consolePath = '/app';

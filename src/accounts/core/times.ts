@@ -13,7 +13,7 @@ export interface AccountTimes {
   failedPasswordsMs: number;
   /** The second step of a sign-in: a code, or the way to a provider and back. */
   secondStepMs: number;
-  /** An account whose address nobody has proved is removed after this. */
+  /** An account whose address was not verified is removed after this. */
   unprovedMs: number;
   mailedLinksMs: number;
 }

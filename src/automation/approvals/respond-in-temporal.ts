@@ -17,7 +17,7 @@ function sentenceOf({ message, facts }: AppError): string {
 }
 
 /**
- * Answers an approval of a run for an operator, who is not told apart from others. The same answer again is the first one:
+ * Answers an approval of a run for an operator, who is not distinguished from other operators. The same answer again is the first one:
  * its process may have died after the commit.
  */
 export async function respondInTemporal(

@@ -15,7 +15,7 @@ const linearRegExp = Object.assign(
 /** References are followed as calls and code is written as it comes: both would take time beyond all proportion. */
 const options = { strict: false, inlineRefs: false, code: { regExp: linearRegExp, optimize: false } } as const;
 
-/** Knows what a schema is, and no schema of any tenant. It compiles when this module is loaded, at nobody's expense. */
+/** Knows what a schema is, and no schema of any tenant. It compiles when this module is loaded, and no tenant pays for it. */
 const metaSchemas = new Ajv2020(options);
 metaSchemas.validateSchema({});
 

@@ -18,7 +18,7 @@ export interface OpenApproval {
   actions: { id: string; takesValues: boolean }[];
 }
 
-/** Approvals that a workflow is told of. */
+/** Approvals whose answers are signalled to a workflow. */
 export const maxOpenApprovals = 50;
 /** An answer is kept in the history of its workflow. */
 export const maxAnswerBytes = 16 * 1024;

@@ -1,4 +1,4 @@
-// What can be told of an expression from its syntax tree alone, before types are checked and anything runs.
+// What is known of an expression from its syntax tree alone, before types are checked and anything runs.
 import type { ASTNode } from '@marcbachmann/cel-js';
 
 /** Why an expression, or its evaluation, is refused, in words for its author. */

@@ -188,7 +188,7 @@ export interface Expression {
   evaluate(values: ExpressionValues): unknown;
 }
 
-/** @param type what the checked expression gives, as far as that can be told before it runs */
+/** @param type what the checked expression gives, as far as that is known before it runs */
 function requireType(kind: ExpressionKind, type: string): void {
   const truth = truths[kind];
   if (!truth) requireJsonType(type);
@@ -227,7 +227,7 @@ function celValues(
 
 /**
  * Compiles and checks a CEL expression over the given variables; outputs are `steps.<id>.output`, as in templates.
- * @param kind a condition, a match and a filter must be truth values and items a list, as far as that can be told before
+ * @param kind a condition, a match and a filter must be truth values and items a list, as far as that is known before
  *   they run
  * @throws ExpressionError
  */

@@ -15,7 +15,7 @@ export interface LeafTools {
  * - walk: more steps that answer at once
  * - drive: steps call out, after a pause if it says one
  * - tools: the models of these steps call tools, and are called again after them
- * - slot: as `drive`, but the organization is at its limit of steps that call out: the workflow is signalled at its turn
+ * - slot: as `drive`, but the organization is at its limit of steps that call out: the workflow is signalled when it has a slot
  * - waits: all that is open waits, the next one until then; the approvals among them, unless there are too many
  * - ended: the run has ended and its end is recorded
  * - gone: the run was deleted or ended elsewhere; nothing is left to do

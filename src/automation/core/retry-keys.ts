@@ -20,7 +20,7 @@ const openFailures: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether it is known what came of the call of a step. One that is not known is repeated with its key, so that whoever received
+ * Whether it is known what came of the call of a step. One that is not known is repeated with its key, so that a receiver that got
  * the first call does not do it twice.
  * @param cancelsJob whether cancelling the step cancels what it asked for
  */

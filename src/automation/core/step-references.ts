@@ -18,7 +18,7 @@ export const workflowWarningCodes = [
   'unresolved_name',
 ] as const;
 
-/** So many warnings are told of a workflow; the rest is alike. */
+/** Maximum of warnings about a workflow; further ones are alike. */
 export const maxWorkflowWarnings = 50;
 
 /** Something in a workflow that was saved and probably is not meant. */

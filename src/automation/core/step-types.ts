@@ -222,7 +222,7 @@ export interface FailStep extends StepBase {
 
 /**
  * The type of a step that a feature hands in (see `StepKind`): a text that is none of the other types. For the compiler it is a
- * value of its own, which tells these steps from the others.
+ * value of its own, which distinguishes these steps from the others.
  */
 export declare enum FeatureStepType {
   OfFeature = '(of a feature)',

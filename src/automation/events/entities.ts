@@ -40,7 +40,7 @@ export const WorkflowEvent = defineEntity({
     wasComplete: p.boolean().nullable(),
     /** Whether all are decided. */
     isComplete: p.boolean(),
-    /** Whose turn it is to decide. */
+    /** The lease of the process that decides. */
     lease: p.uuid().nullable(),
     leasedUntil: p.datetime().nullable(),
   },

@@ -6,7 +6,7 @@ import { isTemporary, unexpectedAttempts } from '../../storage/index.ts';
 const maxRemembered = 10_000;
 
 /**
- * Gives up what keeps failing for a reason that nobody expects: later events of the same name wait for it. What a process
+ * Gives up what keeps failing for an unexpected reason: later events of the same name wait for it. What a process
  * knows of failures ends with it.
  */
 export class GivingUp {

@@ -87,7 +87,7 @@ export class FlowSlots {
     if (this.#held > 0) this.#activeRuns.handOver(this.#runId);
   }
 
-  /** Gives up all of them, and the turn of a run that waits for one. */
+  /** Gives up all of them, and the place of a run that waits for one. */
   async leave(): Promise<void> {
     await this.#activeRuns.release(this.#scope, this.#runId);
     this.#held = 0;

@@ -105,7 +105,7 @@ function write(on: Scope, { runId, fence, records, progress, isWaiting, end, not
   });
 }
 
-// Until the commit nobody ends the run, and no other execution of it begins.
+// Until the commit nothing ends the run, and no other execution of it begins.
 const holdFlow = statement({
   name: 'flow.hold',
   parameters: { runId: 'uuid', fence: 'int' },

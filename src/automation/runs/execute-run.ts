@@ -24,7 +24,7 @@ export interface CallRef extends RunRef {
   position: number;
 }
 
-/** What the activity that executes a call tells the step. */
+/** What the activity that executes a call passes to the step. */
 interface CallOptions {
   /** Attempts of a step in all, interrupted ones included, unless the step sets its own number. */
   maxAttempts: number;
@@ -186,7 +186,7 @@ async function walk(services: RunServices, scope: Scope, run: RunExecution): Pro
 /**
  * Executes the current step of a run, a prompt or an action, and records it. Ends the run after its last step, or when the
  * step fails finally.
- * @returns `walk` also when somebody else continues the run; `tools` when the model asks for tools
+ * @returns `walk` also when another execution continues the run; `tools` when the model asks for tools
  * @throws ProviderFailure when a retry may succeed: only the attempt is recorded then; the signal's reason once it is
  *   aborted
  */

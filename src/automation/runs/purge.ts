@@ -31,7 +31,7 @@ const findDeleted = statement({
 });
 
 /**
- * Purges a deleted workflow: at once where that is little work, because whoever deletes hundreds would start as many
+ * Purges a deleted workflow: at once where that is little work, because a deletion of hundreds would start as many
  * Temporal workflows; otherwise by the Temporal workflow that is started here. Does nothing when it is purged already.
  */
 export async function startPurge(temporal: TemporalClient, scope: Scope, automationId: string): Promise<void> {

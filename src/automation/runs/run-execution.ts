@@ -61,7 +61,7 @@ export interface RunRef {
  * - call: the step at `position` calls a model and takes time
  * - tools: the model of the step at `position` calls these tools, and is called again after them. Round 0: the tools of the
  *   step's servers must be listed before the first call of the model
- * - wait: as `call`, but the organization is at its limit of runs that call out: the workflow is signalled at its turn
+ * - wait: as `call`, but the organization is at its limit of runs that call out: the workflow is signalled when it has a slot
  * - ended: the run has ended and its end is recorded
  * - gone: the run was deleted or ended elsewhere; nothing is left to do
  */

@@ -360,7 +360,7 @@ function record(scope: Scope, { runId, steps, records, end, notify }: RunRecord)
   });
 }
 
-// Until the commit nobody ends the run: its steps are recorded with their files, or neither.
+// Until the commit nothing ends the run: its steps are recorded with their files, or neither.
 const holdOpen = statement({
   name: 'run.hold_open',
   parameters: { runId: 'uuid' },

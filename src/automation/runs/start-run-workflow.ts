@@ -56,7 +56,7 @@ export interface RunStart {
   /** The first position. */
   position: number;
   isTest?: boolean;
-  /** Notification channel of the process that waits for the end; null when nobody does. */
+  /** Notification channel of the process that waits for the end; null when none does. */
   waiter: string | null;
 }
 
@@ -69,7 +69,7 @@ function beginOf({ providers }: StartRunServices, { tenant }: Scope, run: Pick<R
 }
 
 /**
- * Starts a run's workflow. Harmless when it is started already. The run tells this process of its end, also when nobody
+ * Starts a run's workflow. Harmless when it is started already. The end of the run notifies this process, also when no caller
  * waits for it: the organization's next run may start then.
  * @returns whether it was started now
  */

@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../../platform/database/database.ts';
 
-/** A value that steps send and nobody is shown, by its name. */
+/** A value that steps send and no answer contains, by its name. */
 export const Secret = defineEntity({
   name: 'Secret',
   tableName: 'secret',

@@ -18,7 +18,7 @@ const countQueued = statement({
 export class QueueLimitReached extends AppError {}
 
 /**
- * Whether the plan includes so many more runs that may not begin yet. Transactions of a tenant that ask take turns.
+ * Whether the plan includes so many more runs that may not begin yet. Transactions of a tenant that ask run one after another.
  * @throws AppError forbidden
  */
 export async function enforceQueueLimit(tx: Transaction, more = 1): Promise<void> {

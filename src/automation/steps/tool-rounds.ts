@@ -32,7 +32,7 @@ export type OfferedTools = DeclaredTool[] | { unavailable: string };
 
 /** What a step did with tools so far. */
 export interface ToolUse {
-  /** Undefined while nobody has asked the servers. */
+  /** Undefined until the servers were asked. */
   offered: OfferedTools | undefined;
   rounds: (Round & AskedRound)[];
   /** Bytes of the arguments and results that the whole run keeps. */

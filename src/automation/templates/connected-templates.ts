@@ -83,7 +83,7 @@ const watchPage: WorkflowTemplate = {
   id: 'watch-a-page',
   name: 'Watch a page',
   description:
-    'A request to another system, a prompt that reads the answer, and a `fail` step that makes the run fail, so that a webhook on `workflow.run.failed` tells.',
+    'A request to another system, a prompt that reads the answer, and a `fail` step that makes the run fail, so that a webhook on `workflow.run.failed` is notified.',
   inputs: [text('url', 'The address of the page.'), text('expected', 'What the page must say.')],
   steps: [
     { id: 'fetch', type: 'http', url: '{{url}}', timeoutSeconds: 20 },

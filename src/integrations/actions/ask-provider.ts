@@ -92,7 +92,7 @@ const isSame = (connected: Connected | undefined, { accountId }: Asked): connect
 /**
  * Performs an action at its provider, once.
  * @param attemptMs limit of the attempt; an answer that comes later is lost
- * @param changes told of each request that may change something, before it is sent
+ * @param changes called for each request that may change something, before it is sent
  * @throws the reason of `signal`; errors of our own, such as the database's, before anything was sent
  */
 export async function askProvider(

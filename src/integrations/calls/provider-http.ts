@@ -27,7 +27,7 @@ export interface ProviderCallOptions {
   egress: {
     /** To hosts that the environment names. */
     named: Sender;
-    /** To hosts that somebody else names: public ones alone. */
+    /** To hosts that a caller or a provider names: public ones alone. */
     guarded: Sender;
   };
   access: TokenAccess;
@@ -41,7 +41,7 @@ export interface ProviderCallOptions {
 /** For large pages of records. */
 const maxAnswerBytes = 8 * 1024 * 1024;
 
-/** Access by the client's own API key, which nobody can refresh. @throws AuthExpired when it is refused */
+/** Access by the client's own API key, which cannot be refreshed. @throws AuthExpired when it is refused */
 export const apiKeyAccess =
   (apiKey: string): TokenAccess =>
   async (work) => {
@@ -72,7 +72,7 @@ export function providerCall(options: ProviderCallOptions): ProviderCall {
         }
         if (failure) throw failure;
         const read = schema.safeParse(answer.body);
-        // It said that it did it, and nobody can read what.
+        // It reported success, and the answer cannot be read.
         if (!read.success) throw new IntegrationFailure('lost', { cause: read.error });
         return read.data as z.infer<Schema>;
       }),

@@ -22,7 +22,7 @@ type HubSpotEvent = z.infer<typeof event>;
 
 const maxValueLength = 65_536;
 
-/** @returns undefined for an event that nobody can subscribe to */
+/** @returns undefined for an event that has no trigger */
 function meaningOf(event: HubSpotEvent): Pick<Notice, 'trigger' | 'data'> | undefined {
   const { subscriptionType, objectTypeId, objectId, propertyName, propertyValue } = event;
   if (objectId == null) return undefined;

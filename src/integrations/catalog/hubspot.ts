@@ -38,7 +38,7 @@ const errorBody = z.object({
     .nullish(),
 });
 
-/** Limits are told without Retry-After: by the time over which requests are counted. */
+/** Limits come without Retry-After: with the time over which requests are counted. */
 const waits: Readonly<Record<string, number>> = { SECONDLY: 1, TEN_SECONDLY_ROLLING: 10, DAILY: 3_600 };
 
 const namePattern = /^\w{1,100}$/;

@@ -109,7 +109,7 @@ export const textOf = (html: string): string =>
     .replace(/&(amp|lt|gt|quot|nbsp|#39);/g, (_, name: string) => entities[name]!)
     .trim();
 
-/** @param self the account's own id @returns undefined for what is no message of somebody else */
+/** @param self the account's own id @returns undefined for what is no message of another person */
 function dataOf({ team, channel }: Place, message: z.infer<typeof chatMessage>, self?: string): unknown {
   const { from, body, deletedDateTime, messageType } = message;
   if (deletedDateTime || (messageType ?? 'message') !== 'message') return undefined;

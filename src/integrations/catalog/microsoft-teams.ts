@@ -154,8 +154,8 @@ export const microsoftTeams = defineIntegration({
       authorization: (token) => ({ authorization: `Bearer ${token}` }),
     };
   },
-  // To read messages, and so to be told of them, an administrator of the tenant has to agree: it is not asked of everybody.
-  // Without the first there is no new token after an hour; the other one tells whose the account is.
+  // To read messages, and so to receive events of them, an administrator of the tenant has to agree: it is not always requested.
+  // Without the first there is no new token after an hour; the other one names the owner of the account.
   scopes: {
     all: [...scopes, 'ChannelMessage.Read.All'],
     default: scopes,

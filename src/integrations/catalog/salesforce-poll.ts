@@ -60,7 +60,7 @@ const time = z.string().regex(timePattern);
 
 /** How far an object was read. Times are Salesforce's own, so that its clock and ours need not agree. */
 const placeSchema = z.object({
-  /** What is not later is not told. */
+  /** What is not later is not published. */
   after: time,
   /** The newest time seen; `seenMs`: when it was seen, by our clock. */
   newest: time,
@@ -69,7 +69,7 @@ const placeSchema = z.object({
   from: time,
   /** Within a round that is under way. */
   at: z.object({ time, id: z.string().regex(idPattern) }).optional(),
-  /** Short hashes of the last keys that were told. */
+  /** Short hashes of the last keys that were published. */
   published: z.array(z.string().max(20)).max(maxPublished),
 });
 type Place = z.infer<typeof placeSchema>;
@@ -120,7 +120,7 @@ async function read(source: Source, soql: string, call: ProviderCall): Promise<F
 const earlier = (at: string) => new Date(Math.max(0, Date.parse(at) - overlapMs)).toISOString();
 const later = (a: string, b: string) => (a > b ? a : b);
 
-/** Where to begin: what is there already is not told, and what is saved within the same second later is. */
+/** Where to begin: what exists already is not published, and what is saved later within the same second is. */
 async function begin(source: Source, call: ProviderCall, now: number): Promise<Place> {
   const found = (await read(source, `${soqlOf(source, '', `${source.stamp} DESC`)} LIMIT ${perPage}`, call)) ?? [];
   const newest = found[0]?.at ?? epoch;

@@ -134,7 +134,7 @@ const installed = z.object({
   bot_user_id: z.string().nullish(),
   app_id: z.string().nullish(),
 });
-/** Errors of `oauth.v2.access` in the words of RFC 6749; others are told as they are. */
+/** Errors of `oauth.v2.access` in the words of RFC 6749; others are passed on as they are. */
 const tokenErrors = new Map([
   ...['invalid_code', 'code_already_used', 'invalid_refresh_token', 'token_revoked', 'token_expired'].map(
     (error) => [error, 'invalid_grant'] as const,
@@ -190,7 +190,7 @@ export const slack = defineIntegration({
           scopes,
           authorizeUrl: `${withoutSlash(env.SLACK_LOGIN_BASE_URL)}/oauth/v2/authorize`,
           tokenUrl: `${api}/api/oauth.v2.access`,
-          // A workspace has one bot of an app, whoever installed it.
+          // A workspace has one bot of an app, whichever user installed it.
           revokeUrl: `${api}/api/auth.revoke`,
           revokesAccount: true,
           revokesAccessToken: true,

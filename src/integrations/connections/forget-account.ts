@@ -9,7 +9,7 @@ const forgetMs = 5_000;
 
 /**
  * Removes a disconnected account at a provider that does not use OAuth, within five seconds and ignoring failures. Does nothing
- * if somebody else has connected the same account.
+ * if another tenant has connected the same account.
  */
 export async function forgetAccount(
   { database, integrations, log }: { database: Database; integrations: Integrations; log: Log },

@@ -24,7 +24,7 @@ export function sandboxAccount({ organizationId }: Tenant, { id, name }: Pick<In
   return { id: String(digits), name: `Sandbox ${name}`, details: {} };
 }
 
-/** What `test` tells of it. */
+/** What `test` returns about it. */
 export const sandboxDetails = ({ name }: Pick<Integration, 'name'>) => ({
   workspace: `Sandbox ${name}`,
   user: 'sandbox-user',

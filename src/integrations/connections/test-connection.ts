@@ -20,7 +20,7 @@ const maxWaitSeconds = 3_600;
 
 /**
  * Asks the provider of a connection whose it is, with one request.
- * @throws AppError integration_not_found, not_connected, auth_expired, rate_limited; every other failure is told
+ * @throws AppError integration_not_found, not_connected, auth_expired, rate_limited; every other failure is part of the result
  */
 export async function testConnection(
   { integrations }: { integrations: Integrations },

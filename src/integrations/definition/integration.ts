@@ -85,7 +85,7 @@ export interface Poll {
 /** An event that is known, and whose data are fetched. */
 export type FetchedNotice = Required<Pick<Notice, 'key' | 'trigger' | 'reference'>>;
 
-/** Events that are pushed only while somebody keeps a subscription alive. */
+/** Events that are pushed only while a subscription at the provider is renewed. */
 export interface PushSubscription {
   /** How long before its end it is renewed, and how long one lasts. */
   lastsSeconds: number;
@@ -99,7 +99,7 @@ export interface PushSubscription {
   /** @throws IntegrationFailure with providerCode `gone` for one that does not exist any more */
   renew(id: string, endsAt: Date, call: ProviderCall): Promise<{ endsAt: Date }>;
   /**
-   * Asks for what happened to a resource since a time, and may not have been pushed. Undefined where nobody can.
+   * Asks for what happened to a resource since a time, and may not have been pushed. Undefined where the provider cannot answer that.
    * @returns events as `Inbound.notices` has them, of those with a `reference`: the same keys. At most 500
    */
   missed?(resource: string, since: Date, call: ProviderCall): Promise<FetchedNotice[]>;

@@ -32,7 +32,7 @@ export const IntegrationPush = defineEntity({
     /** SHA-256 of the secret that it was made with: after a change of the secret it is made again. */
     clientStateHash: p.string().length(64),
     endsAt: p.datetime(),
-    /** What happened before is told to nobody. */
+    /** What happened before is not published. */
     listenedSince: p.datetime().defaultRaw('now()'),
     /** When it turned out that not everything was pushed; null when that was asked for. */
     missedAt: p.datetime().nullable(),

@@ -33,7 +33,7 @@ const list = statement({
        and connection_id = :connectionId
     order by resource`,
 });
-// Not for a connection that was removed meanwhile: its subscription then ends by itself, and its events are nobody's. Between
+// Not for a connection that was removed meanwhile: its subscription then ends by itself, and its events belong to no connection. Between
 // one subscription and the next there was none, and what happened then was missed.
 const keep = statement({
   name: 'integration.keep_pushed',
@@ -130,7 +130,7 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
   if (refused) throw refused;
 }
 
-/** How long before now is asked for what was missed: what was told in this time is known by its key. */
+/** How far back missed events are requested: those that were received in this time are recognized by their keys. */
 const maxMissedMs = 12 * 3_600_000;
 
 /** Asks for what was missed, if anything was, until it is too old. What was pushed all the same has the same keys. */

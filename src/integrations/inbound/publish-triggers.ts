@@ -64,7 +64,7 @@ const givenIn = (parameter: string) => `given as (
    moment as materialized (select clock_timestamp() as now)`;
 
 // Rows are written in the order of their digests, so that two requests with the same events wait for each other and never
-// in a circle. Their times have the order in which the events were told.
+// in a circle. Their times have the order in which the events were received.
 const publishFresh = `
    new_event as (
      insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at,
@@ -95,7 +95,7 @@ const publishQuietly = statement({
   text: `${publishGiven} from new_event e`,
 });
 
-// The row is there since the event was told. It is published by the one that ends its waiting.
+// The row exists since the event was received. It is published by the one that ends its waiting.
 const publishFetched = statement({
   name: 'integration.publish_fetched',
   parameters: { connectionId: 'uuid', rows: 'json' },
@@ -135,8 +135,8 @@ const rowsOf = (scope: Scope, source: Source, events: readonly TriggeredEvent[])
   );
 
 /**
- * Publishes events of a provider that somebody listens to or may read, each once for a connection: the events and their deliveries in
- * one statement, which tells the dispatchers.
+ * Publishes events of a provider that have a subscriber or a reader, each once for a connection: the events and their deliveries in
+ * one statement, which notifies the dispatchers.
  * @param events at most 1,000
  * @returns the ids of the events that were written, as uuids
  */
@@ -161,7 +161,7 @@ export async function publishFetchedEvent(
   });
 }
 
-/** `publishTriggers` for one event. @returns its id as a uuid; undefined where nobody reads it, and for one that was published before */
+/** `publishTriggers` for one event. @returns its id as a uuid; undefined where it has no reader, and for one that was published before */
 export const publishTrigger = async (
   scope: Scope,
   source: Source,
@@ -194,7 +194,7 @@ export class TriggerPublisher {
   });
 
   /**
-   * As `publishTriggers`, but the caller tells the dispatchers.
+   * As `publishTriggers`, but the caller notifies the dispatchers.
    * @param events at most 1,000
    * @returns once they are committed
    */

@@ -68,7 +68,7 @@ interface Taken extends Pick<Proven, 'connectionsFor'> {
 }
 
 /**
- * Takes the events of a request: those that somebody listens to are published for every connection of their account, each
+ * Takes the events of a request: those that have subscribers are published for every connection of their account, each
  * once. What it does not reach before a crash, the provider sends again, because nothing was acknowledged.
  * @returns once all of it is committed
  */

@@ -12,9 +12,9 @@ export interface TriggerServices {
 }
 
 /**
- * Lets an event happen in the sandbox, as if the provider had told of it. Once per Idempotency-Key.
+ * Lets an event happen in the sandbox, as if the provider had sent it. Once per Idempotency-Key.
  * @param data as the trigger declares it
- * @returns the event's id as a uuid, also where nobody listens
+ * @returns the event's id as a uuid, also where it has no subscriber
  * @throws AppError not_found for live keys and for an event that the integration does not have, not_connected,
  *   conflict while its access has expired, validation_error, idempotency_key_reused
  */

@@ -1,4 +1,4 @@
-/** How often a provider is asked about a job, when nobody watches it. */
+/** How often a provider is asked about a job, when no caller watches it. */
 export interface PollSchedule {
   /** Between two questions. */
   leastMs: number;
@@ -12,9 +12,9 @@ export interface PollSchedule {
 /** What is known of a job. */
 export interface JobFacts {
   ageMs: number;
-  /** How long it was expected to take; null when nobody knows. */
+  /** How long it was expected to take; null when it is not known. */
   expectedMs: number | null;
-  /** What its provider told, 0 to 1. */
+  /** The fraction that its provider reported, 0 to 1. */
   fraction?: number | undefined;
 }
 

@@ -11,17 +11,17 @@ export const progressOfFraction = (fraction: number): number =>
 export const progressOfTime = (elapsedMs: number, expectedMs: number): number =>
   expectedMs > 0 ? whole((elapsedMs / expectedMs) * 100) : 0;
 
-/** The time left as callers are told it: whole seconds, at least 1. */
+/** The time left as callers see it: whole seconds, at least 1. */
 export const estimatedSeconds = (expectedMs: number): number => Math.max(1, Math.ceil(expectedMs / 1_000));
 
 /** What is known of the progress of a generation. */
 export interface ProgressFacts {
-  /** The highest that its provider told; null when it tells none. */
+  /** The highest that its provider reported; null when it reports none. */
   progress: number | null;
   expectedMs: number | null;
   ageMs: number;
 }
 
-/** Percent, 0 to 99. It never falls: it is the highest that was told, or grows with the time. */
+/** Percent, 0 to 99. It never falls: it is the highest that was reported, or grows with the time. */
 export const progressOf = ({ progress, expectedMs, ageMs }: ProgressFacts): number =>
   progress ?? progressOfTime(ageMs, expectedMs ?? 0);

@@ -31,6 +31,6 @@ export type FailureReason = (typeof failureReasons)[number];
 export interface GenerationError {
   code: FailureReason;
   message: string;
-  /** The field of the request whose fault it is: callers who wait are told that their request is not valid. */
+  /** The field of the request whose fault it is: callers that wait get the answer that their request is not valid. */
   path?: 'imageUrl' | 'scale';
 }

@@ -12,7 +12,7 @@ const graceMs = 500;
 
 /**
  * Messages of the Model Context Protocol over a process's standard input and output, a line each. A line that is too long,
- * or no message, ends the process: nothing it says after that could be told apart.
+ * or no message, ends the process: what it writes after that could not be separated.
  */
 export class ProcessTransport implements Transport {
   onclose?: () => void;

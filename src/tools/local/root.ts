@@ -21,7 +21,7 @@ export interface Root {
   ofTenant: string;
 }
 
-/** Makes the folders of a tenant where they are missing; nobody else on the machine may look into them. */
+/** Makes the folders of a tenant where they are missing; other users of the machine have no access to them. */
 export async function makeRoot(
   folder: string,
   { organizationId, environment }: Tenant,
@@ -32,7 +32,7 @@ export async function makeRoot(
   return { folder: join(ofTenant, program), ofTenant };
 }
 
-/** What a tenant keeps. Counting ends soon after the limit: nobody can make it long. */
+/** What a tenant keeps. Counting ends soon after the limit, so that its cost is bounded. */
 export async function usageOf(folder: string, maxFiles: number): Promise<Usage> {
   const usage: Usage = { bytes: 0, files: 0 };
   const folders = [folder];

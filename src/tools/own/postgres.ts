@@ -115,7 +115,7 @@ export class PostgresConnection implements ToolConnection {
       signal.throwIfAborted();
       client = this.#clientOn(await this.#egress.dial(address.host, address.port, connectMs), address);
       const asked = askOn(client, sql);
-      // It may fail when nobody waits for it any more.
+      // It may fail when its caller no longer waits.
       asked.catch(() => {});
       return { text: JSON.stringify(await Promise.race([asked, over.promise])), isError: false };
     } catch (error) {

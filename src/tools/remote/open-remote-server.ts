@@ -7,9 +7,9 @@ import type { ToolConnection } from '../tool.ts';
 import { authorization } from './authorize.ts';
 import { egressFetch } from './egress-fetch.ts';
 
-/** Longer than any call may take: whoever waits gives up first. */
+/** Longer than any call may take: its caller gives up first. */
 const deadlineMs = 60_000;
-/** For telling a server that its session is over. */
+/** For the request that ends a session. */
 const farewellMs = 2_000;
 
 function addressOf({ live, id }: ToolServer, { url, values }: StoredConfiguration): URL {

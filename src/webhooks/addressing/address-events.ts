@@ -213,7 +213,7 @@ export class EventAddresser {
     );
     const outcomes = (await this.#services.eventFilters.match(scope.tenantKey, filtered)).values();
     return pairs.map((pair): Decided => {
-      // An event whose content was removed goes to nobody.
+      // An event whose content was removed goes to no webhook.
       if (!pair.body) return { pair, outcome: 'differs' };
       return { pair, outcome: pair.addressee.filter === null ? 'matches' : outcomes.next().value! };
     });

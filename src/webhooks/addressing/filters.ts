@@ -7,7 +7,7 @@ export interface Filtered {
   filter: string;
 }
 
-/** Whether the event goes to the webhook; `failed` where that cannot be told. */
+/** Whether the event goes to the webhook; `failed` where that cannot be decided. */
 export type FilterOutcome = 'matches' | 'differs' | 'failed';
 
 /** What knows expressions. Its work has a limit of time and of memory, and is done outside the event loop. */

@@ -60,7 +60,7 @@ export function admitAttempts(
   return { attempts, breaker, rateFreeAt: from + attempts * interval, waitMs: 0 };
 }
 
-/** The same while the breaker does not count: for attempts that somebody waits for. It stays as it is. */
+/** The same while the breaker does not count: for attempts that a caller waits for. It stays as it is. */
 export const admitExempt = (load: SubscriptionLoad, wanted: number, now: number): Admitted => ({
   ...admitAttempts({ ...load, breaker: closedBreaker }, wanted, now),
   breaker: load.breaker,
@@ -68,7 +68,7 @@ export const admitExempt = (load: SubscriptionLoad, wanted: number, now: number)
 
 /**
  * How many of the `free` places of a process an organization may take that holds some already: until it holds as many as
- * stay free. Alone it has half of all places, and n organizations that want more have 1/(n + 1) each: whoever comes next
+ * stay free. Alone it has half of all places, and n organizations that want more have 1/(n + 1) each: the next one
  * finds places free, however long the others' attempts take (dynamic thresholds, Choudhury and Hahne 1998).
  */
 export const fairShare = (free: number, held: number): number => Math.max(0, Math.ceil((free - held) / 2));
@@ -85,7 +85,7 @@ export const delayReasons = {
 
 export interface DeliveryDelay {
   reason: keyof typeof delayReasons;
-  /** Ms since the epoch: no attempt before; null when nobody knows. */
+  /** Ms since the epoch: no attempt before; null when it is not known. */
   until: number | null;
 }
 
@@ -139,7 +139,7 @@ const maxHoldMs = 3_600_000;
 const shareOfAge = 0.1;
 
 /**
- * After how long whoever waits for an attempt that nobody can begin yet asks again: the older the delivery, the later, so
+ * After how long a caller that waits for an attempt that cannot begin yet asks again: the older the delivery, the later, so
  * that thousands of them ask seldom.
  */
 export const holdMs = (waitMs: number, ageMs: number): number =>

@@ -57,7 +57,7 @@ export class DispatchRate<Key extends string = string> {
     });
   }
 
-  /** To be told of all attempts that are begun. */
+  /** Called for every attempt that begins. */
   began(organization: Key, attempts: number, now: number): void {
     const freeAt = Math.max(this.#organizations.get(organization)?.freeAt ?? 0, now);
     const interval = this.#intervalMs(organization, now);

@@ -75,7 +75,7 @@ export function planDispatch(
   let waitMs: number | undefined;
   for (const subscription of due) {
     const { organizationId, load, retries } = subscription;
-    // A closed breaker holds nothing back: all take their turns.
+    // A closed breaker holds nothing back: all are attempted.
     const ignoring = load.breaker.nextProbeAt === null ? 0 : subscription.exempt;
     const first = Math.max(0, subscription.first - ignoring);
     const ofIts = taken.get(organizationId) ?? 0;

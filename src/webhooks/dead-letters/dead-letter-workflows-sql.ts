@@ -20,7 +20,7 @@ export const tryLock = systemStatement({
   text: `select pg_try_advisory_xact_lock(hashtextextended('webhooks.parking', 0)) as taken`,
 });
 
-/** Subscriptions that have dead letters which nobody has looked at. Skips along the index. */
+/** Subscriptions that have dead letters which were not looked at. Skips along the index. */
 export const findUnparked = systemStatement({
   name: 'dead_letter_workflow.subscriptions',
   row: { id: 'uuid' },
@@ -55,7 +55,7 @@ export const leaveOlder = systemStatement({
    returning id`,
 });
 
-/** Those that were parked before newer ones came, and those whose workflows were not told so far: they are to end. */
+/** Those that were parked before newer ones came, and those whose workflows were not signalled so far: they are to end. */
 export const leaveSurplus = systemStatement({
   name: 'dead_letter_workflow.surplus',
   parameters: { subscriptions: 'uuid[]', perSecond: 'int' },
@@ -87,7 +87,7 @@ export interface Unparked {
   plan: PlanName;
 }
 
-/** The newest of each subscription first, in turn. */
+/** The newest of each subscription first, then the next of each. */
 export const findDeadLetters = systemStatement({
   name: 'dead_letter_workflow.letters',
   parameters: { subscriptions: 'uuid[]', perSecond: 'int' },
@@ -120,11 +120,11 @@ export const findDeadLetters = systemStatement({
      ${eventOf('d', 'type, correlation_id')} e`,
 });
 
-// Rows that somebody else changes are left for the next turn: many are locked in no order, which would deadlock.
+// Rows that another transaction changes are left for the next pass: many are locked in no order, which would deadlock.
 const free = (condition: string) =>
   `id in (select id from delivery where id = any(:ids) and ${condition} for update skip locked)`;
 
-/** Before its workflow is started: a delivery that is replayed meanwhile has one that must be told. */
+/** Before its workflow is started: a delivery that is replayed meanwhile has one that must be signalled. */
 export const markStarting = systemStatement({
   name: 'dead_letter_workflow.begun',
   parameters: { ids: 'uuid[]' },

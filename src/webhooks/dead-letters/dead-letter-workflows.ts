@@ -40,14 +40,14 @@ const lookEveryMs = 1_000;
 const stepMs = 500;
 /** Requests for runs count for so long. */
 const rememberMs = 2_000;
-/** Temporal may hang: the turn is another process's after that. */
+/** Temporal may hang: after that another process may take the lock. */
 const deadlineMs = 10_000;
 /** Names under which its paces are kept beside those of hosts; no host has such a name. */
 const parkRateName = '(parking)';
 const unparkRateName = '(unparking)';
 
 /**
- * Gives dead letters the workflows in which operators replay them, at a pace that the installation can bear, and tells
+ * Gives dead letters the workflows in which operators replay them, at a pace that the installation can bear, and signals
  * those of deliveries that are no dead letters any more. One process at a time does it. What is to be done stands in the
  * rows, so that a crash repeats at most what is harmless.
  */
@@ -98,7 +98,7 @@ export class DeadLetterWorkflows {
     const sql = sqlOn(database.pool);
     const subscriptions = (await sql.rows(findUnparked)).map(({ id }) => id);
     if (subscriptions.length > 0) {
-      // Before anything else: what is left unparked makes the next turn repeat a turn that failed.
+      // Before anything else: what is left unparked makes the next pass repeat one that failed.
       if (!(await this.#whileLocked(() => this.#leaveSurplus(sql, subscriptions)))) return false;
       await sql.rows(leaveOlder, { subscriptions });
     }
@@ -111,9 +111,9 @@ export class DeadLetterWorkflows {
   }
 
   /**
-   * The transaction holds the turn and the paces. Rows of deliveries are changed beside it: nobody waits for a lock of
-   * theirs while Temporal is told, and workflows read what is committed.
-   * @returns false while another process has the turn
+   * The transaction holds the lock and the paces. Rows of deliveries are changed beside it: no request waits for a lock of
+   * theirs during the calls to Temporal, and workflows read what is committed.
+   * @returns false while another process has the lock
    */
   #whileLocked(work: (tx: Sql) => Promise<void>): Promise<boolean> {
     return systemTransaction(this.#services.database, async (tx) => {
@@ -151,7 +151,7 @@ export class DeadLetterWorkflows {
     await sql.rows(markUnparked, { ids: replayed.map(({ id }) => id) });
   }
 
-  /** @returns how many of them may be told now */
+  /** @returns how many of them may be signalled now */
   async #allowance(sql: Sql, name: string, wanted: number, perSecond: number): Promise<number> {
     if (wanted === 0) return 0;
     return (await takeHostRate(sql, new Map([[name, wanted]]), perSecond, perSecond)).get(name) ?? 0;

@@ -25,7 +25,7 @@ export interface ReplayedDelivery {
   status: DeliveryStatus;
 }
 
-// A new schedule of attempts. The workflow of the dead letter is told later, see parking.ts.
+// A new schedule of attempts. The workflow of the dead letter is signalled later: see dead-letter-workflows.ts.
 export const renewed = (
   ignoresBreaker: string,
 ) => `status = 'pending', schedule_attempts = 0, next_attempt_at = clock_timestamp(), finished_at = null,
@@ -74,7 +74,7 @@ const findDelivery = statement({
 export interface RenewOptions {
   /** Whether its first attempt is made even while the breaker is open. */
   ignoresBreaker?: boolean;
-  /** Whether its workflow asks for this, which need not be told then. */
+  /** Whether its workflow asks for this, which need not be signalled then. */
   byWorkflow?: boolean;
 }
 

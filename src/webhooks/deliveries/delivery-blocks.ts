@@ -25,7 +25,7 @@ const youngSeconds = 60;
 
 const noId = '00000000-0000-0000-0000-000000000000';
 
-// Sweeps of several processes take turns: a change is added to counts that nobody else is making.
+// Sweeps of several processes run one after another: a change is added to counts that no other sweep is making.
 const tryLock = systemStatement({
   name: 'delivery_block.take_turn',
   row: { isMine: 'boolean' },

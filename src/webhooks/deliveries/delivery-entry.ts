@@ -23,7 +23,7 @@ export interface DeliveryEntry {
   nextAttemptAt: Date | null;
   errorClass: string | null;
   replayable: boolean;
-  /** Whether somebody asked for it as a test. */
+  /** Whether it was requested as a test. */
   isTest: boolean;
   /** When its body was removed; null while it is there. */
   contentExpungedAt: Date | null;

@@ -93,7 +93,7 @@ const leftAlone = (row: ProgressRow) => row.waitMs === 0 && (row.status === 'pen
 /**
  * Waits for the end of an attempt that is due.
  * @param pause waits until the next look
- * @returns how the delivery stands: `wait` with the time after which to ask again when nobody has begun the attempt
+ * @returns how the delivery stands: `wait` with the time after which to ask again when the attempt has not begun
  */
 export async function awaitAttempt(
   scope: Scope,

@@ -14,7 +14,7 @@ import { createDeliveries, findTenants, skipEvents, type WaitingTenant } from '.
  *
  * - The row goes in the transaction that creates the last delivery, so that a crash loses none; a delivery is unique by
  *   event and webhook, so that none is made twice.
- * - Tenants take turns, one step each, and between two steps the loop rests for as long as the step took: the others'
+ * - Tenants alternate, one step each, and between two steps the loop rests for as long as the step took: the others'
  *   reads have PostgreSQL in between.
  * - While as many deliveries wait as the plan allows, the events are counted as skipped instead.
  */

@@ -32,7 +32,7 @@ import {
 const perPart = 1_000;
 /** Parts that the request itself does: of dead letters, and one of events, which creates deliveries. */
 const maxParts = 3;
-/** How long the outbox works on a recovery before it takes its turn again. */
+/** How long the outbox works on a recovery before other entries follow. */
 const maxWorkMs = 8_000;
 
 export interface Recovery {

@@ -55,7 +55,7 @@ export class AttemptRecorder {
 
   async #write(): Promise<void> {
     while (this.#waiting.size > 0) {
-      // Attempts that end in the same turn of the event loop share a batch.
+      // Attempts that end in the same iteration of the event loop share a batch.
       await (this.#mayLinger() ? sleep(lingerMs) : yieldToEventLoop());
       const batches = [...this.#waiting.values()];
       this.#waiting.clear();

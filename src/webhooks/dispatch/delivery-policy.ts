@@ -21,10 +21,10 @@ export interface DeliveryPolicy {
   failingLimitMs: number;
   /** How long the look of a webhook's workflow may be overdue before it counts as lost. */
   strandedMs: number;
-  /** How long whoever waits for an attempt waits for its beginning, while its webhook has no room for it. */
+  /** How long a caller that waits for an attempt waits for its beginning, while its webhook has no slot for it. */
   heldLookMs: number;
   /**
-   * Dead letters whose workflows are started a second in the whole installation; half as many are told of a change. One
+   * Dead letters whose workflows are started a second in the whole installation; half as many are signalled a change. One
    * costs Temporal 9 ms of CPU and the product 3.
    */
   parkedPerSecond: number;

@@ -40,7 +40,7 @@ export class Dispatcher {
   #underWay = 0;
   readonly #underWayOf = new Map<TenantKey, number>();
   readonly #rate: DispatchRate<TenantKey>;
-  /** Until then nobody waits for an attempt to end: an organization has had those of its pace, and others what they want. */
+  /** Until then no dispatch waits for an attempt to end: an organization has had those of its pace, and others what they want. */
   #pacedUntil = 0;
   readonly #pause = new WakeSignal();
   #running: Promise<void> | undefined;

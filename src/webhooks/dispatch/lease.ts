@@ -17,7 +17,7 @@ import { isDue, isFirst, isFree } from './ready.ts';
 import { holdBack, isBehind } from './subject-order.ts';
 
 const maxSubscriptions = 64;
-/** Attempts of one subscription in one batch at most, so that others have their turn. */
+/** Attempts of one subscription in one batch at most, so that others are not delayed. */
 const maxOfSubscription = 64;
 
 const isExempt = `ignores_breaker and status in (${openDelivery}) and not is_held`;
@@ -47,7 +47,7 @@ const mayBegin = `${subscriptionIs('s', 'active')}
            or exists (select from delivery where subscription_id = s.id and ${isExempt} and ${isDue} and ${isFree}))`;
 
 // First one of each organization, then a second of each, and so on, each time in random order: an organization with many
-// subscriptions, which may all be at their limits, crowds nobody out. Rows are looked up by their keys, whatever the planner
+// subscriptions, which may all be at their limits, crowds out none. Rows are looked up by their keys, whatever the planner
 // believes of these tables: `offset 0` and subqueries keep a look-up from becoming a join of whole tables, and `case` keeps the
 // condition that is checked again under the lock from being used to search the table.
 const lockDue = systemStatement({

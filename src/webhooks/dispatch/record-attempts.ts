@@ -84,7 +84,7 @@ interface StateRow {
   lastFailedAt: Date | null;
 }
 
-// Not for their keys: whoever writes deliveries shares a lock on those, of many subscriptions in no order.
+// Not for their keys: transactions that write deliveries share a lock on those, of many subscriptions in no order.
 const lockState = statement({
   name: 'subscription.lock_state',
   parameters: { id: 'uuid' },

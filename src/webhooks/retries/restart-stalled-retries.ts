@@ -97,7 +97,7 @@ export function restartStalledRetries(services: RestartServices): () => Promise<
   let askedAt = Number.NEGATIVE_INFINITY;
   let since = new Date();
 
-  /** Asks Temporal only while somebody sleeps so long that it would be missed late. */
+  /** Asks Temporal only while a workflow sleeps so long that its end would be noticed late. */
   const findStopped = async () => {
     if (performance.now() - askedAt < askEveryMs || !(await sql.one(sleepLong, { strandedMs }))!.long) return;
     askedAt = performance.now();

@@ -75,7 +75,7 @@ export const resumeDeadLetterWorkflow = (
 export const resumeIfParked = (temporal: TemporalClient, deliveryId: string): Promise<void> =>
   temporal.signalIfOpen(deliveryWorkflowId(deliveryId), deliveryMessages.resume);
 
-/** Subscriptions whose workflows were ended by somebody since then. Temporal lists a workflow some time after its end. */
+/** Subscriptions whose workflows were terminated since then. Temporal lists a workflow some time after its end. */
 export async function stoppedRetryWorkflows(temporal: TemporalClient, since: Date): Promise<string[]> {
   const ids = await temporal.workflowIds(
     `TaskQueue = '${temporal.taskQueue(queues.webhooks)}' AND WorkflowType = '${webhookWorkflows.retryWebhook}'

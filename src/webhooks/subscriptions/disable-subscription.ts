@@ -165,7 +165,7 @@ const lockSubscription = statement({
     and id = :subscriptionId for update`,
 });
 
-/** How long the outbox works on one subscription before it takes its turn again. */
+/** How long the outbox works on one subscription before other entries follow. */
 const maxWorkMs = 8_000;
 
 /**

@@ -16,7 +16,7 @@ const countWebhooks = statement({
 });
 
 /**
- * Whether the plan includes one more webhook, of whichever kind. Transactions of a tenant that ask take turns.
+ * Whether the plan includes one more webhook, of whichever kind. Transactions of a tenant that ask run one after another.
  * @throws AppError forbidden
  */
 export async function enforcePlanLimit(tx: Transaction): Promise<void> {

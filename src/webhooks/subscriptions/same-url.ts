@@ -32,7 +32,7 @@ const listens = ({ events }: { events: string[] }, event: string) =>
   events.includes(event) || events.includes(everyEvent);
 
 /**
- * @param own the webhook as it is going to be, active. Its transaction has its turn, so that two cannot both be the last one allowed.
+ * @param own the webhook as it is going to be, active. Its transaction holds the lock, so that two cannot both be the last one allowed.
  * @throws AppError validation_error with path url, when as many others send one of its events to the same URL
  */
 export async function checkSameUrl(tx: Scope, own: ActiveUrl): Promise<void> {

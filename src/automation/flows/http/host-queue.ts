@@ -21,7 +21,7 @@ const maxWanted = 100;
 
 /**
  * Lets requests of steps go as fast as the rate of their host allows, which deliveries of webhooks share. The organizations that wait in
- * this process take turns. One loop for each host asks for all of its requests together.
+ * this process alternate. One loop for each host asks for all of its requests together.
  */
 export class HostQueue {
   readonly #rate: HostRatePort;
@@ -73,7 +73,7 @@ export class HostQueue {
 
 const countOf = (queues: Queues): number => [...queues.values()].reduce((sum, { length }) => sum + length, 0);
 
-/** The first of the organization whose turn it is; the organization goes behind the others. */
+/** The first of the organization that is next; the organization goes behind the others. */
 function nextOf(queues: Queues): Waiting {
   const [key, [one, ...rest]] = queues.entries().next().value!;
   queues.delete(key);
