@@ -12,7 +12,7 @@ import { inLocalTime } from './local-time.ts';
 import { retryableFailure } from './retryable-failure.ts';
 import { scopeOf } from './work-scope.ts';
 
-/** Reported every third time: the answer tells of a cancellation, so a cancelled call is aborted within seconds. */
+/** Reported every third time: the answer says whether it was cancelled, so a cancelled call is aborted within seconds. */
 const heartbeatMs = 1_000;
 
 /** A provider's failure as a retryable ApplicationFailure: retried when the provider asks for it, up to the policy's limit. */

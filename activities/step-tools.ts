@@ -43,7 +43,7 @@ export interface StepToolActivityServices extends StepToolServices, RunServices 
 
 /**
  * What steps of runs do with tool servers, on the queue of messages: the files of the servers are there. Each returns `wait`
- * when its run has to wait for its turn to call out.
+ * when its run has to wait for a slot to call out.
  */
 export const createStepToolActivities = ({ database, ...services }: StepToolActivityServices) => ({
   /** Finds out which tools the model of a step is offered. The last attempt records that a server is not available. */

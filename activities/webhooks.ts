@@ -22,7 +22,7 @@ export type DeliveryRef = WorkContext & { deliveryId: string };
 export type SubscriptionRef = WorkContext & { subscriptionId: string };
 
 const heartbeatMs = 2_000;
-/** Between two looks at an attempt that somebody waits for. */
+/** Between two looks at an attempt that a caller waits for. */
 const pauseMs = 100;
 
 export const createWebhookActivities = (services: Services) => {

@@ -19,7 +19,7 @@ const asideOf = (path: string, now: Date): string =>
 /**
  * Moves the data folder aside, so that the next start begins anew. Nothing in it is deleted.
  * @returns false when it was not confirmed
- * @throws EnvError where nobody can be asked; Error while a stack uses the folder
+ * @throws EnvError without a terminal; Error while a stack uses the folder
  */
 export async function resetDataFolder(path: string, { ask, isConfirmed, log, now }: ResetOptions): Promise<boolean> {
   if (!existsSync(path)) return true;

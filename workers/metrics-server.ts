@@ -40,7 +40,7 @@ export interface MetricsServerOptions {
 }
 
 /**
- * Serves GET /metrics to whoever reaches METRICS_HOST, without a key: it is for the operator's network alone. Several
+ * Serves GET /metrics to every client that reaches METRICS_HOST, without a key: it is for the operator's network alone. Several
  * processes on one machine each need a port; a process that finds its own taken serves on a free one and says so.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<RunningRole | undefined> {

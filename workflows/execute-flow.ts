@@ -34,7 +34,7 @@ const respond = defineUpdate<ApprovalResponse, [OperatorAnswer]>(runMessages.res
 
 const refused = (why: string) => ApplicationFailure.nonRetryable(why, failureTypes.approvalRefused);
 
-/** After this long a run that waits for a slot asks by itself whether it is its turn. */
+/** After this long a run that waits for a slot asks by itself whether it has one. */
 const patienceMs = 900_000;
 /** After this long a run that waits for anything else looks by itself whether it has come. */
 const lookAfterMs = 86_400_000;

@@ -55,7 +55,7 @@ const endOf = (progress: DeadLetterProgress): LetterEnd => {
 };
 
 /**
- * A dead letter: waits until somebody replays or discards it. Whoever replays it by `replayNow` learns what came of the
+ * A dead letter: waits until it is replayed or discarded. An operator who replays it by `replayNow` gets the outcome of the
  * first attempt. The row in PostgreSQL is the truth.
  */
 export async function parkDeadLetter(args: ParkDeadLetterArgs): Promise<LetterEnd> {

@@ -19,7 +19,7 @@ export interface Failure {
 export class AtelierError extends Error {
   /** The status of the answer, or null if there was none. */
   readonly status: number | null;
-  /** The code of the failure, such as `not_found`, or null where the service tells none. */
+  /** The code of the failure, such as `not_found`, or null where the answer has none. */
   readonly code: string | null;
   /** The id of the request in the logs of the service, or null without an answer. */
   readonly requestId: string | null;

@@ -25,7 +25,7 @@ class Received {
   #seenText = 0;
   #seenOthers = 0;
 
-  /** Another connection tells everything from the beginning. */
+  /** Another connection sends everything from the beginning. */
   begin(): void {
     this.#seenText = 0;
     this.#seenOthers = 0;

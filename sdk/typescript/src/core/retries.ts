@@ -21,7 +21,7 @@ function mayPass(error: AtelierError, { made, madeKey }: Attempts): boolean {
   if (passingStatuses.includes(error.status)) return true;
   if (!(error instanceof ConflictError)) return false;
   if (error.code !== null) return error.code.toLowerCase() === 'idempotency_in_progress';
-  // Chat tells no codes.
+  // Failures of chat have no codes.
   return error.status === 409 && madeKey && made > 1;
 }
 

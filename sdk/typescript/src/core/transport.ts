@@ -38,7 +38,7 @@ interface Outcome {
 
 const defaults = { timeoutMs: 60_000, maxRetries: 2 };
 
-/** Field values of a header, without which `fetch` would tell the key in its error. */
+/** Field values of a header, without which the error of `fetch` would contain the key. */
 const keyPattern = /^[!-~]+$/;
 
 const parseAs = { json: 'text', bytes: 'blob', nothing: 'text' } as const;
