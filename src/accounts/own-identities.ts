@@ -63,7 +63,7 @@ export interface OwnIdentity {
 
 /** How people sign in on this installation. */
 export interface WaysToSignIn {
-  /** The issuer of the provider; undefined where there is none: identities of another one sign nobody in. */
+  /** The issuer of the provider; undefined where there is none: identities of another one cannot sign in. */
   issuer: string | undefined;
   hasPasskeys: boolean;
 }

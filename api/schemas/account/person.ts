@@ -38,7 +38,7 @@ const identitySchema = z
     id: z.string(),
     issuer: z.string().openapi({ description: 'The OpenID provider.' }),
     isUsable: z.boolean().openapi({
-      description: 'Whether this is the provider of the installation: identities of another one sign nobody in.',
+      description: 'Whether this is the provider of the installation: identities of another one cannot sign in.',
     }),
     createdAt: z.iso.datetime(),
   })

@@ -25,7 +25,7 @@ export type CallingLeaf = ReadyLeaf & { step: LeavingStep };
 
 /** What instant steps are written in. The limits bound memory and the work that a crash repeats. */
 const together = { bytes: 1024 * 1024, ms: 250 };
-/** After so long others have their turn on the main thread. */
+/** After so long the work pauses for others on the main thread. */
 const sliceMs = 20;
 
 interface Others {

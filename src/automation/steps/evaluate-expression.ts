@@ -42,7 +42,7 @@ export async function evaluateExpression(
       if (error instanceof WorkTooCostly) throw new ExpressionError(`The expression is too costly: ${error.message}`);
       throw error;
     }
-    // Its output may be large: others have their turn between what is done with it.
+    // Its output may be large: the work pauses for others between its parts.
     await yieldToEventLoop();
   }
   if ('problem' in evaluated) throw new ExpressionError(evaluated.problem);

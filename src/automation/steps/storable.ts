@@ -33,7 +33,7 @@ export function storable(value: unknown): Storable | undefined {
 /** A text of so many characters is large: writing it as JSON takes milliseconds. */
 const largeText = 64 * 1024;
 
-/** The same as `storable`. Large texts, which prompts and models make, take their turn on the main thread. */
+/** The same as `storable`. Large texts, which prompts and models make, are handled one after another on the main thread. */
 export async function storableWithoutBlocking(
   work: BoundedWork,
   key: TenantKey,

@@ -139,7 +139,7 @@ const target = {
   priority: z
     .enum(['low', 'normal', 'high'])
     .default('normal')
-    .meta({ description: 'Which of the actions that wait goes first. It is not told to LinkedIn.' }),
+    .meta({ description: 'Which of the actions that wait goes first. LinkedIn does not receive it.' }),
 };
 
 const viewProfile = defineAction({

@@ -21,7 +21,7 @@ export interface FollowOptions {
 }
 
 const findSubscribed = statement({
-  name: 'integration.heard',
+  name: 'integration.subscribed_type',
   parameters: { types: 'text[]' },
   row: { type: 'text' },
   text: `select k.type from unnest(:types) as k(type)

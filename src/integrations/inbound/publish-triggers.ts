@@ -43,7 +43,7 @@ export const digestOf = (connectionId: string, key: string): string =>
 export const maxEventsOfStatement = 1_000;
 
 /** Those of the types of `given` that a webhook of the tenant listens to, or a workflow awaits: a thousand events have a handful of types. */
-export const subscribedTypes = `heard as materialized (
+export const subscribedTypes = `subscribed as materialized (
      select k.type from (select distinct type from given) k
       where exists (select from webhook_subscription s
                      where s.organization_id = :organizationId and s.environment = :environment
@@ -54,7 +54,7 @@ export const subscribedTypes = `heard as materialized (
 const publishedTypes = `${subscribedTypes},
    published as materialized (
      select k.type from (select distinct type from given) k
-      where exists (select from heard where heard.type = k.type) or ${isRecorded})`;
+      where exists (select from subscribed where subscribed.type = k.type) or ${isRecorded})`;
 
 /** The events that are given as JSON, with their places. */
 const givenIn = (parameter: string) => `given as (
@@ -108,7 +108,7 @@ const publishFetched = statement({
         and i.digest = t.digest
         and i.reference is not null
      returning i.digest),
-   fresh as (select given.* from given join fetched using (digest) join heard using (type)),${publishFresh},
+   fresh as (select given.* from given join fetched using (digest) join subscribed using (type)),${publishFresh},
      ${wakeDeliveries} as woken from new_event e`,
 });
 

@@ -74,7 +74,7 @@ export interface LeaseRoom {
   ofOthers: number;
 }
 
-/** Leases due entries of a kind, of all tenants in turn. */
+/** Leases due entries of a kind, the oldest of each tenant first, then the next of each. */
 export function leaseEntries(
   sql: Sql,
   kind: string,

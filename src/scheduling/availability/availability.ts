@@ -71,7 +71,7 @@ export async function findAvailability(
 }
 
 /**
- * The same, not yet written, in pages: between two of them other requests have their turn.
+ * The same, not yet written, in pages: between two of them the work pauses for other requests.
  * @param except the booking that is to be moved, whose length and buffers are those of the event type here
  */
 export async function* walkAvailability(

@@ -163,7 +163,7 @@ async function prepareAll(tx: Transaction, attempts: readonly Attempt[]): Promis
   }
 }
 
-/** Rules can be many: after so long without a pause other requests have their turn. */
+/** Rules can be many: after so long the work pauses for other requests. */
 const pauseAfterMs = 5;
 
 /**

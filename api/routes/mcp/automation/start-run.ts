@@ -45,8 +45,8 @@ export interface AskedRun {
 }
 
 /**
- * Starts a run. A client that takes tasks gets the run as one at once. For others the call waits for the result, and tells
- * them the run's id when that takes longer, or when the run waits for something that comes later.
+ * Starts a run. A client that takes tasks gets the run as one at once. For others the call waits for the result, and returns
+ * the run's id when that takes longer, or when the run waits for something that comes later.
  * @throws AppError as `createRun`; rate_limit_exceeded when too many requests wait, unauthorized when the key ends meanwhile
  */
 export async function startRun(call: ToolCall, { workflowId, request, outputSchema }: AskedRun): Promise<ToolAnswer> {

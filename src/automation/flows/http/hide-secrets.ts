@@ -7,7 +7,7 @@ export const hiddenSecret = '[secret]';
 /** Shorter ones would replace what only looks like them. */
 const minHiddenLength = 8;
 
-/** Looking through a text of more characters takes milliseconds: others have their turn before the next look. */
+/** Looking through a text of more characters takes milliseconds: the work pauses for others before the next look. */
 const longText = 64 * 1024;
 
 export type Hide = <Value>(value: Value) => Promise<Value>;

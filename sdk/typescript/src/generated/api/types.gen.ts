@@ -3466,7 +3466,7 @@ export type Identity = {
      */
     issuer: string;
     /**
-     * Whether this is the provider of the installation: identities of another one sign nobody in.
+     * Whether this is the provider of the installation: identities of another one cannot sign in.
      */
     isUsable: boolean;
     createdAt: string;
@@ -4582,7 +4582,7 @@ export type LinkedinViewProfile = {
     accountId: string;
     profileUrl: string;
     /**
-     * Which of the actions that wait goes first. It is not told to LinkedIn.
+     * Which of the actions that wait goes first. LinkedIn does not receive it.
      */
     priority?: 'low' | 'normal' | 'high';
 };
@@ -4614,7 +4614,7 @@ export type LinkedinSendConnection = {
     accountId: string;
     profileUrl: string;
     /**
-     * Which of the actions that wait goes first. It is not told to LinkedIn.
+     * Which of the actions that wait goes first. LinkedIn does not receive it.
      */
     priority?: 'low' | 'normal' | 'high';
     note?: string;
