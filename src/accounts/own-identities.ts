@@ -27,6 +27,7 @@ const list = systemStatement({
 const lockPerson = systemStatement({
   name: 'own_identity.lock_person',
   parameters: { userId: 'uuid' },
+  row: { id: 'uuid' },
   text: `select id from auth."user" where id = :userId for update`,
 });
 const find = systemStatement({
