@@ -1,5 +1,4 @@
 import { defineStates } from '../../platform/core/states.ts';
-import { actionErrorCodes } from './action-codes.ts';
 import { flowErrorCodes } from './flow-codes.ts';
 
 /** A run that ends within one transaction goes from queued to its end directly. */
@@ -101,7 +100,9 @@ const modelCodes = [
   'timeout',
   'internal_error',
 ] as const;
-export const runErrorCodes = [...modelCodes, 'storage_full', ...actionErrorCodes, ...flowErrorCodes] as const;
+/** Why a step of type `action` failed. */
+const actionCodes = ['action_failed', 'not_connected', 'auth_expired', 'rate_limited'] as const;
+export const runErrorCodes = [...modelCodes, 'storage_full', ...actionCodes, ...flowErrorCodes] as const;
 export type RunErrorCode = (typeof runErrorCodes)[number];
 
 /** Codes that steps of type `fail` give, and refusals of features: those above are some of them. */
