@@ -133,6 +133,8 @@ export const Run = defineEntity({
     finishedSteps: p.integer(),
     totalSteps: p.integer(),
     correlationId: p.string().length(128),
+    /** The key whose request started it; null where a person, a trigger or a step did. */
+    keyId: p.uuid().nullable(),
     createdAt: p.datetime(),
     startedAt: p.datetime().nullable(),
     finishedAt: p.datetime().nullable(),

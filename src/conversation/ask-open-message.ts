@@ -37,8 +37,9 @@ export interface AskCall {
 const recordRound = statement({
   name: 'message.record_round',
   parameters: { messageId: 'uuid', round: 'smallint', content: 'text', tokens: 'bigint', channel: 'text?' },
-  row: { kind: 'text', model: 'text' },
-  counts: ({ kind, model }, { tokens }) => messageUse({ kind, model, tokens: Number(tokens), credits: 0 }),
+  row: { kind: 'text', model: 'text', keyId: 'uuid?' },
+  counts: ({ kind, model, keyId }, { tokens }) =>
+    messageUse({ kind, model, keyId, tokens: Number(tokens), credits: 0 }),
   text: `with recorded as (
      insert into conversation_entry (message_id, round, position, organization_id, environment, attempts, content)
      select id, :round, 0, :organizationId, :environment, 1, :content from conversation_message
@@ -46,7 +47,7 @@ const recordRound = statement({
      on conflict do nothing
      returning message_id),
    counted as (${countTokens(':tokens', 'recorded')})
-   select m.kind, m.model, case when :channel is not null then pg_notify(:channel, :messageId::text) end
+   select m.kind, m.model, m.key_id as "keyId", case when :channel is not null then pg_notify(:channel, :messageId::text) end
      from recorded join conversation_message m on m.id = message_id`,
 });
 

@@ -11,17 +11,18 @@ import { type MessageReply, sealedMessage } from './sealed-message.ts';
 const complete = statement({
   name: 'message.complete',
   parameters: { messageId: 'uuid', reply: 'text', credits: 'smallint', tokens: 'bigint' },
-  row: { id: 'uuid', kind: 'text', model: 'text' },
-  counts: ({ kind, model }, { tokens, credits }) => messageUse({ kind, model, tokens: Number(tokens), credits }),
+  row: { id: 'uuid', kind: 'text', model: 'text', keyId: 'uuid?' },
+  counts: ({ kind, model, keyId }, { tokens, credits }) =>
+    messageUse({ kind, model, keyId, tokens: Number(tokens), credits }),
   text: `with ended as (
      update conversation_message
         set status = 'completed', reply = :reply, credits = :credits, request = null, tools = null,
             streamed_text = null, finished_at = clock_timestamp()
       where organization_id = :organizationId and environment = :environment and id = :messageId and status = 'processing'
-      returning id, kind, model),
+      returning id, kind, model, key_id),
    dropped as (${dropEntries}),
    counted as (${countTokens(':tokens', 'ended')})
-   select id, kind, model from ended`,
+   select id, kind, model, key_id as "keyId" from ended`,
 });
 
 /** What a reply has used: tokens that were not counted yet, and whether tools were called. */

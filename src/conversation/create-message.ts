@@ -8,6 +8,7 @@ import type { ProviderRegistry } from '../providers/index.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
+import { keyOfActor } from '../tenancy/index.ts';
 import type { ToolServerName } from '../tools/core/server-ids.ts';
 import { chatProvider } from './ask-open-message.ts';
 import { messagePrice } from './core/prices.ts';
@@ -57,12 +58,13 @@ const insertMessage = statement({
     correlationId: 'text',
     leaseMs: 'float8?',
     about: 'text?',
+    keyId: 'uuid?',
   },
   row: { id: 'uuid' },
   text: `insert into conversation_message (id, organization_id, environment, kind, status, model, has_tools, request, correlation_id,
-                                  asked_until, about, created_at)
+                                  asked_until, about, key_id, created_at)
    values (:id, :organizationId, :environment, :kind, 'processing', :model, :hasTools, :request, :correlationId,
-           clock_timestamp() + make_interval(secs => :leaseMs / 1000), :about, clock_timestamp())
+           clock_timestamp() + make_interval(secs => :leaseMs / 1000), :about, :keyId, clock_timestamp())
    returning id`,
 });
 
@@ -135,6 +137,7 @@ export async function createMessage(services: CreateServices, scope: Scope, mess
           correlationId: scope.correlationId,
           leaseMs,
           about,
+          keyId: keyOfActor(scope.actor),
         }),
       credits: {
         operation: kind,

@@ -42,6 +42,8 @@ export const ConversationMessage = defineEntity({
     /** What was charged. */
     credits: p.smallint().nullable(),
     correlationId: p.string().length(128),
+    /** The key that sent it; null where a person did. */
+    keyId: p.uuid().nullable(),
     createdAt: p.datetime(),
     finishedAt: p.datetime().nullable(),
   },

@@ -1,7 +1,9 @@
+import type { CountedUse } from '../platform/database/counted-use.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
 import { AppError } from '../platform/errors.ts';
+import { keyOfActor } from '../tenancy/index.ts';
 import { periodAt } from './core/grants.ts';
 import { giveDueGrants } from './grants.ts';
 
@@ -45,6 +47,7 @@ const reserve = statement({
     now: 'timestamptz',
     expiresAt: 'timestamptz',
     period: 'text',
+    keyId: 'uuid?',
   },
   row: { current: 'boolean', available: 'float8', reserved: 'boolean' },
   text: `with account as materialized (
@@ -61,8 +64,8 @@ const reserve = statement({
      on conflict do nothing
      returning monthly, lasting, held),
    hold as (
-     insert into credit_hold (organization_id, environment, key, operation, monthly, lasting, period, expires_at)
-     select :organizationId, :environment, :key, :operation, -entry.monthly, -entry.lasting, account.period, :expiresAt
+     insert into credit_hold (organization_id, environment, key, operation, key_id, monthly, lasting, period, expires_at)
+     select :organizationId, :environment, :key, :operation, :keyId, -entry.monthly, -entry.lasting, account.period, :expiresAt
        from entry, account),
    moved as (
      update credit_account a
@@ -119,8 +122,9 @@ export async function reserveCredits(
   if (!(expiresInMs > 0)) throw new RangeError(`Not a time to keep a reservation: ${expiresInMs}`);
   const expiresAt = new Date(now.getTime() + expiresInMs);
   const period = periodAt(scope.tenant.environment, now);
+  const keyId = keyOfActor(scope.actor);
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const account = await scope.one(reserve, { key, operation, amount, now, expiresAt, period });
+    const account = await scope.one(reserve, { key, operation, amount, now, expiresAt, period, keyId });
     if (account?.reserved) return { key, operation, amount, status: 'held', charged: 0, expiresAt };
     const earlier = await scope.one(find, { key });
     if (earlier) return same(earlier, operation, amount);
@@ -142,16 +146,21 @@ const insufficient = (required: number, available: number) =>
     available,
   });
 
+const chargedCredits = (operation: string, credits: number, keyId: string | null): CountedUse[] => [
+  { by: 'kind', value: operation, credits },
+  ...(keyId === null ? [] : [{ by: 'key' as const, value: keyId, credits }]),
+];
+
 // Deleting the hold decides which transaction ends the reservation. Unused credits return to their account, except that
 // a plan grant expires with its month.
 const end = statement({
   name: 'credit.end',
   parameters: { key: 'text', amount: 'int', status: 'text', now: 'timestamptz' },
-  row: { operation: 'text', amount: 'int', charged: 'int' },
-  counts: ({ operation, charged }) => (charged > 0 ? [{ by: 'kind', value: operation, credits: charged }] : []),
+  row: { operation: 'text', amount: 'int', charged: 'int', keyId: 'uuid?' },
+  counts: ({ operation, charged, keyId }) => (charged > 0 ? chargedCredits(operation, charged, keyId) : []),
   text: `with hold as (
      delete from credit_hold where organization_id = :organizationId and environment = :environment and key = :key
-     returning operation, monthly, lasting, period),
+     returning operation, key_id, monthly, lasting, period),
    used as (
      select *, least(:amount, monthly) as used_monthly,
             least(:amount - least(:amount, monthly), lasting) as used_lasting
@@ -172,7 +181,7 @@ const end = statement({
    select :organizationId, :environment, :key, 2, :status, operation,
           kept_monthly, back_lasting, -monthly - lasting, charged, back_monthly - kept_monthly, 0, :now
      from moved
-   returning operation, -held as amount, spent as charged`,
+   returning operation, -held as amount, spent as charged, (select key_id from hold) as "keyId"`,
 });
 
 /** Ends a reservation, or returns it as it ended before; undefined if it never existed. */
@@ -185,7 +194,10 @@ async function endReservation(
 ): Promise<Reservation | undefined> {
   for (let attempt = 0; attempt < attempts; attempt++) {
     const ended = await scope.one(end, { key, amount, status, now });
-    if (ended) return { key, ...ended, status, expiresAt: null };
+    if (ended) {
+      const { operation, amount: reserved, charged } = ended;
+      return { key, operation, amount: reserved, status, charged, expiresAt: null };
+    }
     const earlier = await scope.one(find, { key });
     if (earlier?.status !== 'held') return earlier;
   }

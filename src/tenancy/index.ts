@@ -10,5 +10,6 @@ export type { SessionInUse } from './open-sessions.ts';
 export { createOrganizationIn, findOrganization, restorableDays } from './organizations.ts';
 export type { TenancyServices } from './part.ts';
 export { type RateLimiter, subjectOf } from './rate-limiter.ts';
+export { keyOfActor } from './usage/key-of-actor.ts';
 export { countRuns, countTokens } from './usage/usage-months.ts';
 export type { CountedWindow, WindowCounter } from './windows/window-counter.ts';

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { maxValues } from '../../src/tenancy/core/usage-groups.ts';
+import { createKey } from '../../src/tenancy/keys.ts';
 import { UseCounter } from '../../src/tenancy/usage/use-counter.ts';
+import { personWith } from '../accounts/people.ts';
 import { apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
@@ -80,7 +82,7 @@ test('usage is grouped by day, hour, kind, workflow, model, key and error', asyn
   expect([...(await groupsOf('model')).values()].reduce((sum, of) => sum + of.tokens!, 0)).toBe(tokens);
   const keys = [...(await groupsOf('key')).values()];
   expect(keys).toHaveLength(1);
-  expect(keys[0]).toMatchObject({ group: expect.stringMatching(/^key_[0-9a-f]{32}$/), runs: 3, tokens: null });
+  expect(keys[0]).toMatchObject({ group: expect.stringMatching(/^key_[0-9a-f]{32}$/), runs: 3, tokens });
   expect(keys[0]!.requests).toBeGreaterThanOrEqual(6);
   const errors = [...(await groupsOf('error')).values()];
   expect(errors).toEqual([expect.objectContaining({ failedRuns: 1, runs: null, group: expect.any(String) })]);
@@ -106,6 +108,50 @@ test('usage is grouped by day, hour, kind, workflow, model, key and error', asyn
   ]) {
     expect([query, (await api.get(`/api/v1/usage?${query}`)).status]).toEqual([query, 400]);
   }
+});
+
+test('a key has the tokens and credits of what it asked for, and none of what people and other keys did', async () => {
+  await untilDayHasRoom(60);
+  const tenant = await product.createTenant({ plan: 'enterprise' });
+  const { organizationId, testKey } = tenant;
+  const base = product.process.api;
+  const [first, second] = await Promise.all(
+    [1, 2].map(async () => createKey(product.database, { organizationId, environment: 'test' })),
+  );
+  const person = await personWith({ ...product, base, organizationId }, 'member');
+  const [one, other] = [apiClient(base, first!.key), apiClient(base, second!.key)];
+  const steps = [{ id: 'say', type: 'prompt', prompt: '{{input}}' }];
+  const { id } = (await apiClient(base, testKey).post('/api/v1/workflows', { name: 'Shared', steps })).body.data;
+  const run = async (client: typeof one, input: string) =>
+    (await client.post(`/api/v1/workflows/${id}/execute`, { input })).body.data.tokensUsed as number;
+  const branches = ['left', 'right'].map((id) => ({ id, steps: [{ id: `say_${id}`, type: 'prompt', prompt: id }] }));
+  const flow = [{ id: 'both', type: 'parallel', branches }];
+  const made = await apiClient(base, testKey).post('/api/v1/workflows', { name: 'Branches', steps: flow });
+  const ofOne = (await run(one, 'a')) + (await run(one, 'b c'));
+  const ofOther = await run(other, 'd');
+  const ofPerson = await run(person.api, 'e f g h');
+  expect(ofPerson).toBeGreaterThan(0);
+  const branched = await one.post(`/api/v1/workflows/${made.body.data.id}/execute`, { input: 'i' });
+  expect(branched.status).toBe(200);
+  const batch = await other.post(`/api/v1/workflows/${id}/batch`, { items: [{ input: 'j' }, { input: 'k' }] });
+  expect(batch.status).toBe(202);
+  const image = (await one.post('/api/studio/generate', { prompt: 'A lighthouse' })).body.data.creditsUsed as number;
+  const message = await other.post('/api/chat', { messages: [{ role: 'user', content: 'Hello' }] });
+  expect(message.status).toBe(200);
+  const groups = await until('the use of both keys is written down', async () => {
+    const { data } = (await other.get('/api/v1/usage?groupBy=key')).body;
+    const found = new Map<string, Group>(data.groups.map((group: Group) => [group.group, group]));
+    const [used, usedByOther] = [found.get(first!.id), found.get(second!.id)];
+    const tokensOfOne = ofOne + branched.body.data.tokensUsed;
+    if (!used || !usedByOther) return false;
+    const isOver = used.tokens === tokensOfOne && used.credits === image && usedByOther.runs === 3;
+    if (!isOver || !(usedByOther.credits! > 0) || !(usedByOther.tokens! > ofOther)) return false;
+    // What is no key's is the person's.
+    const [day] = (await other.get('/api/v1/usage?groupBy=day')).body.data.groups;
+    const ofKeys = [...found.values()].reduce((sum, { tokens }) => sum + tokens!, 0);
+    return day.tokens - ofKeys === ofPerson && found;
+  });
+  expect(groups.get(first!.id)).toMatchObject({ runs: 3, credits: image });
 });
 
 test('a tenant’s use has a bounded number of groups in a day', async () => {

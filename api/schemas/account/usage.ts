@@ -16,7 +16,7 @@ export const usageQuery = z.object({
     .openapi({
       param: { name: 'groupBy', in: 'query' },
       description:
-        'Adds `groups`. `day` and `hour` (UTC) have every value; `kind` is what was done; `workflow` has runs and tokens; `model` has tokens and credits; `key` has requests, and the runs that it started; `error` has failed runs by their code.',
+        'Adds `groups`. `day` and `hour` (UTC) have every value; `kind` is what was done; `workflow` has runs and tokens; `model` has tokens and credits; `key` has requests, the runs that it started, and tokens and credits of what it asked for; `error` has failed runs by their code.',
     }),
 });
 

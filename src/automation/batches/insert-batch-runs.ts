@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { enqueueSql } from '../../platform/outbox/enqueue.ts';
-import { countRuns } from '../../tenancy/index.ts';
+import { countRuns, keyOfActor } from '../../tenancy/index.ts';
 import { workflowInactive } from '../errors.ts';
 import { bytesOf, insertTagsSql, type NewRun, rareColumns, rareInsert, rareOf, toJson } from '../runs/insert-run.ts';
 import { createdRuns } from '../runs/run-use.ts';
@@ -15,7 +15,7 @@ export interface BatchRun {
 // As the statement that inserts one run, for many: one change of the workflow takes all numbers.
 const insertRuns = statement({
   name: 'batch.insert_runs',
-  parameters: { automationId: 'uuid', runs: 'json', correlationId: 'text' },
+  parameters: { automationId: 'uuid', runs: 'json', correlationId: 'text', keyId: 'uuid?' },
   row: { count: 'int' },
   text: `with given as (
      select * from json_to_recordset(:runs) as g (
@@ -27,10 +27,10 @@ const insertRuns = statement({
       returning total_runs - (select count(*) from given) as before, is_paused),
    inserted as (
      insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
-                      input_bytes, variables_bytes, finished_steps, total_steps, correlation_id, created_at,
+                      input_bytes, variables_bytes, finished_steps, total_steps, correlation_id, key_id, created_at,
                       ${rareInsert.columns})
      select id, :organizationId, :environment, :automationId, definition_id, before + position, 'queued', input, variables, input_bytes,
-            variables_bytes, 0, total_steps, :correlationId, clock_timestamp(), ${rareInsert.values}
+            variables_bytes, 0, total_steps, :correlationId, :keyId, clock_timestamp(), ${rareInsert.values}
        from numbered cross join given order by position
      returning id, queued_for, tags, created_at),
    counted as (${countRuns('inserted')}),
@@ -66,7 +66,8 @@ export async function insertBatchRuns(
 ): Promise<void> {
   if (runs.length === 0) return;
   const rows = runs.map((run, index) => rowOf(run, index, batchId));
-  const { correlationId } = tx;
-  const inserted = await tx.one(insertRuns, { automationId, runs: `[${rows.join(',')}]`, correlationId });
+  const { correlationId, actor } = tx;
+  const keyId = keyOfActor(actor);
+  const inserted = await tx.one(insertRuns, { automationId, runs: `[${rows.join(',')}]`, correlationId, keyId });
   if (inserted!.count !== runs.length) throw workflowInactive(automationId);
 }

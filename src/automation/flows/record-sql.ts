@@ -53,13 +53,14 @@ export const recordFlow = statement({
     files: 'text[]?',
     begun: typed<BegunRow[] | null>('json?'),
     automationId: 'uuid',
+    keyId: 'uuid?',
     isTest: 'boolean',
     used: typed<ModelTokens[] | null>('json?'),
   },
-  counts({ automationId, isTest, used }, { status, error }) {
+  counts({ automationId, keyId, isTest, used }, { status, error }) {
     if (isTest) return [];
     const failed = status === 'failed' && error !== null ? failedRun(automationId, codeOf(error)) : [];
-    return [...usedTokens(automationId, used ?? []), ...failed];
+    return [...usedTokens({ automationId, keyId }, used ?? []), ...failed];
   },
   text: `with mine as (
      select id from run
@@ -128,7 +129,7 @@ export const recordFlow = statement({
               then round(extract(epoch from clock_timestamp() - coalesce(started_at, clock_timestamp())) * 1000) end
        from totals
       where organization_id = :organizationId and environment = :environment and id in (select id from mine) and status in (${openRun})
-     returning ${changedRun(wasQueued)}, totals.tokens as tokens),
+     returning ${changedRun(wasQueued)}, run.key_id, totals.tokens as tokens),
    over as (select id from moved where status <> 'running'),
    stopped as (
      update run_step set status = 'cancelled', finished_at = clock_timestamp()
@@ -144,7 +145,7 @@ export const recordFlow = statement({
                     'ageMs', extract(epoch from clock_timestamp() - started_at) * 1000))
              from recorded where status = 'running') as begun,
           case when :notify is not null and status <> 'running' then pg_notify(:notify, id::text) end,
-          automation_id as "automationId", is_test as "isTest", ${modelTokensSql} as used,
+          automation_id as "automationId", key_id as "keyId", is_test as "isTest", ${modelTokensSql} as used,
           ${wakeDeliveries} from moved`,
 });
 

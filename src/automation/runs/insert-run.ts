@@ -5,7 +5,7 @@ import { typed } from '../../platform/database/sql-types.ts';
 import { newId } from '../../platform/ids.ts';
 import { enqueueSql } from '../../platform/outbox/enqueue.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
-import { countRuns } from '../../tenancy/index.ts';
+import { countRuns, keyOfActor } from '../../tenancy/index.ts';
 import {
   type Concurrency,
   defaultPriority,
@@ -135,6 +135,7 @@ const insertRun = statement({
     variablesBytes: 'int?',
     rare: 'json',
     rememberedPlan: 'text?',
+    keyId: 'uuid?',
   },
   row: { id: 'uuid', queuedFor: typed<QueueReason | null>('text?') },
   text: `with numbered as (
@@ -146,11 +147,11 @@ const insertRun = statement({
       returning total_runs as number, is_paused),
    inserted as (
      insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
-                      input_bytes, variables_bytes, first_position, retry_of, finished_steps, total_steps, correlation_id, created_at,
+                      input_bytes, variables_bytes, first_position, retry_of, finished_steps, total_steps, correlation_id, key_id, created_at,
                       ${rareInsert.columns})
      select :runId, :organizationId, :environment, :automationId, :definitionId, number, 'queued', :input, :variables, :inputBytes, :variablesBytes,
             :firstPosition, :retryOf,
-            0, :totalSteps, :correlationId, clock_timestamp(), ${rareInsert.values}
+            0, :totalSteps, :correlationId, :keyId, clock_timestamp(), ${rareInsert.values}
        from numbered cross join json_to_record(:rare) as rare (${rareColumns})
      returning id, queued_for, tags, created_at),
    counted as (${countRuns('inserted')}),
@@ -258,6 +259,7 @@ export async function insertNewRun(
       variablesBytes: bytesOf(variables),
       rare: isPlain(run) ? nothingRare : JSON.stringify(rareOf(run, isOverLimit)),
       rememberedPlan: run.rememberedPlan ?? null,
+      keyId: keyOfActor(scope.actor),
     });
     if (inserted) queuedFor = inserted.queuedFor;
     else if (run.rememberedPlan) throw new Outdated();

@@ -211,10 +211,11 @@ const recordStatement = statement({
     waiting: 'int?',
     files: 'text[]?',
     automationId: 'uuid',
+    keyId: 'uuid?',
     used: typed<ModelTokens[] | null>('json?'),
   },
-  counts: ({ automationId, used }, { status, error }) => [
-    ...usedTokens(automationId, used ?? []),
+  counts: ({ automationId, keyId, used }, { status, error }) => [
+    ...usedTokens({ automationId, keyId }, used ?? []),
     ...(status === 'failed' && error !== null ? failedRun(automationId, codeOf(error)) : []),
   ],
   text: `with given as (
@@ -272,7 +273,7 @@ const recordStatement = statement({
        from totals
       where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun})
         and (totals.rows > 0 or json_array_length(:steps) = 0)
-     returning ${changedRun(wasQueued)}, totals.tokens as tokens, totals.attempts as attempts),
+     returning ${changedRun(wasQueued)}, run.key_id, totals.tokens as tokens, totals.attempts as attempts),
    counted as (${countTokens('tokens', 'moved')}),
    started as (
      delete from outbox where kind = 'run.start' and subject_id in (select id from moved where status <> 'running')),
@@ -281,7 +282,7 @@ const recordStatement = statement({
    select attempts, (select waiting from released_total) as waiting,
           (select array_agg(output_file) from recorded where output_file is not null) as files,
           case when :notify is not null and status <> 'running' then pg_notify(:notify, id::text) end,
-          automation_id as "automationId", ${modelTokensSql} as used,
+          automation_id as "automationId", key_id as "keyId", ${modelTokensSql} as used,
           ${wakeDeliveries} from moved`,
 });
 

@@ -27,11 +27,19 @@ export interface ModelTokens {
   tokens: number;
 }
 
+/** Whose tokens are counted. */
+interface RunInUse {
+  automationId: string;
+  /** The key that started the run; null where none did. */
+  keyId: string | null;
+}
+
 /** Tokens of steps of a run. */
-export const usedTokens = (automationId: string, used: readonly ModelTokens[]): CountedUse[] =>
+export const usedTokens = ({ automationId, keyId }: RunInUse, used: readonly ModelTokens[]): CountedUse[] =>
   used.flatMap(({ model, tokens }) => [
     ...ofWorkflow(automationId, { tokens }),
     ...(model === null ? [] : [{ by: 'model' as const, value: model, tokens }]),
+    ...(keyId === null ? [] : [{ by: 'key' as const, value: keyId, tokens }]),
   ]);
 
 /** The tokens of the steps that a statement has recorded. Its CTEs are `given` and `recorded`. */

@@ -136,9 +136,9 @@ export async function recordOffered(scope: Scope, step: StepRef, offered: Offere
 const insertRound = statement({
   name: 'run_step.record_round',
   parameters: { runId: 'uuid', position: 'int', round: 'smallint', content: 'text', tokens: 'bigint' },
-  row: { id: 'uuid', automationId: 'uuid', isTest: 'boolean', model: 'text?' },
-  counts: ({ automationId, isTest, model }, { tokens }) =>
-    isTest ? [] : usedTokens(automationId, [{ model, tokens: Number(tokens) }]),
+  row: { id: 'uuid', automationId: 'uuid', keyId: 'uuid?', isTest: 'boolean', model: 'text?' },
+  counts: ({ automationId, keyId, isTest, model }, { tokens }) =>
+    isTest ? [] : usedTokens({ automationId, keyId }, [{ model, tokens: Number(tokens) }]),
   text: `with recorded as (
      insert into run_step_round (run_id, position, round, organization_id, environment, content)
      select s.run_id, s.position, :round, :organizationId, :environment, :content ${running}
@@ -150,7 +150,7 @@ const insertRound = statement({
       where run_id in (select id from recorded) and position = :position),
    spent as (
      update run set tokens_used = coalesce(tokens_used, 0) + :tokens where id in (select id from recorded))
-   select recorded.id, r.automation_id as "automationId", r.is_test as "isTest",
+   select recorded.id, r.automation_id as "automationId", r.key_id as "keyId", r.is_test as "isTest",
           (select model from run_step s where s.run_id = r.id and s.position = :position) as model
      from recorded join run r on r.id = recorded.id`,
 });

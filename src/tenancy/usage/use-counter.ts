@@ -3,8 +3,8 @@ import type { Database } from '../../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { Tenant } from '../../platform/tenant.ts';
-import { keyIds } from '../core/ids.ts';
 import { maxValues, otherValues } from '../core/usage-groups.ts';
+import { keyOfActor } from './key-of-actor.ts';
 import { thisMonth } from './usage-months.ts';
 
 const columns = ['requests', 'runs', 'failed_runs', 'tokens', 'credits', 'deliveries', 'failed_deliveries'] as const;
@@ -119,13 +119,13 @@ export class UseCounter implements UseOfProcess {
 
   add(tenant: Tenant, actor: string, counted: readonly CountedUse[]): void {
     const used = this.#useOf(tenant);
-    const keyId = keyIds.parse(actor);
+    const keyId = keyOfActor(actor);
     for (const { by, value, ...amounts } of counted) {
       used.add(by, value, amounts);
       if (by !== 'kind') continue;
       used.add('hour', '', amounts);
       used.add('day', '', amounts);
-      if (keyId !== undefined && amounts.runs) used.add('key', keyId, { runs: amounts.runs });
+      if (keyId !== null && amounts.runs) used.add('key', keyId, { runs: amounts.runs });
     }
   }
 

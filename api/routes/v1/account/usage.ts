@@ -31,7 +31,7 @@ const countedBy: Record<UsageDimension, readonly (keyof UsageAmounts)[]> = {
   kind: ['runs', 'failedRuns', 'tokens', 'credits', 'deliveries', 'failedDeliveries'],
   workflow: ['runs', 'failedRuns', 'tokens'],
   model: ['tokens', 'credits'],
-  key: ['requests', 'runs'],
+  key: ['requests', 'runs', 'tokens', 'credits'],
   error: ['failedRuns'],
 };
 

@@ -18,7 +18,7 @@ const groupings: Record<string, { label: string; column: string; charted: Amount
   },
   workflow: { label: 'By workflow', column: 'Workflow', charted: 'runs', amounts: ['runs', 'failedRuns', 'tokens'] },
   model: { label: 'By model', column: 'Model', charted: 'tokens', amounts: ['tokens', 'credits'] },
-  key: { label: 'By key', column: 'Key', charted: 'requests', amounts: ['requests', 'runs'] },
+  key: { label: 'By key', column: 'Key', charted: 'requests', amounts: ['requests', 'runs', 'tokens', 'credits'] },
   kind: {
     label: 'By kind',
     column: 'Kind',

@@ -7624,7 +7624,7 @@ export type GetUsageData = {
          */
         to?: string;
         /**
-         * Adds `groups`. `day` and `hour` (UTC) have every value; `kind` is what was done; `workflow` has runs and tokens; `model` has tokens and credits; `key` has requests, and the runs that it started; `error` has failed runs by their code.
+         * Adds `groups`. `day` and `hour` (UTC) have every value; `kind` is what was done; `workflow` has runs and tokens; `model` has tokens and credits; `key` has requests, the runs that it started, and tokens and credits of what it asked for; `error` has failed runs by their code.
          */
         groupBy?: 'day' | 'workflow' | 'model' | 'key' | 'kind' | 'hour' | 'error';
     };
