@@ -119,7 +119,7 @@ export async function parkDeadLetter(args: ParkDeadLetterArgs): Promise<LetterEn
   };
   const looked = async (): Promise<DeadLetterProgress> => {
     const now = await rows.lookAtLetter(ref);
-    // Somebody else has replayed it: its first attempt is due.
+    // Another caller has replayed it: its first attempt is due.
     return now.kind === 'wait' && now.ms === 0 ? attempts.awaitAttempt(ref) : now;
   };
 

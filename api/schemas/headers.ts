@@ -44,7 +44,7 @@ const descriptions = {
     text,
     'attachment; filename="speech.mp3"',
   ),
-  'X-Accel-Buffering': header('Tells proxies not to buffer the stream.', { type: 'string', enum: ['no'] }, 'no'),
+  'X-Accel-Buffering': header('Prevents proxies from buffering the stream.', { type: 'string', enum: ['no'] }, 'no'),
   'X-API-Deprecated': header(
     'Present when the operation is deprecated: the earliest day of its removal.',
     { type: 'string', format: 'date' },

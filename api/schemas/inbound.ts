@@ -131,7 +131,7 @@ export const receiveOperation = (
       },
     }),
     [status]: openAnswer(
-      'What was sent is stored, and its effects follow.',
+      'The request was stored. Its effects follow.',
       verification === 'challenge' ? receivedOrVerified : received,
       { examples: { received: { received: true as const } } },
     ),

@@ -107,7 +107,7 @@ const beforeEach = createAuthMiddleware(async (ctx) => {
   const body = given.safeParse(ctx.body).data;
   const problem = passwordProblem(body?.[field] ?? '', body?.email);
   if (problem) throw new APIError('BAD_REQUEST', { message: problem, code: 'PASSWORD_REFUSED' });
-  // Whoever knew the password before is signed out.
+  // Sessions that began with the earlier password end.
   if (ctx.path === '/change-password') return { context: { body: { ...ctx.body, revokeOtherSessions: true } } };
 });
 

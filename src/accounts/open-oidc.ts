@@ -22,7 +22,7 @@ export function openOidc(
     const missing = Object.entries(given).filter(([, value]) => value === undefined);
     throw new EnvError(`The environment is invalid:\n${missing.map(([name]) => `  ${name}: is not set`).join('\n')}`);
   }
-  // Nobody signs in to an installation without a signing key.
+  // There is no sign-in to an installation without a signing key.
   if (of.secret === undefined) return undefined;
   const { secret, baseUrl, times, egress, log } = of;
   const redirectUri = `${baseUrl}${oidcCallbackPath}`;

@@ -20,7 +20,7 @@ const lockByEmail = systemStatement({
   text: `select id, "emailVerified" as "isVerified" from auth."user" where email = :email for update`,
 });
 
-/** Somebody else may have chosen the password before the address was proved. */
+/** Another person may have chosen the password before the address was verified. */
 const verify = systemStatement({
   name: 'account.verify_user',
   parameters: { id: 'uuid' },

@@ -16,7 +16,7 @@ export interface Access {
 }
 
 const own = 'organization_id = :organizationId and environment = :environment and id = :id';
-/** Nobody changed the tokens since they were read. */
+/** The tokens were not changed since they were read. */
 const unchanged = `${own} and version = :version and status = 'active'`;
 
 export const findAccess = statement({

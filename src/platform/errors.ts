@@ -104,7 +104,7 @@ export function rateLimited({ window, limit, resetAt, retryAfter }: Exceeded): A
   return new AppError('rate_limit_exceeded', message, facts, { retryAfter });
 }
 
-/** Nobody knows when a place becomes free. */
+/** It is not known when a slot becomes free. */
 const placeRetryAfter = 5;
 
 /** As many are open at the same time as may be. */

@@ -8,7 +8,7 @@ const prefix = 'atelier-work-';
 const maxWorkMs = 2 * 3_600_000;
 const removeEveryMs = 3_600_000;
 
-/** A folder of the local disk for the files of one piece of work. Whoever opened it discards it. */
+/** A folder of the local disk for the files of one piece of work. Its opener discards it. */
 export interface WorkFolder {
   path: string;
   discard(): Promise<void>;

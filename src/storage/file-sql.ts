@@ -58,7 +58,7 @@ export const removeFilesSql = (from: string, column: string) => `
       and name in (select ${column} from ${from} where ${column} is not null)
       and recorded_at is not null and (remove_at is null or remove_at > clock_timestamp())`;
 
-/** Whoever holds a signed address may read its file: no tenant is asked for. */
+/** A holder of a signed address may read its file: no tenant is needed. */
 export const findReadable = systemStatement({
   name: 'file.readable',
   parameters: { name: 'text' },

@@ -21,7 +21,7 @@ export interface Signed {
 
 /**
  * Addresses of files: `{base}/files/<name>?expires=<Unix seconds>&signature=<base64url HMAC-SHA256 of "<name>\n<expires>">`.
- * Whoever has one may read the file until it ends.
+ * Its holder may read the file until it expires.
  */
 export class SignedUrls {
   readonly #options: SignedUrlOptions;

@@ -221,7 +221,7 @@ export async function advanceGeneration(
   const leftMs = deadlineOf(services.generationPolicy.deadlineMs, kind) - open.ageMs;
   if (leftMs <= 0) {
     const failed = await fail(services, scope, ref, timedOut);
-    // Nobody waits for what it still makes. Whether it listens changes nothing.
+    // No caller waits for its result. Whether the provider cancels it changes nothing.
     await cancelAtProvider(services, scope, ref.id, call).catch(() => {});
     return failed;
   }

@@ -89,7 +89,7 @@ export const generationJob = defineJob<{
     columns: 'id, kind',
     row: { id: 'uuid', kind: 'text' },
     options: ({ kind, id }, hint) => ({
-      // Nobody waits for a video at the other end of a request.
+      // No request waits for a video.
       priority: kind === 'video' ? priorities.retry : priorities.prompt,
       summary: formatId(kind, id),
       ...(hint?.instant && { args: { instant: true } }),

@@ -42,7 +42,7 @@ export class GenerationWatch {
     this.#options = options;
   }
 
-  /** Somebody read a generation. Its workflow asks the provider, unless it did within a few seconds. Never fails. */
+  /** A generation was read. Its workflow asks the provider, unless it did within a few seconds. Never fails. */
   seen(scope: Scope, { id, status, askedMsAgo }: Pick<GenerationDetail, 'id' | 'status' | 'askedMsAgo'>): void {
     const { background, log, generationPolicy } = this.#options;
     if (status !== 'processing' || askedMsAgo === null || askedMsAgo < generationPolicy.watchedEveryMs) return;

@@ -11,7 +11,7 @@ export interface SessionInUse {
 /** Whether each of the sessions goes on, and its person still has the role that is required. */
 export type FindOpenSessions = (sessions: readonly SessionInUse[]) => Promise<readonly boolean[]>;
 
-/** Tells which sessions of people go on. The part that knows them is opened after this one. */
+/** Finds which sessions of people go on. The part that knows them is opened after this one. */
 export class OpenSessions {
   #find: FindOpenSessions = async (sessions) => sessions.map(() => false);
 

@@ -92,7 +92,7 @@ export class ToolLocks {
         const end = async () => {
           // A lost session has given the lock back already.
           const given = ask(session, unlock, key).catch(() => {});
-          // Whoever comes next in this process asks on the same connection, behind this.
+          // The next caller in this process asks on the same connection, after this.
           done();
           await given;
         };

@@ -78,7 +78,7 @@ export function streamReply(
     reader.close();
     open.close();
   };
-  // Tells proxies not to buffer the stream.
+  // Prevents proxies from buffering the stream.
   c.header('X-Accel-Buffering', 'no');
   const answer = streamSSE(c, async (stream) => {
     stream.onAbort(close);

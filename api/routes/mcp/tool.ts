@@ -26,7 +26,7 @@ export interface ToolCall extends Exchange {
   takesTask: boolean;
   /** Aborted when the client has gone. */
   signal: AbortSignal;
-  /** Tells the client what has happened; undefined when it did not ask. */
+  /** Reports progress to the client; undefined when it did not ask for it. */
   progress: ((message: string) => void) | undefined;
 }
 

@@ -17,7 +17,7 @@ export interface FilledForm {
   start: string | undefined;
   timezone: string | undefined;
   token: string;
-  /** Nobody sees this field: who fills it in is no person. */
+  /** The page hides this field: only a program fills it in. */
   website: string;
   values: ReadonlyMap<string, string>;
 }

@@ -11,7 +11,7 @@ import { refused } from '../../../src/voice/errors.ts';
 import type { ApiContext } from '../../context.ts';
 import { continueBody, isAwaitingContinue } from '../../requests/expect-continue.ts';
 
-/** A recording on the local disk, and what was sent with it. Whoever received it has to discard it. */
+/** A recording on the local disk, and what was sent with it. Its receiver has to discard it. */
 export interface Received {
   recording: Spooled;
   /** The other fields of the form, by their names. */

@@ -30,7 +30,7 @@ export const personExample = {
 };
 
 export const revokedSchema = z.object({
-  revoked: z.number().int().min(0).openapi({ description: 'How many sessions have ended, the asking one included.' }),
+  revoked: z.number().int().min(0).openapi({ description: 'How many sessions have ended, the current one included.' }),
 });
 
 const identitySchema = z

@@ -21,7 +21,7 @@ const id = (description: string) =>
     .string()
     .max(100)
     .optional()
-    .openapi({ description: `${description} In either form of the id.` });
+    .openapi({ description: `${description} Both forms of the id are accepted.` });
 
 const time = (description: string) =>
   z.iso

@@ -20,7 +20,7 @@ const id = (description: string) =>
     .string()
     .max(100)
     .optional()
-    .openapi({ description: `${description} In either form of the id.` });
+    .openapi({ description: `${description} Both forms of the id are accepted.` });
 
 const time = (description: string) =>
   z.iso
@@ -33,7 +33,7 @@ export const errorCode = z
   .string()
   .regex(errorCodePattern, 'Expected the code of an error.')
   .optional()
-  .openapi({ description: 'Runs that failed or were cancelled with this code, as `error.code` says it.' });
+  .openapi({ description: 'Runs that failed or were cancelled with this `error.code`.' });
 
 const maxOffset = 10_000;
 
@@ -73,6 +73,6 @@ export const runSearchQuery = z.object({
   test: z
     .literal('true')
     .optional()
-    .openapi({ description: 'Test runs, and no others. Without it no test runs are listed.' }),
+    .openapi({ description: 'Lists test runs alone. Without it no test runs are listed.' }),
   correlationId: z.string().min(1).max(128).optional(),
 });

@@ -49,7 +49,7 @@ export const dryRunQuery = z.object({
     .optional()
     .openapi({
       param: { name: 'dryRun', in: 'query' },
-      description: 'True: makes every check and books nothing. `Idempotency-Key` is then ignored.',
+      description: 'With `true` every check is made and nothing is booked. `Idempotency-Key` is then ignored.',
     }),
 });
 
@@ -130,7 +130,7 @@ export const bookingListQuery = z
     eventTypeId: z
       .string()
       .optional()
-      .openapi({ param: { name: 'eventTypeId', in: 'query' }, description: 'An unknown one has no bookings.' }),
+      .openapi({ param: { name: 'eventTypeId', in: 'query' }, description: 'An unknown event type has no bookings.' }),
     status: z
       .string()
       .transform(lowerCase)
@@ -140,7 +140,7 @@ export const bookingListQuery = z
         param: { name: 'status', in: 'query' },
         type: 'string',
         enum: [...listedStatuses],
-        description: 'In either case.',
+        description: 'Read in upper or lower case.',
       }),
     start: day('start', 'The first day of the start, in the zone of the default host.'),
     end: day('end', 'The last day of the start, not before `start`.'),

@@ -20,7 +20,7 @@ export const newConsentSchema = z
     }),
     loginHint: lineText(maxHintLength).optional().openapi({
       description:
-        'Which account is meant, such as an address of mail, without control characters. `sandbox:denied` is refused in the sandbox.',
+        'The account, such as an e-mail address, without control characters. `sandbox:denied` is refused in the sandbox.',
     }),
   })
   .superRefine(({ service: given, provider }, context) => {

@@ -73,7 +73,7 @@ const fault = z
   .nullable()
   .openapi({
     description: [
-      'What goes wrong from the next sync on. `revoked`: access was withdrawn. `unavailable`: nothing is answered.',
+      'The failure from the next sync on. `revoked`: access was withdrawn. `unavailable`: requests get no answer.',
       '`rate_limited`: once. `gone`: the calendar was deleted. `sync_token_expired`: once, so that everything is read again.',
       '`partial_pages`: pages of one event.',
     ].join(' '),

@@ -54,7 +54,7 @@ const expungedEventSchema = z
 
 export const eventListSchema = z.object({
   events: z.array(z.union([anyEventSchema, expungedEventSchema])),
-  nextCursor: z.string().openapi({ description: 'To be sent as `after`. There is always one.' }),
+  nextCursor: z.string().openapi({ description: 'Send it as `after` to read on. It is never null.' }),
 });
 
 const id = '0199eeee-ffff-7000-8111-22223333bbbb';

@@ -163,7 +163,7 @@ export const approvalAnswered = defineApprovalEvent('approval.answered', 'An app
   status: 'answered',
   response: exampleResponse,
 });
-export const approvalExpired = defineApprovalEvent('approval.expired', 'Nobody answered an approval in time.', {
+export const approvalExpired = defineApprovalEvent('approval.expired', 'An approval was not answered in time.', {
   status: 'expired',
   response: null,
 });

@@ -14,7 +14,7 @@ import { type EventStartServices, startRuns } from './start-runs.ts';
  */
 
 const lookEveryMs = 1_000;
-/** Turns at the same time: one with costly filters does not hold up all others. */
+/** Names that are decided concurrently: one with costly filters does not hold up all others. */
 const concurrency = 4;
 /** After a failure. */
 const pauseMs = 2_000;

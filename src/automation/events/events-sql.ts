@@ -133,7 +133,7 @@ export const advance = statement({
                        then pg_notify('${eventsChannel}', '')::text end as woken`,
 });
 
-/** Whoever comes next need not wait until the lease ends. */
+/** The next process need not wait until the lease ends. */
 export const releaseLease = statement({
   name: 'workflow_event.release',
   parameters: { id: 'uuid', lease: 'uuid' },

@@ -23,7 +23,7 @@ export interface DriveOptions {
   mayCall: boolean;
   /** Asked before each further step begins: once it is false the flow is handed back when what runs has ended. */
   mayGoOn(): boolean;
-  /** Told which step calls out. */
+  /** Called with the step that calls out. */
   onCall(stepId: string): void;
 }
 

@@ -194,7 +194,7 @@ export async function createRun(
   return createRunOf(services, scope, startable, id, request);
 }
 
-/** Tells those who wait for superseded runs. */
+/** Notifies the callers that wait for superseded runs. */
 export function finishInsert(
   { waiters, countRunEnd }: Pick<CreateRunServices, 'waiters' | 'countRunEnd'>,
   automationId: string,

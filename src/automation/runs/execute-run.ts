@@ -35,7 +35,7 @@ interface CallOptions {
 
 /** The activity that executes the steps. */
 export interface ContinueOptions extends CallOptions {
-  /** Told which step calls out, before it does. */
+  /** Called with the step that calls out, before it does. */
   onCall(stepId: string): void;
   /** Asked before each further step, once a step has called out. */
   mayGoOn(): boolean;

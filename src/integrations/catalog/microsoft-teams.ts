@@ -185,7 +185,7 @@ export const microsoftTeams = defineIntegration({
   triggers: {
     message_received: {
       summary:
-        "Somebody else posted a message to a channel of the connected account's first team. Needs the scope ChannelMessage.Read.All.",
+        "Another person posted a message to a channel of the connected account's first team. Needs the scope ChannelMessage.Read.All.",
       data: z.object({ channel: z.string(), user: z.string(), text: z.string(), ts: z.string() }),
       example: {
         channel: 'fbe2bf47-16c8-47cf-b4a5-4b9b187c508b/19:4a95f7d8db4c4e7fae857bcebe0623e6@thread.tacv2',

@@ -220,8 +220,8 @@ export const slack = defineIntegration({
   actions: { send_message: sendMessage, open_modal: openModal },
   triggers: {
     message_received: event('A message was posted to a channel that the app is in.', 'text', 'The build is green.'),
-    mention: event('Somebody mentioned the app.', 'text', '<@U0987654321> how is the build?'),
-    reaction_added: event('Somebody reacted to a message.', 'reaction', 'thumbsup'),
+    mention: event('The app was mentioned.', 'text', '<@U0987654321> how is the build?'),
+    reaction_added: event('A reaction was added to a message.', 'reaction', 'thumbsup'),
   },
   inbound: slackInbound,
 });

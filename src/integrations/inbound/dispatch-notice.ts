@@ -9,7 +9,7 @@ const notify = systemStatement({
 });
 
 /**
- * Tells the dispatchers of all processes that there are deliveries, after their commit and for many commits at once:
+ * Notifies the dispatchers of all processes of deliveries, after their commit and for many commits at once:
  * transactions that notify commit one after the other, because PostgreSQL keeps notifications in the order of commits. One
  * that a crash prevents costs a second, after which the dispatchers look by themselves.
  */

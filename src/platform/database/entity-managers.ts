@@ -13,7 +13,7 @@ export function ormConfig({ url, poolSize, entities }: DatabaseSettings, connect
     clientUrl: url,
     entities,
     extensions: [Migrator],
-    // Whoever runs the servers makes the database; a mistyped name is an error and not a new, empty one.
+    // The operator of the servers makes the database; a mistyped name is an error and not a new, empty one.
     ensureDatabase: false,
     discovery: { warnWhenNoEntities: false },
     pool: { min: 0, max: Math.max(2, Math.ceil(poolSize / 4)) },

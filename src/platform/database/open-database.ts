@@ -8,7 +8,7 @@ import { sqlOn } from './sql.ts';
 import { TenantConnections } from './tenant-connections.ts';
 
 /**
- * How the product connects. Whoever waits for longer than this gets an error that says so: for a free connection, for a
+ * How the product connects. A wait that takes longer than this fails with an error that says so: for a free connection, for a
  * lock, for PostgreSQL to end a statement, and for an answer at all, which a server that stands still never gives.
  *
  * Statements go along indexes, in their order. PostgreSQL would read a table from end to end, or collect and sort all that an

@@ -56,7 +56,7 @@ export class TenantAssignment {
     return this.#latest;
   }
 
-  /** Whoever takes the connection from the pool next knows to whom it is assigned. */
+  /** The next user of the connection knows to which tenant it is assigned. */
   end(): void {
     if (this.#owner !== undefined && !this.hasFailed) owners.set(this.#client, this.#owner);
   }

@@ -27,7 +27,7 @@ export interface EgressRequest {
    * The next piece is read once its promise is fulfilled; its errors are thrown as they are.
    */
   write?: (piece: Buffer) => Promise<void>;
-  /** Told status and headers as soon as they are received, before any of the body. */
+  /** Called with status and headers as soon as they are received, before any of the body. */
   started?: (status: number, headers: Record<string, string>) => void;
   /** Aborts the request, which then rejects with the signal's reason. */
   signal?: AbortSignal;

@@ -15,7 +15,7 @@ export interface MadeSpeech {
   path: string;
   /** The length of the file. */
   seconds: number;
-  /** Removes the file. Whoever called has to. */
+  /** Removes the file. The caller has to call it. */
   discard(): Promise<void>;
 }
 

@@ -17,7 +17,7 @@ export interface BookingLinks {
   cancelUrl: string;
 }
 
-/** The public pages of bookings. Whoever has the address of one may see, move and cancel that booking. */
+/** The public pages of bookings. A holder of its address may see, move and cancel that booking. */
 export class BookingPages {
   readonly #key: string | undefined;
   readonly #base: string;

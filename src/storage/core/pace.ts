@@ -1,4 +1,4 @@
-/** Whoever reads a file has this long before the pace is looked at. */
+/** How long a reader of a file has before the pace is looked at. */
 const graceMs = 60_000;
 /** Bytes a second, on average after that. A slow mobile connection reaches it; one that stands still does not. */
 const slowestPace = 16 * 1024;

@@ -185,5 +185,5 @@ server.registerTool(
 );
 
 await server.connect(new StdioServerTransport());
-// Whoever started this process is gone when its input ends.
+// The parent process has ended when the input ends.
 process.stdin.on('end', () => process.exit(0));

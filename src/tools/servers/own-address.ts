@@ -30,7 +30,7 @@ export const puppeteer: ToolServer = {
   ],
 };
 
-/** Whoever controls a Docker engine controls its machine, so it is never one of this installation. */
+/** Control of a Docker engine is control of its machine, so it is never one of this installation. */
 export const docker: ToolServer = {
   id: 'docker',
   name: 'Docker',

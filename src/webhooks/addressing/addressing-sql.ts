@@ -53,7 +53,7 @@ export const claimTenant = statement({
    returning a.event_id as "headId"`,
 });
 
-/** Somebody else need not wait until the lease ends. */
+/** Another process need not wait until the lease ends. */
 export const releaseTenant = statement({
   name: 'addressing.release',
   parameters: { headId: 'uuid', lease: 'uuid' },

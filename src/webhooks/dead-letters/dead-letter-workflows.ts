@@ -143,7 +143,7 @@ export class DeadLetterWorkflows {
   }
 
   async #unpark(tx: Sql, sql: Sql): Promise<void> {
-    // Nobody waits for these, and what was replayed has the machine's attention.
+    // No caller waits for these, and replayed deliveries come first.
     const perSecond = this.#perSecond / 2;
     const found = await tx.rows(findUnparking, { perSecond });
     const replayed = found.slice(0, await this.#allowance(tx, unparkRateName, found.length, perSecond));

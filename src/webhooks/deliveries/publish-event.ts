@@ -64,7 +64,7 @@ export const eventOf = (delivery: string, columns: string) =>
 
 /**
  * For SQL: a row if a delivery of the event may be made or renewed. Until the end of the transaction its body stays: see
- * expunge.ts. Whoever locks deliveries too locks them before.
+ * expunge.ts. A transaction that locks deliveries too locks them before.
  */
 export const sendableEvent = (eventId: string) =>
   `(select from event where id = ${eventId} and expunge_requested_at is null offset 0 for share)`;

@@ -59,7 +59,7 @@ export const handleOf = (run: RunDetail): TaskHandle => ({
 /** The task of a run, in the words of the tasks extension. @throws AppError run_not_found, forbidden */
 export async function getTask(exchange: Exchange, taskId: string): Promise<Record<string, unknown>> {
   const { services, scope, caller } = exchange;
-  // Whoever may start runs may see what becomes of them.
+  // A caller that may start runs may read their results.
   if (!caller.scopes.includes('runs:execute')) requireScope(exchange, 'runs:read');
   const run = await getRun(scope, taskId);
   const task = shownTask(run);
@@ -89,7 +89,7 @@ async function answer(exchange: Exchange, view: ApprovalView, key: string, given
   const { services, scope } = exchange;
   const by = { respondedBy: await respondedBy(exchange), channel: 'mcp' as const };
   await respond(services, scope, view.approvalId, { ...answerOf(view, read.data), ...by }).catch((error: unknown) => {
-    // Somebody else was faster: what is answered is answered.
+    // Another answer came first and stands.
     if (!(error instanceof AppError) || error.kind !== 'conflict') throw error;
   });
 }

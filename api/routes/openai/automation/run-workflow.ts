@@ -46,7 +46,7 @@ function inTheirWords(error: unknown): unknown {
   return invalid(errors.map(({ path, message }) => ({ path: path.replace(/^inputs\b/, 'metadata'), message })));
 }
 
-/** Creates the run. Nobody may see more of a workflow than that there is none. */
+/** Creates the run. A workflow that the caller may not run is answered as one that does not exist. */
 async function createRunOf(
   c: ApiContext,
   services: Services,

@@ -78,7 +78,7 @@ export function keyRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'keys.create',
     summary: 'Create an API key',
     description:
-      'Returns the key, once. Nobody gives away a scope or an environment that they lack, and a key makes none that outlives it.',
+      'Returns the key, once. The caller must have every scope and the environment that it gives, and a key cannot create one that outlives it.',
     body: jsonContent(newKeySchema, newKeyExamples),
     idempotent: true,
     answers: {

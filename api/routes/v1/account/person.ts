@@ -44,7 +44,7 @@ export function personRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'account.sessions.revoke',
     summary: 'End all sessions of the person',
     description:
-      'Ends every session of the person who is signed in, the asking one too, everywhere at once. What they have open ends within a second.',
+      'Ends every session of the person who is signed in, the current one too, at once. Open requests of these sessions end within a second.',
     failures: [403],
     answers: {
       200: answer('Returns how many have ended.', revokedSchema, {

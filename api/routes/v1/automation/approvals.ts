@@ -67,7 +67,7 @@ export function approvalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'getApproval',
     'x-client-method': 'approvals.get',
     summary: 'Retrieve an approval',
-    description: 'Returns what is asked, and the answer once there is one.',
+    description: 'Returns the approval with its message and form, and the answer once it is given.',
     params,
     answers: { 200: answer('Returns the approval.', approvalSchema, { examples: approvalExamples }) },
   });

@@ -87,7 +87,7 @@ export function bulkActionRoutes(services: Services): OpenAPIHono<ApiEnv> {
     body: jsonContent(newBulkActionSchema, newBulkActionExamples),
     idempotent: true,
     answers: {
-      200: answer('With `dryRun`: the runs that are meant.', bulkPreviewSchema, {
+      200: answer('With `dryRun`: how many runs match, and the first of them.', bulkPreviewSchema, {
         examples: bulkPreviewExamples,
         replayable: true,
       }),
@@ -127,7 +127,7 @@ export function bulkActionRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'abortBulkAction',
     'x-client-method': 'bulkActions.abort',
     summary: 'Abort a bulk action',
-    description: 'Runs that are not done yet stay as they are. A bulk action that has ended stays as it is.',
+    description: 'Runs that were not processed yet are not changed. A bulk action that has ended stays as it is.',
     params,
     answers: { 200: answer('Returns the bulk action.', bulkActionSchema, { examples: bulkActionExamples }) },
   });

@@ -44,7 +44,7 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     body: jsonContent(newEventSchema, newEventExamples),
     idempotent: true,
     answers: {
-      202: answer('What came of the event.', receivedEventSchema, {
+      202: answer('Returns how many steps the event resumed and how many runs it started.', receivedEventSchema, {
         examples: receivedEventExamples,
         replayable: true,
       }),

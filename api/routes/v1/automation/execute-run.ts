@@ -140,7 +140,7 @@ async function executeAndWait(
   const { runId, automationId, replayed } = run;
   const ended = await awaitRun(services, scope, run, signal);
   if (ended === 'unfinished') {
-    // Nobody knows when these begin.
+    // It is not known when these begin.
     if (run.queuedFor === 'delay' || run.queuedFor === 'paused') {
       return { kind: 'unfinished', replayed, data: dialect.accepted(run) };
     }

@@ -51,7 +51,7 @@ export function runSearchRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'runs.list',
     summary: 'List runs',
     description:
-      'Runs of all workflows that match every filter, newest first by the time of creation. `after` continues behind a page at the cost of the first one; `offset` reaches the first 10,000.',
+      'Runs of all workflows that match every filter, newest first by the time of creation. `after` reads the next page at a constant cost; `offset` reaches the first 10,000 runs.',
     query: runSearchQuery,
     answers: { 200: answer('A page of runs.', runSearchSchema, { examples: runSearchExamples }) },
   });

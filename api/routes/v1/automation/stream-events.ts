@@ -39,7 +39,7 @@ export function streamEvents(
   events: AsyncIterable<StreamedEvent | StepDelta>,
 ): Response {
   const dialect = automationDialect(c);
-  // Tells proxies not to buffer the stream.
+  // Prevents proxies from buffering the stream.
   c.header('X-Accel-Buffering', 'no');
   const answer = streamSSE(c, async (stream) => {
     stream.onAbort(() => open.close());

@@ -76,10 +76,10 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
     operationId: 'validateWorkflow',
     'x-client-method': 'workflows.validate',
     summary: 'Validate a workflow',
-    description: 'Checks a workflow as a save does, and stores nothing.',
+    description: 'Makes the checks of a save, and stores nothing.',
     body: jsonContent(draftSchema, draftExamples),
     answers: {
-      200: answer('Returns what a save would refuse, and what it would warn of.', validationSchema, {
+      200: answer('Returns the errors and the warnings of a save.', validationSchema, {
         examples: validationExamples,
       }),
     },

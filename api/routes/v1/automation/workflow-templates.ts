@@ -20,7 +20,7 @@ export function workflowTemplateRoutes(services: Services): OpenAPIHono<ApiEnv> 
     'x-client-method': 'workflowTemplates.list',
     summary: 'List workflow templates',
     description:
-      'Workflows to begin with, each of which shows one thing. `POST /workflows` with `template` creates a workflow of one.',
+      'Example workflows, each for one feature. `POST /workflows` with `template` creates a workflow from one.',
     query: z.object(pageQuery),
     answers: { 200: answer('A page of templates.', templateListSchema, { examples: templateListExamples }) },
   });

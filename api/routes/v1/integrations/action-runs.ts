@@ -28,7 +28,8 @@ export function actionRunRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'getActionRun',
     'x-client-method': 'integrations.actionRuns.get',
     summary: 'Retrieve a delayed action',
-    description: 'What became of an action that was requested with a delay. It can be read for a day after its end.',
+    description:
+      'Returns the status of an action that was requested with a delay, and its result. It can be read for a day after its end.',
     params: actionRunInPath,
     answers: {
       200: answer('Returns the action.', actionRunSchema, {

@@ -59,8 +59,8 @@ function operationOf(action: DocumentedAction): RouteConfig {
       body: { required: true, content: jsonContent(payload, { A: sent, B: sent }) },
     },
     responses: {
-      200: answer('Returns what the action answers.', result, answers),
-      ...(canBeDelayed && { 202: answer('It will be performed later.', scheduledActionSchema, later) }),
+      200: answer('Returns the result of the action.', result, answers),
+      ...(canBeDelayed && { 202: answer('The action was scheduled.', scheduledActionSchema, later) }),
       ...failures(404, 409, 413, 415, 422),
       ...integrationFailures,
       502: actionFailure,

@@ -60,7 +60,7 @@ const eventsOperation = (id: string, name: string, { acknowledged, handshake }: 
     {
       summary: `Receive events of ${name}`,
       description: [
-        `${name} sends events here in its own form, and proves with a signature, a secret header or a token that it did.`,
+        `${name} sends events here in its own form, and authenticates them with a signature, a secret header or a token.`,
         'Events of connected accounts are published to webhooks, each once, however often they are sent. A request has at most',
         `1 MiB and ${maxNotices} events. The verification of the address is answered as ${name} expects. Requests that are`,
         'signed for the sandbox (`sandbox.eventsUrl` of an integration that a test key connected) count toward the limits of the',

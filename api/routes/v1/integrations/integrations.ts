@@ -82,7 +82,7 @@ export function integrationRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'Verifies the connection with a request to the provider. An integration that is not connected is answered with 409 `not_connected`. If the request fails, `success` is false and `details` says why.',
     params: integrationInPath,
     answers: {
-      200: answer('Returns what the provider said, and how long it took.', testedSchema, { examples: testedExamples }),
+      200: answer('Returns the outcome of the request and its latency.', testedSchema, { examples: testedExamples }),
       ...integrationFailures,
     },
     failures: [409],

@@ -65,7 +65,7 @@ export function integrationWebhookRoutes(services: Services): OpenAPIHono<ApiEnv
     operationId: 'listIntegrationWebhooks',
     'x-client-method': 'integrations.webhooks.list',
     summary: 'List the webhooks of an integration',
-    description: 'All of them, the newest first, without their secrets.',
+    description: 'All webhooks of the integration, newest first, without their secrets.',
     params: integrationInPath,
     answers: {
       200: answer('The webhooks.', integrationWebhookListSchema, { examples: integrationWebhookListExamples }),

@@ -49,7 +49,7 @@ export function blackoutRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listBlackoutPeriods',
     'x-client-method': 'scheduling.blackoutPeriods.list',
     summary: 'List blackout periods',
-    description: 'All of them, newest first.',
+    description: 'All blackout periods, newest first.',
     answers: { 200: answer('Returns the blackout periods.', blackoutListSchema, { examples: blackoutListExamples }) },
   });
   const create = operation({

@@ -59,7 +59,7 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.bookings.create',
     summary: 'Book a time',
     description: [
-      'A time that the rules never allow is answered with 422, one that clashes with what is booked now with 409: see',
+      'A time that the rules never allow is answered with 422, one that conflicts with an existing booking with 409: see',
       '`details.reason`. Any start is accepted whose whole time is open, not only those of `GET /availability`. A refusal',
       'does not use up the Idempotency-Key.',
     ].join(' '),
@@ -93,7 +93,7 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.bookings.list',
     summary: 'List bookings',
     description:
-      'In the order of their start. Where the answer would have more than 2 MiB, the largest `responses` and `metadata` are `{"$ref", "bytes"}`: `$ref` is the path of their booking.',
+      'Ordered by start. Where the answer would have more than 2 MiB, the largest `responses` and `metadata` are `{"$ref", "bytes"}`: `$ref` is the path of their booking.',
     query: bookingListQuery,
     answers: { 200: answer('A page of bookings.', bookingListSchema, { examples: bookingListExamples }) },
   });
@@ -104,9 +104,9 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.bookings.reschedule',
     summary: 'Move a booking',
     description: [
-      'It keeps its id, its length and its buffers, and is checked as a new one would be, without itself. A booking that is',
-      'cancelled or has started is answered with 400; `details.reason` is `cancelled` or `started`. To the same time',
-      'nothing changes.',
+      'The booking keeps its id, its length and its buffers, and the new time is checked as that of a new booking. A booking that is',
+      'cancelled or has started is answered with 400; `details.reason` is `cancelled` or `started`. Rescheduling to the',
+      'current time is a no-op.',
     ].join(' '),
     params: bookingInPath,
     body: jsonContent(rescheduleSchema, rescheduleExamples),
@@ -121,7 +121,7 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'cancelBooking',
     'x-client-method': 'scheduling.bookings.delete',
     summary: 'Cancel a booking',
-    description: 'Its time is free again. Cancelling it again changes nothing.',
+    description: 'Frees the time of the booking. Cancelling a cancelled booking is a no-op.',
     params: bookingInPath,
     body: jsonContent(cancellationSchema, cancellationExamples),
     bodyIsOptional: true,

@@ -45,7 +45,7 @@ export function calendarConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.calendars.connect',
     summary: 'Connect a calendar',
     description:
-      'Send the owner of the account to `authUrl`. The primary calendar is there, and is read at once, as soon as the owner agreed; connecting the same account again renews it. Several requests may be open at the same time. In the sandbox no consent is needed. A live key whose service is not configured is answered with 503 `provider_not_configured`.',
+      'Send the owner of the account to `authUrl`. The primary calendar is connected, and its first sync begins, when the owner agrees; connecting the same account again renews it. Several requests may be open at the same time. In the sandbox no consent is needed. A live key whose service is not configured is answered with 503 `provider_not_configured`.',
     body: jsonContent(newConsentSchema, newConsentExamples),
     answers: {
       200: answer('Returns where to send the owner of the account.', consentSchema, { examples: consentExamples }),

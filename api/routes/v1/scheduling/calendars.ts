@@ -75,7 +75,7 @@ export function calendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.calendars.sync',
     summary: 'Sync a calendar',
     description:
-      'Reads the calendar now, and not only when its time has come. While a sync runs, one more follows it. A calendar that has to be connected again is answered with 409 `conflict`, with its `status` in `details`.',
+      'Starts a sync of the calendar now. While one is running, another one follows it. A calendar that has to be connected again is answered with 409 `conflict`, with its `status` in `details`.',
     params: calendarInPath,
     answers: { 202: answer('The sync begins.', syncSchema, { examples: syncExamples }) },
     failures: [409],
@@ -100,7 +100,7 @@ export function calendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.calendars.delete',
     summary: 'Disconnect a calendar',
     description:
-      'Its events take no time any more, and our access to the account ends. Events of bookings that were written into it stay there.',
+      'Its events no longer block times, and the access to the account ends. Events of bookings stay in the calendar.',
     params: calendarInPath,
     answers: { 200: deletedAnswer('The calendar was disconnected.') },
   });

@@ -104,7 +104,7 @@ export function eventTypeRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listEventTypes',
     'x-client-method': 'scheduling.eventTypes.list',
     summary: 'List event types',
-    description: 'All of them, newest first.',
+    description: 'All event types, newest first.',
     answers: { 200: answer('Returns the event types.', eventTypeListSchema, { examples: eventTypeListExamples }) },
   });
   const create = operation({

@@ -33,7 +33,7 @@ export function hoursRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'getAvailabilityRules',
     'x-client-method': 'scheduling.availability.rules.get',
     summary: 'Retrieve the weekly hours of a host',
-    description: 'Until they are set: Monday to Friday, 9 to 17, UTC.',
+    description: 'The default is Monday to Friday, 9 to 17, UTC.',
     query: hostInQuery,
     answers: { 200: answer('Returns the rules.', rulesSchema, { examples: rulesExamples }) },
     failures: [404],
@@ -45,7 +45,7 @@ export function hoursRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.availability.rules.put',
     summary: 'Set the weekly hours of a host',
     description:
-      'Replaces them. A minute is open when the clock of the host shows a time inside a range; times that a clock change skips are not there, and those that it repeats are open twice.',
+      'Replaces the weekly hours. A minute is open when the local time of the host is inside a range: times that a clock change skips do not exist, and repeated ones are open twice.',
     body: jsonContent(newRulesSchema, newRulesExamples),
     answers: { 200: answer('Returns the rules.', rulesSchema, { examples: rulesExamples }) },
     failures: [404],
@@ -56,7 +56,7 @@ export function hoursRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'getBusinessHours',
     'x-client-method': 'scheduling.businessHours.get',
     summary: 'Retrieve the business hours',
-    description: 'They apply to all hosts, except for exceptions that name a host.',
+    description: 'The business hours apply to all hosts. An exception that names a host applies to that host alone.',
     answers: { 200: answer('Returns the business hours.', businessHoursSchema, { examples: businessHoursExamples }) },
   });
   const putBusiness = operation({
@@ -65,7 +65,8 @@ export function hoursRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'putBusinessHours',
     'x-client-method': 'scheduling.businessHours.put',
     summary: 'Set the business hours',
-    description: 'Replaces them as a whole. A host can be booked when its weekly hours and these are both open.',
+    description:
+      'Replaces the business hours as a whole. A host can be booked when its weekly hours and these are both open.',
     body: jsonContent(newBusinessHoursSchema, newBusinessHoursExamples),
     answers: { 200: answer('Returns the business hours.', businessHoursSchema, { examples: businessHoursExamples }) },
   });

@@ -54,7 +54,7 @@ export function patternRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listRecurringPatterns',
     'x-client-method': 'scheduling.recurringPatterns.list',
     summary: 'List recurring patterns',
-    description: 'All of them, newest first.',
+    description: 'All recurring patterns, newest first.',
     answers: { 200: answer('Returns the patterns.', patternListSchema, { examples: patternListExamples }) },
   });
   const create = operation({

@@ -36,7 +36,8 @@ export function sandboxCalendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'getSandboxCalendar',
     'x-client-method': 'scheduling.calendars.sandbox.get',
     summary: 'Read a sandbox calendar',
-    description: 'What is in a calendar of a test key. Calendars of live keys are answered with 404 `not_found`.',
+    description:
+      'Returns the events of a calendar of a test key. Calendars of live keys are answered with 404 `not_found`.',
     params: calendarInPath,
     answers: { 200: answer('Returns its events.', sandboxSchema, { examples: sandboxExamples }) },
   });

@@ -45,7 +45,7 @@ export function hideSecrets(secrets: Iterable<string>): Hide {
   };
   return (async (value: unknown) => {
     if (typeof value === 'string') return inText(value);
-    // All texts are looked through together, because each look costs far more than a short text. Nobody can guess what is
+    // All texts are looked through together, because each look costs far more than a short text. No one can guess what is
     // between them, and no header has a NUL.
     const between = `\0${randomUUID()}\0`;
     const texts: string[] = [];

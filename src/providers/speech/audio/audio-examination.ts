@@ -2,7 +2,7 @@ import type { BoundedTask } from '../../../platform/bounded-work/task.ts';
 import type { ExaminedAudio } from './examine-audio.ts';
 
 /**
- * Tells the format and the length of a file of anyone's. For the pool of renderings; a file that reaches its limits
+ * Determines the format and the length of an untrusted file. For the pool of renderings; a file that reaches its limits
  * (`WorkTooCostly`) is no recording either.
  */
 export const examineAudio: BoundedTask<{ path: string }, ExaminedAudio> = {

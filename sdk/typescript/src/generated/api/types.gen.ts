@@ -293,7 +293,7 @@ export type ApprovalAnsweredEvent = {
 };
 
 /**
- * Nobody answered an approval in time.
+ * An approval was not answered in time.
  */
 export type ApprovalExpiredEvent = {
     /**
@@ -631,7 +631,7 @@ export type SlackMessageReceivedEvent = {
 };
 
 /**
- * Somebody mentioned the app.
+ * The app was mentioned.
  */
 export type SlackMentionEvent = {
     /**
@@ -653,7 +653,7 @@ export type SlackMentionEvent = {
 };
 
 /**
- * Somebody reacted to a message.
+ * A reaction was added to a message.
  */
 export type SlackReactionAddedEvent = {
     /**
@@ -675,7 +675,7 @@ export type SlackReactionAddedEvent = {
 };
 
 /**
- * Somebody else posted a message to a channel of the connected account's first team. Needs the scope ChannelMessage.Read.All.
+ * Another person posted a message to a channel of the connected account's first team. Needs the scope ChannelMessage.Read.All.
  */
 export type MicrosoftTeamsMessageReceivedEvent = {
     /**
@@ -2383,7 +2383,7 @@ export type NewBulkAction = {
  */
 export type RunFilter = {
     /**
-     * Runs of this workflow. In either form of the id.
+     * Runs of this workflow. Both forms of the id are accepted.
      */
     workflowId?: string;
     /**
@@ -2407,11 +2407,11 @@ export type RunFilter = {
      */
     triggeredBy?: Array<'api' | 'schedule' | 'webhook' | 'event' | 'workflow' | 'batch'>;
     /**
-     * Runs that a step of this run started. In either form of the id.
+     * Runs that a step of this run started. Both forms of the id are accepted.
      */
     parentRunId?: string;
     /**
-     * Runs of this batch. In either form of the id.
+     * Runs of this batch. Both forms of the id are accepted.
      */
     batchId?: string;
     /**
@@ -2419,7 +2419,7 @@ export type RunFilter = {
      */
     version?: number;
     /**
-     * Runs that failed or were cancelled with this code, as `error.code` says it.
+     * Runs that failed or were cancelled with this `error.code`.
      */
     errorCode?: string;
     correlationId?: string;
@@ -5451,7 +5451,7 @@ export type NewCalendarConsent = {
      */
     redirectUrl?: string;
     /**
-     * Which account is meant, such as an address of mail, without control characters. `sandbox:denied` is refused in the sandbox.
+     * The account, such as an e-mail address, without control characters. `sandbox:denied` is refused in the sandbox.
      */
     loginHint?: string;
 };
@@ -5495,7 +5495,7 @@ export type SandboxCalendar = {
         allDay?: boolean;
     }>;
     /**
-     * What goes wrong from the next sync on. `revoked`: access was withdrawn. `unavailable`: nothing is answered. `rate_limited`: once. `gone`: the calendar was deleted. `sync_token_expired`: once, so that everything is read again. `partial_pages`: pages of one event.
+     * The failure from the next sync on. `revoked`: access was withdrawn. `unavailable`: requests get no answer. `rate_limited`: once. `gone`: the calendar was deleted. `sync_token_expired`: once, so that everything is read again. `partial_pages`: pages of one event.
      */
     fault: 'revoked' | 'unavailable' | 'rate_limited' | 'gone' | 'sync_token_expired' | 'partial_pages' | null;
     /**
@@ -5520,7 +5520,7 @@ export type SandboxCalendarInput = {
      */
     events: Array<SandboxEvent>;
     /**
-     * What goes wrong from the next sync on. `revoked`: access was withdrawn. `unavailable`: nothing is answered. `rate_limited`: once. `gone`: the calendar was deleted. `sync_token_expired`: once, so that everything is read again. `partial_pages`: pages of one event.
+     * The failure from the next sync on. `revoked`: access was withdrawn. `unavailable`: requests get no answer. `rate_limited`: once. `gone`: the calendar was deleted. `sync_token_expired`: once, so that everything is read again. `partial_pages`: pages of one event.
      */
     fault?: 'revoked' | 'unavailable' | 'rate_limited' | 'gone' | 'sync_token_expired' | 'partial_pages' | null;
 };
@@ -5571,7 +5571,7 @@ export type ValidateWorkflowData = {
 
 export type ValidateWorkflowResponses = {
     /**
-     * Returns what a save would refuse, and what it would warn of.
+     * Returns the errors and the warnings of a save.
      */
     200: {
         success: true;
@@ -6109,7 +6109,7 @@ export type ListRunsData = {
          */
         after?: string;
         /**
-         * Runs of this workflow. In either form of the id.
+         * Runs of this workflow. Both forms of the id are accepted.
          */
         workflowId?: string;
         /**
@@ -6133,7 +6133,7 @@ export type ListRunsData = {
          */
         triggeredBy?: string;
         /**
-         * Runs that a step of this run started. In either form of the id.
+         * Runs that a step of this run started. Both forms of the id are accepted.
          */
         parentRunId?: string;
         /**
@@ -6141,15 +6141,15 @@ export type ListRunsData = {
          */
         version?: number;
         /**
-         * Runs of this batch. In either form of the id.
+         * Runs of this batch. Both forms of the id are accepted.
          */
         batchId?: string;
         /**
-         * Runs that failed or were cancelled with this code, as `error.code` says it.
+         * Runs that failed or were cancelled with this `error.code`.
          */
         errorCode?: string;
         /**
-         * Test runs, and no others. Without it no test runs are listed.
+         * Lists test runs alone. Without it no test runs are listed.
          */
         test?: 'true';
         correlationId?: string;
@@ -6312,7 +6312,7 @@ export type CreateBulkActionData = {
 
 export type CreateBulkActionResponses = {
     /**
-     * With `dryRun`: the runs that are meant.
+     * With `dryRun`: how many runs match, and the first of them.
      */
     200: {
         success: true;
@@ -6493,7 +6493,7 @@ export type StreamRunsEventsData = {
     path?: never;
     query?: {
         /**
-         * Runs of this workflow. In either form of the id.
+         * Runs of this workflow. Both forms of the id are accepted.
          */
         workflowId?: string;
         /**
@@ -6501,11 +6501,11 @@ export type StreamRunsEventsData = {
          */
         tag?: string;
         /**
-         * Runs of this batch. In either form of the id.
+         * Runs of this batch. Both forms of the id are accepted.
          */
         batchId?: string;
         /**
-         * Runs that a step of this run started. In either form of the id.
+         * Runs that a step of this run started. Both forms of the id are accepted.
          */
         parentRunId?: string;
         /**
@@ -6886,7 +6886,7 @@ export type PollEventsResponses = {
         data: {
             events: Array<WebhookEvent | ExpungedEvent>;
             /**
-             * To be sent as `after`. There is always one.
+             * Send it as `after` to read on. It is never null.
              */
             nextCursor: string;
         };
@@ -6904,7 +6904,7 @@ export type SendEventData = {
 
 export type SendEventResponses = {
     /**
-     * What came of the event.
+     * Returns how many steps the event resumed and how many runs it started.
      */
     202: {
         success: true;
@@ -7696,7 +7696,7 @@ export type RevokeSessionsResponses = {
         success: true;
         data: {
             /**
-             * How many sessions have ended, the asking one included.
+             * How many sessions have ended, the current one included.
              */
             revoked: number;
         };
@@ -8971,7 +8971,7 @@ export type TestIntegrationData = {
 
 export type TestIntegrationResponses = {
     /**
-     * Returns what the provider said, and how long it took.
+     * Returns the outcome of the request and its latency.
      */
     200: {
         success: true;
@@ -8990,7 +8990,7 @@ export type SlackSendMessageData = {
 
 export type SlackSendMessageResponses = {
     /**
-     * Returns what the action answers.
+     * Returns the result of the action.
      */
     200: {
         success: true;
@@ -9009,7 +9009,7 @@ export type SlackOpenModalData = {
 
 export type SlackOpenModalResponses = {
     /**
-     * Returns what the action answers.
+     * Returns the result of the action.
      */
     200: {
         success: true;
@@ -9028,7 +9028,7 @@ export type MicrosoftTeamsSendMessageData = {
 
 export type MicrosoftTeamsSendMessageResponses = {
     /**
-     * Returns what the action answers.
+     * Returns the result of the action.
      */
     200: {
         success: true;
@@ -9047,7 +9047,7 @@ export type HubspotCreateContactData = {
 
 export type HubspotCreateContactResponses = {
     /**
-     * Returns what the action answers.
+     * Returns the result of the action.
      */
     200: {
         success: true;
@@ -9066,7 +9066,7 @@ export type HubspotUpdateContactData = {
 
 export type HubspotUpdateContactResponses = {
     /**
-     * Returns what the action answers.
+     * Returns the result of the action.
      */
     200: {
         success: true;
@@ -9085,7 +9085,7 @@ export type SalesforceCreateLeadData = {
 
 export type SalesforceCreateLeadResponses = {
     /**
-     * Returns what the action answers.
+     * Returns the result of the action.
      */
     200: {
         success: true;
@@ -9104,7 +9104,7 @@ export type SalesforceQueryData = {
 
 export type SalesforceQueryResponses = {
     /**
-     * Returns what the action answers.
+     * Returns the result of the action.
      */
     200: {
         success: true;
@@ -9123,7 +9123,7 @@ export type LinkedinViewProfileData = {
 
 export type LinkedinViewProfileResponses = {
     /**
-     * Returns what the action answers.
+     * Returns the result of the action.
      */
     200: {
         success: true;
@@ -9142,14 +9142,14 @@ export type LinkedinSendConnectionData = {
 
 export type LinkedinSendConnectionResponses = {
     /**
-     * Returns what the action answers.
+     * Returns the result of the action.
      */
     200: {
         success: true;
         data: LinkedinSendConnectionResult;
     };
     /**
-     * It will be performed later.
+     * The action was scheduled.
      */
     202: {
         success: true;
@@ -9554,11 +9554,11 @@ export type ListBookingsData = {
     path?: never;
     query?: {
         /**
-         * An unknown one has no bookings.
+         * An unknown event type has no bookings.
          */
         eventTypeId?: string;
         /**
-         * In either case.
+         * Read in upper or lower case.
          */
         status?: 'confirmed' | 'cancelled' | 'pending' | 'rejected' | 'completed' | 'no_show';
         /**
@@ -9598,7 +9598,7 @@ export type CreateBookingData = {
     path?: never;
     query?: {
         /**
-         * True: makes every check and books nothing. `Idempotency-Key` is then ignored.
+         * With `true` every check is made and nothing is booked. `Idempotency-Key` is then ignored.
          */
         dryRun?: 'true' | 'false';
     };

@@ -9,8 +9,8 @@ export class AccountSessions extends Resource {
   /**
    * End all sessions of the person.
    *
-   * Ends every session of the person who is signed in, the asking one too, everywhere at once. What they have
-   * open ends within a second.
+   * Ends every session of the person who is signed in, the current one too, at once. Open requests of these
+   * sessions end within a second.
    */
   revoke(options?: RequestOptions): Promise<Data<api.RevokeSessionsResponse>> {
     return this.transport.call(sdk.revokeSessions, {}, { answer: 'json', isEnveloped: true }, options);

@@ -21,7 +21,7 @@ export class Approvals extends Resource {
   /**
    * Retrieve an approval.
    *
-   * Returns what is asked, and the answer once there is one.
+   * Returns the approval with its message and form, and the answer once it is given.
    */
   get(approvalId: string, options?: RequestOptions): Promise<api.Approval> {
     return this.transport.call(sdk.getApproval, { path: { approvalId } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

@@ -39,7 +39,7 @@ export class BulkActions extends Resource {
   /**
    * Abort a bulk action.
    *
-   * Runs that are not done yet stay as they are. A bulk action that has ended stays as it is.
+   * Runs that were not processed yet are not changed. A bulk action that has ended stays as it is.
    */
   abort(bulkActionId: string, options?: RequestOptions): Promise<api.BulkAction> {
     return this.transport.call(sdk.abortBulkAction, { path: { bulkActionId } }, { answer: 'json', isEnveloped: true }, options);

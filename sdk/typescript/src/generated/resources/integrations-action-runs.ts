@@ -9,7 +9,8 @@ export class IntegrationsActionRuns extends Resource {
   /**
    * Retrieve a delayed action.
    *
-   * What became of an action that was requested with a delay. It can be read for a day after its end.
+   * Returns the status of an action that was requested with a delay, and its result. It can be read for a day
+   * after its end.
    */
   get(actionRunId: string, options?: RequestOptions): Promise<api.ActionRun> {
     return this.transport.call(sdk.getActionRun, { path: { actionRunId } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

@@ -10,7 +10,7 @@ export class IntegrationsWebhooks extends Resource {
   /**
    * List the webhooks of an integration.
    *
-   * All of them, the newest first, without their secrets.
+   * All webhooks of the integration, newest first, without their secrets.
    */
   list(integrationId: string, options?: RequestOptions): List<api.IntegrationWebhook> {
     return this.transport.list(sdk.listIntegrationWebhooks, { path: { integrationId } }, 'webhooks', options);

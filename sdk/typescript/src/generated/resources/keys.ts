@@ -19,8 +19,8 @@ export class Keys extends Resource {
   /**
    * Create an API key.
    *
-   * Returns the key, once. Nobody gives away a scope or an environment that they lack, and a key makes none that
-   * outlives it.
+   * Returns the key, once. The caller must have every scope and the environment that it gives, and a key cannot
+   * create one that outlives it.
    */
   create(body: NonNullable<api.CreateKeyData['body']>, options?: RequestOptions): Promise<api.IssuedApiKey> {
     return this.transport.call(sdk.createKey, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);

@@ -48,8 +48,8 @@ export class Runs extends Resource {
   /**
    * List runs.
    *
-   * Runs of all workflows that match every filter, newest first by the time of creation. `after` continues behind
-   * a page at the cost of the first one; `offset` reaches the first 10,000.
+   * Runs of all workflows that match every filter, newest first by the time of creation. `after` reads the next
+   * page at a constant cost; `offset` reaches the first 10,000 runs.
    */
   list(query?: api.ListRunsData['query'], options?: RequestOptions): List<api.FoundRun> {
     return this.transport.list(sdk.listRuns, { query }, 'runs', options);

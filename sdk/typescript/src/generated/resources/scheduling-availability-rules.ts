@@ -9,7 +9,7 @@ export class SchedulingAvailabilityRules extends Resource {
   /**
    * Retrieve the weekly hours of a host.
    *
-   * Until they are set: Monday to Friday, 9 to 17, UTC.
+   * The default is Monday to Friday, 9 to 17, UTC.
    */
   get(query?: api.GetAvailabilityRulesData['query'], options?: RequestOptions): Promise<api.AvailabilityRules> {
     return this.transport.call(sdk.getAvailabilityRules, { query }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
@@ -18,8 +18,8 @@ export class SchedulingAvailabilityRules extends Resource {
   /**
    * Set the weekly hours of a host.
    *
-   * Replaces them. A minute is open when the clock of the host shows a time inside a range; times that a clock
-   * change skips are not there, and those that it repeats are open twice.
+   * Replaces the weekly hours. A minute is open when the local time of the host is inside a range: times that a
+   * clock change skips do not exist, and repeated ones are open twice.
    */
   put(body: NonNullable<api.PutAvailabilityRulesData['body']>, options?: RequestOptions): Promise<api.AvailabilityRules> {
     return this.transport.call(sdk.putAvailabilityRules, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

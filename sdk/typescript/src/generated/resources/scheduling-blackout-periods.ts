@@ -10,7 +10,7 @@ export class SchedulingBlackoutPeriods extends Resource {
   /**
    * List blackout periods.
    *
-   * All of them, newest first.
+   * All blackout periods, newest first.
    */
   list(options?: RequestOptions): List<api.BlackoutPeriod> {
     return this.transport.list(sdk.listBlackoutPeriods, {}, 'blackoutPeriods', options);

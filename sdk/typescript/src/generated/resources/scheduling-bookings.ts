@@ -10,8 +10,8 @@ export class SchedulingBookings extends Resource {
   /**
    * List bookings.
    *
-   * In the order of their start. Where the answer would have more than 2 MiB, the largest `responses` and
-   * `metadata` are `{"$ref", "bytes"}`: `$ref` is the path of their booking.
+   * Ordered by start. Where the answer would have more than 2 MiB, the largest `responses` and `metadata` are
+   * `{"$ref", "bytes"}`: `$ref` is the path of their booking.
    */
   list(query?: api.ListBookingsData['query'], options?: RequestOptions): List<api.Booking> {
     return this.transport.list(sdk.listBookings, { query }, 'bookings', options);
@@ -20,7 +20,7 @@ export class SchedulingBookings extends Resource {
   /**
    * Book a time.
    *
-   * A time that the rules never allow is answered with 422, one that clashes with what is booked now with 409:
+   * A time that the rules never allow is answered with 422, one that conflicts with an existing booking with 409:
    * see `details.reason`. Any start is accepted whose whole time is open, not only those of `GET /availability`.
    * A refusal does not use up the Idempotency-Key.
    */
@@ -40,7 +40,7 @@ export class SchedulingBookings extends Resource {
   /**
    * Cancel a booking.
    *
-   * Its time is free again. Cancelling it again changes nothing.
+   * Frees the time of the booking. Cancelling a cancelled booking is a no-op.
    */
   delete(id: string, body?: NonNullable<api.CancelBookingData['body']>, options?: RequestOptions): Promise<api.Booking> {
     return this.transport.call(sdk.cancelBooking, { path: { id }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
@@ -49,9 +49,9 @@ export class SchedulingBookings extends Resource {
   /**
    * Move a booking.
    *
-   * It keeps its id, its length and its buffers, and is checked as a new one would be, without itself. A booking
-   * that is cancelled or has started is answered with 400; `details.reason` is `cancelled` or `started`. To the
-   * same time nothing changes.
+   * The booking keeps its id, its length and its buffers, and the new time is checked as that of a new booking. A
+   * booking that is cancelled or has started is answered with 400; `details.reason` is `cancelled` or `started`.
+   * Rescheduling to the current time is a no-op.
    */
   reschedule(id: string, body: NonNullable<api.RescheduleBookingData['body']>, options?: RequestOptions): Promise<api.Booking> {
     return this.transport.call(sdk.rescheduleBooking, { path: { id }, body }, { answer: 'json', isEnveloped: true }, options);

@@ -9,7 +9,7 @@ export class SchedulingBusinessHours extends Resource {
   /**
    * Retrieve the business hours.
    *
-   * They apply to all hosts, except for exceptions that name a host.
+   * The business hours apply to all hosts. An exception that names a host applies to that host alone.
    */
   get(options?: RequestOptions): Promise<api.BusinessHours> {
     return this.transport.call(sdk.getBusinessHours, {}, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
@@ -18,7 +18,7 @@ export class SchedulingBusinessHours extends Resource {
   /**
    * Set the business hours.
    *
-   * Replaces them as a whole. A host can be booked when its weekly hours and these are both open.
+   * Replaces the business hours as a whole. A host can be booked when its weekly hours and these are both open.
    */
   put(body: NonNullable<api.PutBusinessHoursData['body']>, options?: RequestOptions): Promise<api.BusinessHours> {
     return this.transport.call(sdk.putBusinessHours, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

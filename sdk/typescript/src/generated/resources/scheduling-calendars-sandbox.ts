@@ -9,7 +9,7 @@ export class SchedulingCalendarsSandbox extends Resource {
   /**
    * Read a sandbox calendar.
    *
-   * What is in a calendar of a test key. Calendars of live keys are answered with 404 `not_found`.
+   * Returns the events of a calendar of a test key. Calendars of live keys are answered with 404 `not_found`.
    */
   get(id: string, options?: RequestOptions): Promise<api.SandboxCalendar> {
     return this.transport.call(sdk.getSandboxCalendar, { path: { id } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

@@ -13,9 +13,9 @@ export class SchedulingCalendars extends Resource {
   /**
    * Connect a calendar.
    *
-   * Send the owner of the account to `authUrl`. The primary calendar is there, and is read at once, as soon as
-   * the owner agreed; connecting the same account again renews it. Several requests may be open at the same time.
-   * In the sandbox no consent is needed. A live key whose service is not configured is answered with 503
+   * Send the owner of the account to `authUrl`. The primary calendar is connected, and its first sync begins,
+   * when the owner agrees; connecting the same account again renews it. Several requests may be open at the same
+   * time. In the sandbox no consent is needed. A live key whose service is not configured is answered with 503
    * `provider_not_configured`.
    */
   connect(body: NonNullable<api.ConnectCalendarData['body']>, options?: RequestOptions): Promise<api.Consent> {
@@ -35,8 +35,8 @@ export class SchedulingCalendars extends Resource {
   /**
    * Sync a calendar.
    *
-   * Reads the calendar now, and not only when its time has come. While a sync runs, one more follows it. A
-   * calendar that has to be connected again is answered with 409 `conflict`, with its `status` in `details`.
+   * Starts a sync of the calendar now. While one is running, another one follows it. A calendar that has to be
+   * connected again is answered with 409 `conflict`, with its `status` in `details`.
    */
   sync(id: string, options?: RequestOptions): Promise<Data<api.SyncCalendarResponse>> {
     return this.transport.call(sdk.syncCalendar, { path: { id } }, { answer: 'json', isEnveloped: true }, options);
@@ -54,8 +54,8 @@ export class SchedulingCalendars extends Resource {
   /**
    * Disconnect a calendar.
    *
-   * Its events take no time any more, and our access to the account ends. Events of bookings that were written
-   * into it stay there.
+   * Its events no longer block times, and the access to the account ends. Events of bookings stay in the
+   * calendar.
    */
   delete(id: string, options?: RequestOptions): Promise<Data<api.DeleteCalendarResponse>> {
     return this.transport.call(sdk.deleteCalendar, { path: { id } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

@@ -10,7 +10,7 @@ export class SchedulingEventTypes extends Resource {
   /**
    * List event types.
    *
-   * All of them, newest first.
+   * All event types, newest first.
    */
   list(options?: RequestOptions): List<api.EventType> {
     return this.transport.list(sdk.listEventTypes, {}, 'eventTypes', options);

@@ -10,7 +10,7 @@ export class SchedulingRecurringPatterns extends Resource {
   /**
    * List recurring patterns.
    *
-   * All of them, newest first.
+   * All recurring patterns, newest first.
    */
   list(options?: RequestOptions): List<api.RecurringPattern> {
     return this.transport.list(sdk.listRecurringPatterns, {}, 'recurringPatterns', options);

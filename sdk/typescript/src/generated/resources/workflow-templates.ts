@@ -10,8 +10,7 @@ export class WorkflowTemplates extends Resource {
   /**
    * List workflow templates.
    *
-   * Workflows to begin with, each of which shows one thing. `POST /workflows` with `template` creates a workflow
-   * of one.
+   * Example workflows, each for one feature. `POST /workflows` with `template` creates a workflow from one.
    */
   list(query?: api.ListWorkflowTemplatesData['query'], options?: RequestOptions): List<api.WorkflowTemplate> {
     return this.transport.list(sdk.listWorkflowTemplates, { query }, 'templates', options);

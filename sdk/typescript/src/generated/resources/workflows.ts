@@ -19,7 +19,7 @@ export class Workflows extends Resource {
   /**
    * Validate a workflow.
    *
-   * Checks a workflow as a save does, and stores nothing.
+   * Makes the checks of a save, and stores nothing.
    */
   validate(body: NonNullable<api.ValidateWorkflowData['body']>, options?: RequestOptions): Promise<api.WorkflowValidation> {
     return this.transport.call(sdk.validateWorkflow, { body }, { answer: 'json', isEnveloped: true }, options);
