@@ -149,7 +149,9 @@ function checkAuthority(authority: KeyAuthority, environment: Environment, scope
   }
   const missing = scopes.find((scope) => !authority.scopes.includes(scope));
   if (missing !== undefined) {
-    throw new AppError('forbidden', `Nobody gives a scope away that they lack: ${missing}.`, { required: missing });
+    throw new AppError('forbidden', `A key cannot have a scope that its creator lacks: ${missing}.`, {
+      required: missing,
+    });
   }
 }
 
