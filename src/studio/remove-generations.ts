@@ -2,6 +2,7 @@ import { changeByTenant } from '../platform/concurrency/tenant-batches.ts';
 import { lockForTransaction } from '../platform/concurrency/tenant-locks.ts';
 import { inBatches } from '../platform/database/batches.ts';
 import type { Database } from '../platform/database/database.ts';
+import { blockSize } from '../platform/database/row-blocks.ts';
 import type { Scope, Transaction } from '../platform/database/scope.ts';
 import { sqlOn, statement, systemStatement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
@@ -33,7 +34,7 @@ const removeStatement = statement({
         and recorded_at is not null and (remove_at is null or remove_at > clock_timestamp())),
    blocks as (
      update generation_block b set images = b.images - c.image, videos = b.videos - c.video, music = b.music - c.music
-       from (select (number - 1) / 1000 as block, ${historyTypes.map(countOf).join(', ')} from gone group by 1) c
+       from (select (number - 1) / ${blockSize} as block, ${historyTypes.map(countOf).join(', ')} from gone group by 1) c
       where b.organization_id = :organizationId and b.environment = :environment and b.block = c.block)
    select count(*)::int as count from gone`,
 });
@@ -45,7 +46,7 @@ const removeEmptyBlocks = statement({
     where b.organization_id = :organizationId and b.environment = :environment and b.images + b.videos + b.music = 0
       and not exists (select from generation g
                        where g.organization_id = :organizationId and g.environment = :environment
-                         and g.number > b.block * 1000 and g.number <= (b.block + 1) * 1000)`,
+                         and g.number > b.block * ${blockSize} and g.number <= (b.block + 1) * ${blockSize})`,
 });
 
 async function remove(tx: Transaction, ids: readonly string[]): Promise<number> {

@@ -2,6 +2,7 @@ import { changeByTenant } from '../../platform/concurrency/tenant-batches.ts';
 import { lockAllForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import { inBatches } from '../../platform/database/batches.ts';
 import type { Database } from '../../platform/database/database.ts';
+import { blockSize } from '../../platform/database/row-blocks.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { sqlOn, statement, systemStatement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
@@ -39,7 +40,7 @@ const removeStatement = statement({
    blocks as (
      update run_block b
         set completed = b.completed - c.completed, failed = b.failed - c.failed, cancelled = b.cancelled - c.cancelled
-       from (select automation_id, (number - 1) / 1000 as block,
+       from (select automation_id, (number - 1) / ${blockSize} as block,
                     count(*) filter (where status = 'completed')::int as completed,
                     count(*) filter (where status = 'failed')::int as failed,
                     count(*) filter (where status = 'cancelled')::int as cancelled

@@ -7,11 +7,11 @@ import { Scope } from './scope.ts';
 import { sqlOn, statement, systemStatement } from './sql.ts';
 import { type SqlType, typed } from './sql-types.ts';
 
-/** Numbers per block. */
-const size = 1000;
+/** Numbers per block. The index of the ends of blocks and earlier rows have this number too. */
+export const blockSize = 1000;
 
 const inBlock = (row: string, block: string) =>
-  `${row}.number > ${block} * ${size} and ${row}.number <= (${block} + 1) * ${size}`;
+  `${row}.number > ${block} * ${blockSize} and ${row}.number <= (${block} + 1) * ${blockSize}`;
 
 /**
  * A table of a tenant whose rows have consecutive numbers from 1, and never change once they have ended. `<table>_block` has
@@ -89,12 +89,12 @@ export function rowBlocks<const Series extends string>({
     row: { ...passedOn, organizationId: 'uuid', environment: typed<Environment>('text'), block: 'int' },
     text: `select ${Object.entries<string>(series)
       .map(([name, column]) => `r.${column} as "${name}", `)
-      .join('')}r.organization_id as "organizationId", r.environment, r.number / ${size} - 1 as block
+      .join('')}r.organization_id as "organizationId", r.environment, r.number / ${blockSize} - 1 as block
        from ${table} r
-      where r.number % ${size} = 0 and r.number > 0${isWanted ? ` and ${isWanted}` : ''}
-        and not exists (select from ${table}_block b where ${hasKeyOf('b', 'r')} and b.block = r.number / ${size} - 1)
+      where r.number % ${blockSize} = 0 and r.number > 0${isWanted ? ` and ${isWanted}` : ''}
+        and not exists (select from ${table}_block b where ${hasKeyOf('b', 'r')} and b.block = r.number / ${blockSize} - 1)
         and not exists (select from ${table} o
-                         where ${hasKeyOf('o', 'r')} and ${isOpen} and o.number > r.number - ${size} and o.number <= r.number)
+                         where ${hasKeyOf('o', 'r')} and ${isOpen} and o.number > r.number - ${blockSize} and o.number <= r.number)
       limit :limit`,
   });
 
@@ -113,7 +113,7 @@ export function rowBlocks<const Series extends string>({
   });
 
   // Rows are compared and ordered as the index of numbers has them: for the least number the planner may read all of them.
-  const findFirst = `(select (number - 1) / ${size} from ${table} r
+  const findFirst = `(select (number - 1) / ${blockSize} from ${table} r
      where r.organization_id = :organizationId and r.environment = :environment
        and (${columnsOf(key)}, number) >= (${parametersOf(key)}, 0) and (${columnsOf(key)}) <= (${parametersOf(key)})
      order by ${columnsOf(key)}, number limit 1)`;
@@ -163,11 +163,11 @@ export function rowBlocks<const Series extends string>({
                        (select count(*)::int from ${table} r where ${isBound('r')} and ${isShown} and ${inBlock('r', 'n')})
                      else ${counted} end as count
            from generate_series(${noneRemoved ? `case when ${noneRemoved} then 0 else ${findFirst} end` : findFirst},
-                                (${latest} - 1) / ${size}) as n
+                                (${latest} - 1) / ${blockSize}) as n
            left join ${table}_block b on ${isBound('b')} and b.block = n),
        summed as (select block, count, sum(count) over (order by block desc) as so_far from counted),
        first as (select * from summed where so_far > :offset order by block desc limit 1)
-       select coalesce((select sum(count) from counted), 0)::int as total, (block + 1) * ${size} as "upTo",
+       select coalesce((select sum(count) from counted), 0)::int as total, (block + 1) * ${blockSize} as "upTo",
               (:offset - (so_far - count))::int as skip
          from (select 1) as one left join first on true`,
       }),
