@@ -21,6 +21,8 @@ export interface StoredMessage {
   about: MessageAbout | undefined;
   /** What was charged. */
   credits: number | null;
+  /** When it ended; null until then. */
+  finishedAt: Date | null;
 }
 
 const find = statement({
@@ -36,8 +38,10 @@ const find = statement({
     about: 'text?',
     error: typed<MessageError | null>('jsonb?'),
     credits: 'smallint?',
+    finishedAt: 'timestamptz?',
   },
-  text: `select id, status, model, has_tools as "hasTools", not has_tools or tools is not null as "hasBegun", reply, about, error, credits
+  text: `select id, status, model, has_tools as "hasTools", not has_tools or tools is not null as "hasBegun", reply, about, error, credits,
+          finished_at as "finishedAt"
      from conversation_message where organization_id = :organizationId and environment = :environment and id = :messageId`,
 });
 

@@ -16,6 +16,7 @@ export const modelOf = (automationId: string): string => prefix + automationId;
 export interface RunAnswer {
   runId: string;
   createdAt: Date;
+  finishedAt: Date | null;
   text: string;
 }
 
@@ -43,6 +44,8 @@ export interface RunResponse {
   text: string | undefined;
   /** Why a failed run failed. */
   error: { message: string } | null;
+  /** When it ended; null until then. */
+  finishedAt: Date | null;
   about: WorkflowAbout;
 }
 

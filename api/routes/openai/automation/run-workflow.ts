@@ -32,8 +32,8 @@ const kept = 'openaiResponse';
 const keptForMs = 24 * 60 * 60 * 1000;
 
 function answerOf(run: RunDetail): RunAnswer {
-  const { id: runId, status, createdAt } = run;
-  if (status === 'completed') return { runId, createdAt, text: asText(shownOutput(run, runId)?.result) };
+  const { id: runId, status, createdAt, finishedAt } = run;
+  if (status === 'completed') return { runId, createdAt, finishedAt, text: asText(shownOutput(run, runId)?.result) };
   if (status === 'cancelled') throw new AppError('conflict', 'The run was cancelled.', { runId });
   const { code = 'internal_error', message = 'The run failed.' } = publishedError(run.error) ?? {};
   throw new AppError('ai_provider_error', message, { runId }, { code });
@@ -95,7 +95,7 @@ const statuses = { queued: 'queued', running: 'processing' } as const;
 function responseOf(run: RunDetail): RunResponse | undefined {
   const about = run.metadata?.[kept] as WorkflowAbout | undefined;
   if (!about || run.createdAt.getTime() < Date.now() - keptForMs) return;
-  const { id: runId, status, automationId } = run;
+  const { id: runId, status, automationId, finishedAt } = run;
   const failure = status === 'failed' ? publishedError(run.error) : null;
   return {
     runId,
@@ -103,6 +103,7 @@ function responseOf(run: RunDetail): RunResponse | undefined {
     status: status === 'queued' || status === 'running' ? statuses[status] : status,
     text: status === 'completed' ? asText(shownOutput(run, runId)?.result) : undefined,
     error: failure ? { message: failure.message } : null,
+    finishedAt,
     about,
   };
 }

@@ -4,6 +4,7 @@ import { defineId } from '../../../../src/platform/core/ids.ts';
 import type { AppError } from '../../../../src/platform/errors.ts';
 import type { ReplyForm } from '../../conversation/reply-form.ts';
 import type { StreamedEvent, WrittenEvent } from '../../conversation/reply-stream.ts';
+import type { RunAnswer } from '../workflow-models.ts';
 import { createdOf } from './completion-form.ts';
 import { argumentsOf, callIdOf } from './read-conversation.ts';
 
@@ -12,7 +13,7 @@ export const responseIds = defineId('resp');
 export const runResponseIds = defineId('resp_run');
 
 /** What a response is made of: a message, or a run of a workflow. */
-export interface Answerer extends Pick<StoredMessage, 'id' | 'model' | 'reply'> {
+export interface Answerer extends Pick<StoredMessage, 'id' | 'model' | 'reply' | 'finishedAt'> {
   status: StoredMessage['status'] | 'queued';
   error: { message: string } | null;
   /** How the id of a response is written; as that of a message unless given. */
@@ -58,26 +59,40 @@ const statuses = {
   cancelled: 'cancelled',
 } as const;
 
+const inSeconds = (time: Date): number => Math.floor(time.getTime() / 1_000);
+
+/** What Open Responses requires of every response, and what a request cannot change here. */
+const fixed = {
+  frequency_penalty: 0,
+  max_tool_calls: null,
+  parallel_tool_calls: true,
+  presence_penalty: 0,
+  previous_response_id: null,
+  reasoning: null,
+  service_tier: 'default',
+  tool_choice: 'auto',
+  top_logprobs: 0,
+  top_p: 1,
+  truncation: 'disabled',
+};
+
 /** What was answered as a response. */
 export function responseOf(
-  { id, model, status, reply, error, ids = responseIds }: Answerer,
+  { id, model, status, reply, error, finishedAt, ids = responseIds }: Answerer,
   about: MessageAbout,
 ): object {
   return {
+    ...fixed,
     ...about,
     id: ids.format(id),
     object: 'response',
     created_at: createdOf(id),
+    completed_at: status === 'completed' && finishedAt ? inSeconds(finishedAt) : null,
     status: reply?.truncated ? 'incomplete' : statuses[status],
     error: error && { code: 'server_error', message: error.message },
     incomplete_details: reply?.truncated ? { reason: 'max_output_tokens' } : null,
     model,
     output: reply ? outputOf(id, reply) : [],
-    parallel_tool_calls: true,
-    previous_response_id: null,
-    tool_choice: 'auto',
-    top_p: null,
-    truncation: 'disabled',
     usage: reply ? usageOf(reply) : null,
   };
 }
@@ -104,7 +119,7 @@ class ResponseEvents {
       case 'delta':
         return this.#delta(event.text);
       case 'answered':
-        return this.#answered(event.message.reply);
+        return this.#answered(event.message);
       case 'failed':
         return [...this.#begin(), this.#failed(event.failure)];
       default:
@@ -113,8 +128,8 @@ class ResponseEvents {
   }
 
   /** All of a text that is there already. */
-  writeWhole(text: string): WrittenEvent[] {
-    return [...this.#delta(text), ...this.#answered({ content: text, toolCalls: [] })];
+  writeWhole(text: string, finishedAt: Date | null): WrittenEvent[] {
+    return [...this.#delta(text), ...this.#answered({ reply: { content: text, toolCalls: [] }, finishedAt })];
   }
 
   #event(type: string, data: object): WrittenEvent {
@@ -122,7 +137,15 @@ class ResponseEvents {
   }
 
   #response(status: Answerer['status'], more: Partial<Answerer> = {}): { response: object } {
-    const response = { id: this.#id, model: this.#model, ids: this.#ids, status, reply: undefined, error: null };
+    const response = {
+      id: this.#id,
+      model: this.#model,
+      ids: this.#ids,
+      status,
+      reply: undefined,
+      error: null,
+      finishedAt: null,
+    };
     return { response: responseOf(Object.assign(response, more), this.#about) };
   }
 
@@ -151,7 +174,7 @@ class ResponseEvents {
     return [...written, this.#event('response.output_text.delta', { ...this.#place, delta: text, logprobs: [] })];
   }
 
-  #answered(reply: MessageReply): WrittenEvent[] {
+  #answered({ reply, finishedAt }: { reply: MessageReply; finishedAt: Date | null }): WrittenEvent[] {
     const written = this.#begin();
     for (const [index, item] of outputOf(this.#id, reply).entries()) {
       const place = { output_index: index };
@@ -175,7 +198,7 @@ class ResponseEvents {
       written.push(this.#event('response.output_item.done', { ...place, item }));
     }
     const last = reply.truncated ? 'response.incomplete' : 'response.completed';
-    return [...written, this.#event(last, this.#response('completed', { reply }))];
+    return [...written, this.#event(last, this.#response('completed', { reply, finishedAt }))];
   }
 
   #failed(failure: AppError): WrittenEvent {
@@ -193,5 +216,8 @@ export const responseForm = (model: string, about: MessageAbout): ReplyForm => (
 });
 
 /** The events of a response of a run, which has ended. */
-export const runResponseEvents = (runId: string, model: string, text: string, about: MessageAbout): WrittenEvent[] =>
-  new ResponseEvents(runId, model, about, runResponseIds).writeWhole(text);
+export const runResponseEvents = (
+  { runId, text, finishedAt }: RunAnswer,
+  model: string,
+  about: MessageAbout,
+): WrittenEvent[] => new ResponseEvents(runId, model, about, runResponseIds).writeWhole(text, finishedAt);

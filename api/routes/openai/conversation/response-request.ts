@@ -87,10 +87,20 @@ export const aboutOf = (body: ResponseRequest): MessageAbout => ({
   instructions: body.instructions ?? null,
   max_output_tokens: body.max_output_tokens ?? null,
   metadata: body.metadata ?? {},
+  prompt_cache_key: body.prompt_cache_key ?? null,
+  safety_identifier: body.safety_identifier ?? null,
   store: body.store ?? true,
-  temperature: body.temperature ?? null,
+  // The default of the models.
+  temperature: body.temperature ?? 1,
   text: { format: body.text?.format ?? { type: 'text' } },
-  tools: body.tools ?? [],
+  tools: (body.tools ?? []).map(({ type, name, description, parameters, strict }) => ({
+    type,
+    name,
+    description: description ?? null,
+    parameters: parameters ?? null,
+    strict: strict ?? null,
+  })),
+  user: body.user ?? null,
 });
 
 /** The text of a message. */

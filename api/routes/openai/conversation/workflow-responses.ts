@@ -19,11 +19,12 @@ function lastOfUser(items: readonly Item[]): string | undefined {
 const ofModels = ['instructions', 'temperature', 'max_output_tokens', 'tools'] as const;
 
 /** What a run answered, as a response. */
-const answererOf = ({ runId: id, model, status, text, error }: RunResponse): Answerer => ({
+const answererOf = ({ runId: id, model, status, text, error, finishedAt }: RunResponse): Answerer => ({
   id,
   model,
   status,
   error,
+  finishedAt,
   ids: runResponseIds,
   reply: text === undefined ? undefined : { content: text, toolCalls: [] },
 });
@@ -49,13 +50,13 @@ export async function answerByWorkflow(
   const about = { background: body.background ?? false, metadata };
   const asked = { input, variables: metadata, about: body.store === false ? undefined : about };
   if (about.background && !body.stream) return c.json(shownRun(await workflows.start(c, services, workflowId, asked)));
-  const { runId: id, text } = await workflows.run(c, services, workflowId, asked);
+  const run = await workflows.run(c, services, workflowId, asked);
   const shown = Object.assign(aboutOf(body), about);
   if (!body.stream) {
-    return c.json(responseOf(answererOf({ runId: id, model, status: 'completed', text, error: null, about }), shown));
+    return c.json(responseOf(answererOf({ ...run, model, status: 'completed', error: null, about }), shown));
   }
   const streamed = streamSSE(c, async (stream) => {
-    for (const event of runResponseEvents(id, model, text, shown)) await stream.writeSSE(event);
+    for (const event of runResponseEvents(run, model, shown)) await stream.writeSSE(event);
   });
   streamed.headers.set('Cache-Control', 'no-store');
   return streamed;
