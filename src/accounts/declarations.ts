@@ -1,5 +1,5 @@
 import type { OperatorDeclarations } from '../platform/parts/part.ts';
-import { identityIds, invitationIds, memberIds, userIds } from './core/ids.ts';
+import { identityIds, invitationIds, memberIds } from './core/ids.ts';
 
 export const accountDeclarations: OperatorDeclarations = {
   name: 'accounts',
@@ -9,7 +9,6 @@ export const accountDeclarations: OperatorDeclarations = {
     'member.delete': memberIds,
     'invitation.create': invitationIds,
     'invitation.revoke': invitationIds,
-    'session.revoke': userIds,
     'identity.delete': identityIds,
   },
 };

@@ -118,6 +118,16 @@ describe('keys', () => {
     expect(others.every(({ environment }: { environment: string }) => environment === 'test')).toBe(true);
     const whole = others.find((one: { scopes: string[] }) => one.scopes.length > 2);
     expect((await narrow.post(`/api/v1/keys/${whole.id}/rotate`, { overlapSeconds: 0 })).status).toBe(403);
+    // Nor does it get a key that outlives it by rotating one.
+    const lasting = (await admin.api.post('/api/v1/keys', { name: 'Lasting', environment: 'test', scopes })).body.data;
+    const outlives = await narrow.post(`/api/v1/keys/${lasting.id}/rotate`, { overlapSeconds: 0 });
+    expect(outlives).toMatchObject({
+      status: 403,
+      body: { error: { code: 'forbidden', details: { expiresAt: body.data.expiresAt } } },
+    });
+    expect((await apiClient(base, lasting.key).get('/api/v1/keys')).status).toBe(200);
+    const itself = await narrow.post(`/api/v1/keys/${body.data.id}/rotate`, { overlapSeconds: 0 });
+    expect(itself).toMatchObject({ status: 201, body: { data: { scopes, expiresAt: body.data.expiresAt } } });
   });
 
   test('with an Idempotency-Key one is made', async () => {

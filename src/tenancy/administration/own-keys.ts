@@ -259,6 +259,11 @@ export function rotateOwnKey(
     const old = await tx.one(lock, of);
     if (!old) throw noKey();
     checkAuthority(authority, old.environment, old.scopes);
+    const last = authority.expiresAt;
+    if (last && (old.expiresAt === null || old.expiresAt > last)) {
+      const message = 'A key makes none that outlives it: this one ends later, or never.';
+      throw new AppError('forbidden', message, { expiresAt: last.toISOString() });
+    }
     const now = Date.now();
     if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now)) {
       throw new AppError('conflict', 'The key has ended. Create another one.');

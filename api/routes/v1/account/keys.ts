@@ -111,7 +111,7 @@ export function keyRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'keys.rotate',
     summary: 'Rotate an API key',
     description:
-      'Returns a new key with the name, scopes, environment and expiration of the old one, which goes on for the overlap.',
+      'Returns a new key with the name, scopes, environment and expiration of the old one, which goes on for the overlap. A key rotates none that outlives it (403).',
     params,
     body: jsonContent(rotationSchema, rotationExamples),
     idempotent: true,

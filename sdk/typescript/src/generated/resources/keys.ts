@@ -48,7 +48,7 @@ export class Keys extends Resource {
    * Rotate an API key.
    *
    * Returns a new key with the name, scopes, environment and expiration of the old one, which goes on for the
-   * overlap.
+   * overlap. A key rotates none that outlives it (403).
    */
   rotate(keyId: string, body: NonNullable<api.RotateKeyData['body']>, options?: RequestOptions): Promise<api.IssuedApiKey> {
     return this.transport.call(sdk.rotateKey, { path: { keyId }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
