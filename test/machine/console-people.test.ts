@@ -13,6 +13,7 @@ import { type ApiClient, apiClient } from '../api-client.ts';
 import { type OidcProvider, startOidcProvider } from '../fakes/oidc-provider.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
+import { sceneOf } from '../scheduling/scene.ts';
 import { until } from '../until.ts';
 import { chromiumArguments, chromiumPath } from './temporal-ui.ts';
 
@@ -34,7 +35,7 @@ beforeAll(async () => {
   provider = await startOidcProvider();
   const port = String(await findFreePort());
   origin = `http://127.0.0.1:${port}`;
-  await product.start(['api', 'runs'], {
+  await product.start(['api', 'runs', 'generation', 'webhooks'], {
     ...secrets,
     PORT: port,
     PUBLIC_URL: origin,
@@ -185,5 +186,57 @@ test('a person at the provider signs in, sets a second factor up, and needs its 
   await open(page, 'account');
   await unlink();
   await identities.waitFor({ state: 'detached' });
+  await context.close();
+});
+
+test('Ctrl-K finds by name and by id, and opens what was found', async () => {
+  const steps = [{ id: 'ask', type: 'approval', message: 'Count {{input}}?' }];
+  const { id } = (await api.post('/api/v1/workflows', { name: 'Sturgeon count', steps })).body.data;
+  const scene = sceneOf(api);
+  const { id: eventTypeId } = await scene.offer({ name: 'Sturgeon talk' });
+  const generation = (await api.post('/api/studio/generate', { prompt: 'A sturgeon' })).body.data.id;
+  const attendee = { name: 'Ada', email: 'ada.sturgeon@example.com' };
+  expect((await scene.book(eventTypeId, '2052-03-01T10:00:00Z', { attendee })).status).toBe(201);
+  const hook = { name: 'Sturgeon hook', url: 'https://hooks.example.com/sturgeon', events: ['workflow.run.completed'] };
+  const webhookId = (await api.post('/api/v1/webhooks', hook)).body.data.id;
+  const { deliveryId } = (await api.post(`/api/v1/webhooks/${webhookId}/test`)).body.data;
+  const { context, page } = await signIn('member');
+  await open(page, 'keys');
+  const search = async (text: string) => {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Search' }).getByRole('searchbox').fill(text);
+    return page.getByRole('dialog', { name: 'Search' }).getByRole('list', { name: 'Results' });
+  };
+  const found = await search('sturgeon');
+  await found.getByRole('button', { name: /^event_type Sturgeon talk/ }).waitFor();
+  await found.getByRole('button', { name: /^workflow Sturgeon count/ }).press('Enter');
+  await page.getByRole('heading', { name: 'Sturgeon count' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/app/workflows/${id}`);
+  await (await search(generation)).getByRole('button', { name: /^generation A sturgeon/ }).click();
+  const dialog = (name: string) => page.getByRole('dialog', { name, exact: true });
+  await dialog('Generation').getByRole('img', { name: 'A sturgeon' }).waitFor();
+  await page.keyboard.press('Escape');
+  await (await search(eventTypeId)).getByRole('button', { name: /^event_type/ }).click();
+  const named = dialog('Event type').getByLabel('Name');
+  await named.waitFor();
+  expect(await named.inputValue()).toBe('Sturgeon talk');
+  await page.keyboard.press('Escape');
+  await (await search(deliveryId)).getByRole('button', { name: /^delivery test\.webhook/ }).click();
+  await dialog('Delivery').getByRole('table', { name: 'Attempts' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/app/webhooks/${webhookId}`);
+  // The address opens it again, and no longer once it was closed.
+  await page.reload();
+  await dialog('Delivery').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog('Delivery').waitFor({ state: 'detached' });
+  await until('the address names no delivery', async () => !new URL(page.url()).searchParams.has('delivery'));
+  await (await search('ada.sturgeon@example.com')).getByRole('button', { name: /^booking Ada/ }).click();
+  await dialog('Booking').getByText('ada.sturgeon@example.com').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog('Booking').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: /Ada$/ }).waitFor();
+  const nothing = await search('no such thing at all');
+  await page.getByText('Nothing was found.').waitFor();
+  expect(await nothing.getByRole('button').count()).toBe(0);
   await context.close();
 });

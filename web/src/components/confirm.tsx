@@ -1,5 +1,8 @@
 import { useState } from 'react';
+import { type ExampleRequest, exampleOf } from '../api/example.ts';
+import { useSession } from '../session/context.tsx';
 import { Button, type ButtonProps } from './button.tsx';
+import { RequestExample } from './code.tsx';
 import { Dialog } from './dialog.tsx';
 import { Problem } from './problem.tsx';
 import { useAction } from './use-action.ts';
@@ -9,13 +12,23 @@ export interface ConfirmButtonProps extends Omit<ButtonProps, 'onClick'> {
   /** What happens, and whether it can be undone. */
   consequence: string;
   confirmLabel: string;
+  /** What it does, as programs do it; absent where only people may. */
+  request?: ExampleRequest;
   onConfirm(): Promise<unknown>;
 }
 
 /** A button that asks before it acts. The dialog stays open, with the error, when the action fails. */
-export function ConfirmButton({ question, consequence, confirmLabel, onConfirm, ...button }: ConfirmButtonProps) {
+export function ConfirmButton({
+  question,
+  consequence,
+  confirmLabel,
+  request,
+  onConfirm,
+  ...button
+}: ConfirmButtonProps) {
   const [isOpen, setOpen] = useState(false);
   const action = useAction(onConfirm);
+  const { environment } = useSession();
   const confirm = async () => {
     if (await action.run()) setOpen(false);
   };
@@ -30,6 +43,7 @@ export function ConfirmButton({ question, consequence, confirmLabel, onConfirm, 
             {confirmLabel}
           </Button>
         </div>
+        {request && <RequestExample {...exampleOf(request, environment)} />}
       </Dialog>
     </>
   );

@@ -19,7 +19,7 @@ export function Tabs({ tabs }: { tabs: readonly Tab[] }) {
           <Link
             key={name}
             to="."
-            search={{ ...search, tab: name } as never}
+            search={{ ...search, offset: undefined, tab: name } as never}
             replace
             aria-current={name === shown.name ? 'true' : undefined}
             className={`-mb-px border-b-2 px-3 py-2 whitespace-nowrap no-underline ${name === shown.name ? 'border-accent font-semibold text-accent' : 'border-transparent text-ink'}`}

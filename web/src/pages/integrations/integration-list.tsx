@@ -66,6 +66,11 @@ function Card({ integration }: { integration: Integration }) {
               question={`Disconnect ${name}?`}
               consequence="Actions fail and events no longer arrive until it is connected again."
               confirmLabel="Disconnect"
+              request={{
+                method: 'DELETE',
+                path: `/api/v1/integrations/${id}/connection`,
+                call: `integrations.connection.delete('${id}')`,
+              }}
               onConfirm={disconnect}
             >
               Disconnect

@@ -1,7 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ToolServer } from '../../../../sdk/typescript/src/index.ts';
+import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
+import { RequestExample } from '../../components/code.tsx';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { CheckField, TextArea, TextField } from '../../components/field.tsx';
@@ -51,7 +53,7 @@ export function ToolServers() {
 }
 
 function Configure({ server }: { server: ToolServer }) {
-  const { api, key } = useSession();
+  const { api, key, environment } = useSession();
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const [isEnabled, setEnabled] = useState(server.enabled);
@@ -70,6 +72,8 @@ function Configure({ server }: { server: ToolServer }) {
     notify(`${server.name} has been configured.`);
     await refresh();
   });
+  // Secrets that are being typed are not repeated.
+  const shownBody = { enabled: isEnabled, ...(url && { url }), values: server.values };
   const remove = async () => {
     await api.tools.delete(server.id);
     await refresh();
@@ -83,6 +87,7 @@ function Configure({ server }: { server: ToolServer }) {
           question={`Remove the configuration of ${server.name}?`}
           consequence="Models can no longer use it."
           confirmLabel="Remove"
+          request={{ method: 'DELETE', path: `/api/v1/tools/${server.id}`, call: `tools.delete('${server.id}')` }}
           onConfirm={remove}
         >
           Remove
@@ -112,6 +117,17 @@ function Configure({ server }: { server: ToolServer }) {
             Save
           </Button>
         </div>
+        <RequestExample
+          {...exampleOf(
+            {
+              method: 'PUT',
+              path: `/api/v1/tools/${server.id}`,
+              body: shownBody,
+              call: `tools.put('${server.id}', ${JSON.stringify(shownBody)})`,
+            },
+            environment,
+          )}
+        />
       </Dialog>
     </span>
   );

@@ -83,6 +83,11 @@ export default function KeyList() {
                         question={`Revoke ${record.name}?`}
                         consequence="Requests with the key are refused at once. This cannot be undone."
                         confirmLabel="Revoke the key"
+                        request={{
+                          method: 'DELETE',
+                          path: `/api/v1/keys/${record.id}`,
+                          call: `keys.delete('${record.id}')`,
+                        }}
                         onConfirm={() => revoke(record.id)}
                       >
                         Revoke

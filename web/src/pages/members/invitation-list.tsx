@@ -3,10 +3,11 @@ import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { SelectField, TextField } from '../../components/field.tsx';
+import { useFilters } from '../../components/filters.ts';
 import { Empty, Loading, Section } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Status } from '../../components/status.tsx';
-import { Table } from '../../components/table.tsx';
+import { Pager, Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { notify } from '../../components/toast.tsx';
 import { useAction } from '../../components/use-action.ts';
@@ -14,13 +15,16 @@ import { useSession } from '../../session/context.tsx';
 import type { Role } from '../../session/session.ts';
 import { rolesFor } from './roles.ts';
 
+const limit = 50;
+
 /** Who is invited. An invitation is mailed, holds for 48 hours and works once. */
 export function InvitationList() {
   const { api, key, may } = useSession();
   const queries = useQueryClient();
+  const { offset, setOffset } = useFilters([]);
   const invitations = useQuery({
-    queryKey: key('invitations'),
-    queryFn: ({ signal }) => api.invitations.list({ limit: 100 }, { signal }).page(),
+    queryKey: key('invitations', offset),
+    queryFn: ({ signal }) => api.invitations.list({ limit, offset }, { signal }).page(),
   });
   const refresh = () => queries.invalidateQueries({ queryKey: key('invitations') });
   const remove = async (id: string) => {
@@ -35,33 +39,42 @@ export function InvitationList() {
       {invitations.isPending && <Loading what="invitations" />}
       {invitations.data?.items.length === 0 && <Empty title="Nobody is invited" />}
       {invitations.data && invitations.data.items.length > 0 && (
-        <Table
-          label="Invitations"
-          rows={invitations.data.items}
-          keyOf={({ id }) => id}
-          columns={[
-            { title: 'E-mail', cell: ({ email }) => email },
-            { title: 'Role', cell: ({ role }) => role },
-            { title: 'Status', cell: ({ status }) => <Status value={status} /> },
-            { title: 'Expires', cell: ({ expiresAt }) => <Time at={expiresAt} isRelative /> },
-            {
-              title: 'Actions',
-              cell: ({ id, email, status }) =>
-                may('admin') &&
-                status === 'pending' && (
-                  <ConfirmButton
-                    look="danger"
-                    question={`Withdraw the invitation of ${email}?`}
-                    consequence="Its link no longer works."
-                    confirmLabel="Withdraw"
-                    onConfirm={() => remove(id)}
-                  >
-                    Withdraw
-                  </ConfirmButton>
-                ),
-            },
-          ]}
-        />
+        <>
+          <Table
+            label="Invitations"
+            rows={invitations.data.items}
+            keyOf={({ id }) => id}
+            columns={[
+              { title: 'E-mail', cell: ({ email }) => email },
+              { title: 'Role', cell: ({ role }) => role },
+              { title: 'Status', cell: ({ status }) => <Status value={status} /> },
+              { title: 'Expires', cell: ({ expiresAt }) => <Time at={expiresAt} isRelative /> },
+              {
+                title: 'Actions',
+                cell: ({ id, email, status }) =>
+                  may('admin') &&
+                  status === 'pending' && (
+                    <ConfirmButton
+                      look="danger"
+                      question={`Withdraw the invitation of ${email}?`}
+                      consequence="Its link no longer works."
+                      confirmLabel="Withdraw"
+                      onConfirm={() => remove(id)}
+                    >
+                      Withdraw
+                    </ConfirmButton>
+                  ),
+              },
+            ]}
+          />
+          <Pager
+            total={invitations.data.total}
+            limit={limit}
+            offset={offset}
+            hasMore={invitations.data.hasMore}
+            onOffset={setOffset}
+          />
+        </>
       )}
     </>
   );

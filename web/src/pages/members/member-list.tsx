@@ -1,9 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { SelectField } from '../../components/field.tsx';
+import { useFilters } from '../../components/filters.ts';
 import { Loading } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
-import { Table } from '../../components/table.tsx';
+import { Pager, Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { notify } from '../../components/toast.tsx';
 import { useAction } from '../../components/use-action.ts';
@@ -11,13 +12,16 @@ import { useSession } from '../../session/context.tsx';
 import type { Role } from '../../session/session.ts';
 import { rolesFor } from './roles.ts';
 
+const limit = 50;
+
 /** Who belongs to the organization, with their roles. */
 export function MemberList() {
   const { account, api, key, may, organization } = useSession();
   const queries = useQueryClient();
+  const { offset, setOffset } = useFilters([]);
   const members = useQuery({
-    queryKey: key('members'),
-    queryFn: ({ signal }) => api.members.list({ limit: 100 }, { signal }).page(),
+    queryKey: key('members', offset),
+    queryFn: ({ signal }) => api.members.list({ limit, offset }, { signal }).page(),
   });
   const refresh = () => queries.invalidateQueries({ queryKey: key('members') });
   const change = useAction(async (id: string, role: Role) => {
@@ -85,6 +89,13 @@ export function MemberList() {
               ),
           },
         ]}
+      />
+      <Pager
+        total={members.data.total}
+        limit={limit}
+        offset={offset}
+        hasMore={members.data.hasMore}
+        onOffset={setOffset}
       />
     </>
   );

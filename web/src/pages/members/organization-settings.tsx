@@ -1,7 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Organization } from '../../../../sdk/typescript/src/index.ts';
+import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
+import { RequestExample } from '../../components/code.tsx';
 import { Copy } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/field.tsx';
@@ -31,13 +33,14 @@ export function OrganizationSettings() {
 }
 
 function Form({ organization }: { organization: Organization }) {
-  const { api, key, may } = useSession();
+  const { api, key, may, environment } = useSession();
   const queries = useQueryClient();
   const [name, setName] = useState(organization.name);
   const [slug, setSlug] = useState(organization.slug);
   const [contactEmail, setContactEmail] = useState(organization.contactEmail ?? '');
+  const body = { name, slug, ...(contactEmail && { contactEmail }) };
   const save = useAction(async () => {
-    await api.organization.update({ name, slug, ...(contactEmail && { contactEmail }) });
+    await api.organization.update(body);
     notify('Saved.');
     await queries.invalidateQueries({ queryKey: key('organization') });
     await queries.invalidateQueries({ queryKey: ['account'] });
@@ -72,12 +75,25 @@ function Form({ organization }: { organization: Organization }) {
           </Button>
         )}
       </fieldset>
+      {may('admin') && (
+        <RequestExample
+          {...exampleOf(
+            {
+              method: 'PATCH',
+              path: '/api/v1/organization',
+              body,
+              call: `organization.update(${JSON.stringify(body)})`,
+            },
+            environment,
+          )}
+        />
+      )}
     </Section>
   );
 }
 
 function RedirectUrls() {
-  const { api, key, may } = useSession();
+  const { api, key, may, environment } = useSession();
   const queries = useQueryClient();
   const [url, setUrl] = useState('');
   const redirects = useQuery({
@@ -119,6 +135,19 @@ function RedirectUrls() {
             Allow
           </Button>
         </form>
+      )}
+      {may('admin') && (
+        <RequestExample
+          {...exampleOf(
+            {
+              method: 'POST',
+              path: '/api/v1/redirect-urls',
+              body: { url },
+              call: `redirectUrls.create(${JSON.stringify({ url })})`,
+            },
+            environment,
+          )}
+        />
       )}
     </Section>
   );

@@ -1,15 +1,27 @@
 import { useRef, useState } from 'react';
 import type { Transcription } from '../../../../sdk/typescript/src/index.ts';
+import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
-import { Code } from '../../components/code.tsx';
+import { Code, RequestExample } from '../../components/code.tsx';
 import { Section } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
+import type { Environment } from '../../session/session.ts';
+
+/** A file is sent as a form. */
+function exampleOfFile(environment: Environment) {
+  const call = `voice.transcribe({ audio: await openAsBlob('recording.webm') })`;
+  const { curl, typescript } = exampleOf({ method: 'POST', path: '/api/voice/stt', call }, environment);
+  return {
+    curl: `${curl} \\\n  -F audio=@recording.webm`,
+    typescript: `import { openAsBlob } from 'node:fs';\n${typescript}`,
+  };
+}
 
 /** Transcribes a file, or what is said into the microphone. */
 export function Transcribe() {
-  const { api } = useSession();
+  const { api, environment } = useSession();
   const [file, setFile] = useState<Blob>();
   const [result, setResult] = useState<Transcription>();
   const recorder = useRef<MediaRecorder>(undefined);
@@ -54,6 +66,7 @@ export function Transcribe() {
         </Button>
       </div>
       {file && !isRecording && <p className="text-sm text-muted">{Math.ceil(file.size / 1024)} KiB to transcribe.</p>}
+      <RequestExample {...exampleOfFile(environment)} />
       {result && (
         <div aria-live="polite" className="mt-4">
           <Code label="Transcription" text={result.text} />

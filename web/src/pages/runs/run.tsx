@@ -81,6 +81,7 @@ export default function Run() {
               question="Cancel this run?"
               consequence="Steps that have ended keep their results. A cancelled run can be retried."
               confirmLabel="Cancel the run"
+              request={{ method: 'POST', path: `/api/v1/runs/${runId}/cancel`, call: `runs.cancel('${runId}')` }}
               onConfirm={cancel}
             >
               Cancel

@@ -1,5 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
+import { RequestExample } from '../../components/code.tsx';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { Empty, Facts, Loading, Section } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
@@ -11,7 +13,7 @@ import { useSession } from '../../session/context.tsx';
 
 /** Connected calendars: their events are not offered, and bookings are entered in them. */
 export function Calendars() {
-  const { api, key, may } = useSession();
+  const { api, key, may, environment } = useSession();
   const queries = useQueryClient();
   const calendars = useQuery({
     queryKey: key('calendars'),
@@ -45,6 +47,19 @@ export function Calendars() {
           </Button>
         </div>
       )}
+      {may('member') && (
+        <RequestExample
+          {...exampleOf(
+            {
+              method: 'POST',
+              path: '/api/v1/scheduling/calendars/connect',
+              body: { service: 'google' },
+              call: `scheduling.calendars.connect({ service: 'google' })`,
+            },
+            environment,
+          )}
+        />
+      )}
       {connect.error !== undefined && <Problem error={connect.error} />}
       {sync.error !== undefined && <Problem error={sync.error} />}
       {calendars.error && <Problem error={calendars.error} retry={() => void calendars.refetch()} />}
@@ -67,6 +82,11 @@ export function Calendars() {
                   question={`Disconnect ${calendar.name}?`}
                   consequence="Its events no longer block times."
                   confirmLabel="Disconnect"
+                  request={{
+                    method: 'DELETE',
+                    path: `/api/v1/scheduling/calendars/${calendar.id}`,
+                    call: `scheduling.calendars.delete('${calendar.id}')`,
+                  }}
                   onConfirm={() => remove(calendar.id)}
                 >
                   Disconnect
@@ -83,6 +103,18 @@ export function Calendars() {
             ]}
           />
           {calendar.lastError && <Problem error={calendar.lastError} />}
+          {may('member') && (
+            <RequestExample
+              {...exampleOf(
+                {
+                  method: 'POST',
+                  path: `/api/v1/scheduling/calendars/${calendar.id}/sync`,
+                  call: `scheduling.calendars.sync('${calendar.id}')`,
+                },
+                environment,
+              )}
+            />
+          )}
         </Section>
       ))}
     </>

@@ -71,6 +71,11 @@ export function EventTypes() {
                       question={`Delete ${eventType.name}?`}
                       consequence="It can no longer be booked."
                       confirmLabel="Delete"
+                      request={{
+                        method: 'DELETE',
+                        path: `/api/v1/scheduling/event-types/${eventType.id}`,
+                        call: `scheduling.eventTypes.delete('${eventType.id}')`,
+                      }}
                       onConfirm={() => remove(eventType.id)}
                     >
                       Delete

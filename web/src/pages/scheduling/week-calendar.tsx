@@ -1,8 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Booking } from '../../../../sdk/typescript/src/index.ts';
+import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
-import { Json } from '../../components/code.tsx';
+import { Json, RequestExample } from '../../components/code.tsx';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { Copy } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -116,16 +117,17 @@ function ShownBooking({ id, onChanged }: { id: string; onChanged(): void }) {
 }
 
 function BookingDetails({ booking, onChanged }: { booking: Booking; onChanged(): void }) {
-  const { api, key, may } = useSession();
+  const { api, key, may, environment } = useSession();
   const queries = useQueryClient();
   const [start, setStart] = useState('');
+  const body = { start: new Date(start || booking.start).toISOString() };
   const done = async (text: string) => {
     notify(text);
     onChanged();
     await queries.invalidateQueries({ queryKey: key('bookings') });
   };
   const reschedule = useAction(async () => {
-    await api.scheduling.bookings.reschedule(booking.id, { start: new Date(start).toISOString() } as never);
+    await api.scheduling.bookings.reschedule(booking.id, body as never);
     await done('The booking has been rescheduled.');
   });
   const cancel = async () => {
@@ -167,11 +169,27 @@ function BookingDetails({ booking, onChanged }: { booking: Booking; onChanged():
               question="Cancel this booking?"
               consequence="The attendee is told by mail."
               confirmLabel="Cancel the booking"
+              request={{
+                method: 'DELETE',
+                path: `/api/v1/scheduling/bookings/${booking.id}`,
+                call: `scheduling.bookings.delete('${booking.id}')`,
+              }}
               onConfirm={cancel}
             >
               Cancel the booking
             </ConfirmButton>
           </div>
+          <RequestExample
+            {...exampleOf(
+              {
+                method: 'PATCH',
+                path: `/api/v1/scheduling/bookings/${booking.id}/reschedule`,
+                body,
+                call: `scheduling.bookings.reschedule('${booking.id}', ${JSON.stringify(body)})`,
+              },
+              environment,
+            )}
+          />
         </div>
       )}
     </>

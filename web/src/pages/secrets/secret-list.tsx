@@ -1,6 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
+import { RequestExample } from '../../components/code.tsx';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/field.tsx';
@@ -59,6 +61,7 @@ export default function SecretList() {
                       question={`Delete ${name}?`}
                       consequence="Steps that send it fail from now on."
                       confirmLabel="Delete"
+                      request={{ method: 'DELETE', path: `/api/v1/secrets/${name}`, call: `secrets.delete('${name}')` }}
                       onConfirm={() => remove(name)}
                     >
                       Delete
@@ -85,7 +88,7 @@ export default function SecretList() {
 
 /** Gives a secret its value. @param name of one that exists */
 function SetSecret({ name: existing }: { name?: string }) {
-  const { api, key } = useSession();
+  const { api, key, environment } = useSession();
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const [name, setName] = useState(existing ?? '');
@@ -140,6 +143,18 @@ function SetSecret({ name: existing }: { name?: string }) {
               Save
             </Button>
           </div>
+          <RequestExample
+            {...exampleOf(
+              {
+                method: 'PUT',
+                path: `/api/v1/secrets/${name || 'NAME'}`,
+                // The value is nowhere shown.
+                body: { value: '…' },
+                call: `secrets.put('${name || 'NAME'}', { value: '…' })`,
+              },
+              environment,
+            )}
+          />
         </form>
       </Dialog>
     </>

@@ -68,6 +68,11 @@ export function Gallery() {
                       question="Delete this generation?"
                       consequence="Its file is deleted for good. Credits are not returned."
                       confirmLabel="Delete"
+                      request={{
+                        method: 'DELETE',
+                        path: `/api/studio/generations/${item.id}`,
+                        call: `studio.generations.delete('${item.id}')`,
+                      }}
                       onConfirm={() => remove(item.id)}
                     >
                       Delete

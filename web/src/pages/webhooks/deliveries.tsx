@@ -21,7 +21,7 @@ const statuses = ['pending', 'retrying', 'delivered', 'failed', 'dead_lettered']
 
 /** The delivery log of one webhook. */
 export function Deliveries({ webhookId }: { webhookId: string }) {
-  const { api, key } = useSession();
+  const { api, key, may, environment } = useSession();
   const { filters, offset, set, setOffset } = useFilters(['status', 'eventType']);
   const [shown, show] = useShown('delivery');
   const deliveries = useQuery({
@@ -90,6 +90,18 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
           />
         </>
       )}
+      {may('member') && (
+        <RequestExample
+          {...exampleOf(
+            {
+              method: 'POST',
+              path: `/api/v1/webhooks/${webhookId}/test`,
+              call: `webhooks.test('${webhookId}')`,
+            },
+            environment,
+          )}
+        />
+      )}
       <Dialog title="Delivery" isOpen={shown !== undefined} onClose={() => show(undefined)} isWide>
         {shown !== undefined && <Delivery webhookId={webhookId} deliveryId={shown} />}
       </Dialog>
@@ -157,6 +169,11 @@ function Delivery({ webhookId, deliveryId }: { webhookId: string; deliveryId: st
               question="Remove the content of this delivery?"
               consequence="The body and the answers are removed for good. The event cannot be sent again, to other webhooks neither. The log of the attempts stays."
               confirmLabel="Remove the content"
+              request={{
+                method: 'DELETE',
+                path: `/api/v1/webhooks/${webhookId}/deliveries/${deliveryId}/content`,
+                call: `webhooks.deliveries.content.delete('${webhookId}', '${deliveryId}')`,
+              }}
               onConfirm={expunge}
             >
               Remove the content
@@ -190,18 +207,22 @@ function Delivery({ webhookId, deliveryId }: { webhookId: string; deliveryId: st
           { title: 'Answer', cell: ({ statusCode, errorClass }) => statusCode ?? errorClass ?? '–' },
         ]}
       />
-      {canExpunge && may('member') && (
-        <RequestExample
-          {...exampleOf(
-            {
-              method: 'DELETE',
-              path: `/api/v1/webhooks/${webhookId}/deliveries/${deliveryId}/content`,
-              call: `webhooks.deliveries.content.delete('${webhookId}', '${deliveryId}')`,
-            },
-            environment,
-          )}
-        />
-      )}
+      {may('member') &&
+        (['replay', 'resend'] as const)
+          .filter((way) => (way === 'replay' ? data.replayable : data.contentExpungedAt === null))
+          .map((way) => (
+            <RequestExample
+              key={way}
+              {...exampleOf(
+                {
+                  method: 'POST',
+                  path: `/api/v1/webhooks/${webhookId}/deliveries/${deliveryId}/${way}`,
+                  call: `webhooks.deliveries.${way}('${webhookId}', '${deliveryId}')`,
+                },
+                environment,
+              )}
+            />
+          ))}
     </>
   );
 }

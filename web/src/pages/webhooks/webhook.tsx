@@ -110,6 +110,11 @@ function Actions({ webhook }: { webhook: WebhookDetail }) {
         question={isPublic ? 'Replace the key that signs?' : 'Rotate the signing secret?'}
         consequence={`The old ${isPublic ? 'key' : 'secret'} signs beside the new one for 24 hours.`}
         confirmLabel="Rotate"
+        request={{
+          method: 'POST',
+          path: `/api/v1/webhooks/${webhook.id}/rotate-secret`,
+          call: `webhooks.rotateSecret('${webhook.id}')`,
+        }}
         onConfirm={rotate}
       >
         {isPublic ? 'Rotate the key' : 'Rotate the secret'}
@@ -119,6 +124,7 @@ function Actions({ webhook }: { webhook: WebhookDetail }) {
         question={`Delete ${webhook.name}?`}
         consequence="Deliveries that wait are not sent."
         confirmLabel="Delete the webhook"
+        request={{ method: 'DELETE', path: `/api/v1/webhooks/${webhook.id}`, call: `webhooks.delete('${webhook.id}')` }}
         onConfirm={remove}
       >
         Delete

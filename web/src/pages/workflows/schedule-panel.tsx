@@ -48,6 +48,11 @@ export function SchedulePanel({ workflow }: { workflow: WorkflowDetail }) {
                 question="Remove the schedule?"
                 consequence="The workflow no longer starts by itself."
                 confirmLabel="Remove"
+                request={{
+                  method: 'DELETE',
+                  path: `/api/v1/workflows/${workflow.id}/schedule`,
+                  call: `workflows.schedule.delete('${workflow.id}')`,
+                }}
                 onConfirm={remove}
               >
                 Remove the schedule

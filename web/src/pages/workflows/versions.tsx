@@ -56,6 +56,11 @@ export function Versions({ workflow }: { workflow: WorkflowDetail }) {
                     question={`Restore version ${version}?`}
                     consequence="Its definition becomes a new version. No version is lost."
                     confirmLabel="Restore"
+                    request={{
+                      method: 'POST',
+                      path: `/api/v1/workflows/${workflow.id}/versions/${version}/restore`,
+                      call: `workflows.versions.restore('${workflow.id}', '${version}')`,
+                    }}
                     onConfirm={() => restore(version)}
                   >
                     Restore

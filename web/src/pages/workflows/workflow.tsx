@@ -49,6 +49,11 @@ export default function Workflow() {
             question={`Delete ${detail.name}?`}
             consequence="The workflow and all of its runs are deleted for good."
             confirmLabel="Delete the workflow"
+            request={{
+              method: 'DELETE',
+              path: `/api/v1/workflows/${workflowId}`,
+              call: `workflows.delete('${workflowId}')`,
+            }}
             onConfirm={remove}
           >
             Delete
