@@ -20,8 +20,10 @@ import {
   createDeliveries,
   findTenants,
   holdLease,
+  leaseMs,
   readEvents,
   releaseTenant,
+  renewLease,
   skipDeliveries,
   type TenantToAddress,
 } from './addressing-sql.ts';
@@ -52,7 +54,7 @@ export interface AddressingServices {
 /** Pairs of an event and a webhook that a step decides about at most, and those whose filters are one task. */
 const perStep = 200;
 const perTask = 20;
-/** No other filter is begun later: a step ends long before its lease. */
+/** No other filter is begun later. */
 const stepMs = 5_000;
 /** Tenants that a process serves at the same time. */
 const maxTenants = 16;
@@ -162,6 +164,8 @@ export class EventAddresser {
     if (!claimed) return false;
     failPoint('event.addressing');
     const held = { headId: claimed.headId, lease };
+    // A process that has lost its lease commits nothing, so a renewal may fail.
+    const renewing = setInterval(() => void scope.rows(renewLease, held).catch(() => {}), leaseMs / 3);
     try {
       const step = await this.#decide(scope, await scope.rows(readEvents, { addressees: perStep }));
       failPoint('event.filtered');
@@ -172,6 +176,8 @@ export class EventAddresser {
     } catch (error) {
       await scope.rows(releaseTenant, held).catch(() => {});
       throw error;
+    } finally {
+      clearInterval(renewing);
     }
   }
 

@@ -4,8 +4,9 @@ import type { Environment } from '../../platform/tenant.ts';
 import { subscriptionIs } from '../core/subscription-state.ts';
 import { deliveriesChannel, deliveryColumns, listens, newDelivery, readsEvent } from '../deliveries/publish-event.ts';
 
-/** Seconds for which a tenant's events belong to a process. A step takes less, see address-events.ts. */
-const leaseSeconds = 30;
+/** A tenant's events belong to a process for so long, unless it renews the lease: another one waits so long after a crash. */
+export const leaseMs = 6_000;
+const leasedUntil = `clock_timestamp() + make_interval(secs => ${leaseMs / 1_000})`;
 
 /** Events that one step reads at most, and bytes of their facts; one event at least. */
 const perStep = { events: 100, bytes: 1_048_576 };
@@ -47,10 +48,18 @@ export const claimTenant = statement({
   text: `with head as materialized (
      select event_id from event_addressing where ${ofTenant} order by event_id limit 1 for update)
    update event_addressing a
-      set lease = :lease, leased_until = clock_timestamp() + interval '${leaseSeconds} seconds' from head
+      set lease = :lease, leased_until = ${leasedUntil} from head
     where a.organization_id = :organizationId and a.environment = :environment and a.event_id = head.event_id
       and (a.leased_until is null or a.leased_until < clock_timestamp())
    returning a.event_id as "headId"`,
+});
+
+/** A step takes longer than a lease where the pool is busy. */
+export const renewLease = statement({
+  name: 'addressing.renew',
+  parameters: { headId: 'uuid', lease: 'uuid' },
+  text: `update event_addressing set leased_until = ${leasedUntil}
+    where ${ofTenant} and event_id = :headId and lease = :lease`,
 });
 
 /** Another process need not wait until the lease ends. */
