@@ -15,7 +15,7 @@ const interestMs = 16_000;
 /** How long a text is kept after its end, for readers that have not seen the result of the step yet. */
 const keptAfterEndMs = 10_000;
 /** How long live models of a tenant are asked for streams after its last reader. */
-const streamsForMs = 3_600_000;
+const streamsForMs = 24 * 3_600_000;
 /** The shortest time between two requests for what was lost of a run. */
 const askAgainMs = 1_000;
 /** Texts of one run that are kept at the same time. */
