@@ -1,5 +1,6 @@
 import type { AppError } from '../platform/errors.ts';
 import { AddressLimiter } from './address-limiter.ts';
+import type { WindowCounter } from './windows/window-counter.ts';
 
 /**
  * Requests a minute that one address may make without authentication, by what they ask for. Each family has a
@@ -34,27 +35,33 @@ const windowSeconds = 60;
 export const bookingsPerHour = 20;
 const hourSeconds = 3_600;
 
-/** Counts requests by address and family, in this process. */
+/** Counts requests by address and family, in this process, and bookings. */
 export class AddressLimits {
   readonly #limiters: ReadonlyMap<AddressFamily, AddressLimiter>;
-  readonly #bookings: AddressLimiter | undefined;
+  /** Undefined where there is no limit. */
+  readonly #counter: WindowCounter | undefined;
 
-  /** @param max requests a minute, in place of every family's own; 0 turns all limits off, that on bookings too */
-  constructor(max: number | undefined) {
+  /**
+   * @param max requests a minute, in place of every family's own; 0 turns all limits off, that on bookings too
+   * @param counter counts bookings, of which all processes together allow so many
+   */
+  constructor(max: number | undefined, counter: WindowCounter) {
     const limited = max === 0 ? [] : names;
     this.#limiters = new Map(
       limited.map((name) => [name, new AddressLimiter(max ?? addressFamilies[name].perMinute, windowSeconds)]),
     );
-    this.#bookings = max === 0 ? undefined : new AddressLimiter(bookingsPerHour, hourSeconds);
+    this.#counter = max === 0 ? undefined : counter;
   }
 
   /** Counts a booking on a public page while it is made. One that is refused does not count. @throws AppError rate_limit_exceeded */
   async countBooking<Result>(address: string, book: () => Promise<Result>): Promise<Result> {
-    this.#bookings?.take(address);
+    const window = { limit: 'bookings', of: address, max: bookingsPerHour, seconds: hourSeconds };
+    const counted = await this.#counter?.take([window]);
+    if (counted?.refusal) throw counted.refusal;
     try {
       return await book();
     } catch (error) {
-      this.#bookings?.giveBack(address);
+      await counted?.giveBack();
       throw error;
     }
   }

@@ -87,13 +87,14 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
     const counter = shared?.counter ?? new MemoryOpenCounter();
     const cache = new KeyCache(notifications);
     const openSessions = new OpenSessions();
+    const windowCounter = shared?.windowCounter ?? new MemoryWindowCounter();
     return {
       authenticator: new Authenticator(database, cache, background),
       tokenAuthenticator: new TokenAuthenticator(database, cache, openSessions),
       limiter: redisLimiter ?? new MemoryRateLimiter(),
       redisLimiter,
-      windowCounter: shared?.windowCounter ?? new MemoryWindowCounter(),
-      addressLimits: new AddressLimits(env.ADDRESS_RATE_MAX),
+      windowCounter,
+      addressLimits: new AddressLimits(env.ADDRESS_RATE_MAX, windowCounter),
       failedAuthentications: new AddressLimiter(failedAuthenticationsPerMinute, 60),
       tenantEnds: new TenantEnds(),
       useCounter: new UseCounter(database, log),

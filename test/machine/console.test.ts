@@ -395,6 +395,12 @@ test('the overview and the usage show what was used, as charts and as tables', a
   expect(page.url()).toContain('groupBy=workflow');
   await page.getByRole('link', { name: 'Limits' }).click();
   await page.getByRole('row', { name: /^workflows [1-9]/ }).waitFor();
+
+  await open(page, 'audit');
+  await page.getByRole('table', { name: 'Audit log' }).waitFor();
+  await page.getByLabel('From').fill('2090-01-02T03:04');
+  await page.getByText('No entries').waitFor();
+  expect(page.url()).toContain('from=2090-01-0');
   expect(faults).toEqual([]);
   await context.close();
 });

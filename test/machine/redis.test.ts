@@ -12,6 +12,7 @@ import { followEvents } from '../event-stream.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
+import { sceneOf } from '../scheduling/scene.ts';
 import { untilMinuteHasRoom } from '../tenancy/rate-windows.ts';
 import { until } from '../until.ts';
 
@@ -120,6 +121,33 @@ describe('limits over several processes', () => {
     }
     expect(statuses).toEqual([...Array(10).fill(401), ...Array(4).fill(429)]);
     expect([await signIn(0, { email, password }), await signIn(1, { email, password })]).toEqual([429, 429]);
+  });
+
+  test('hold for bookings on public pages: an address makes 20 in an hour at all processes together', async () => {
+    const { id: organizationId } = await createOrganization(product.database, { name: 'Booked', plan: 'enterprise' });
+    const { key } = await createKey(product.database, { organizationId, environment: 'test' });
+    const made = await sceneOf(apiClient(processes[0]!.api, key)).offer({ name: 'Talk' });
+    const path = new URL(made.bookingUrl).pathname;
+    const statuses: number[] = [];
+    for (let index = 0; index < 22; index++) {
+      const page = `${processes[index % 2]!.api}${path}`;
+      const start = new Date(Date.UTC(2051, 2, 1 + index, 10)).toISOString();
+      const form = await (await fetch(`${page}?start=${start}`)).text();
+      const fields = {
+        start,
+        token: /name="token" value="([^"]+)"/.exec(form)![1]!,
+        name: 'Ada',
+        email: 'ada@example.com',
+      };
+      const headers = { origin: new URL(made.bookingUrl).origin, 'sec-fetch-site': 'same-origin' };
+      const sent = await fetch(page, {
+        method: 'POST',
+        headers,
+        body: new URLSearchParams({ website: '', timezone: 'UTC', ...fields }),
+      });
+      statuses.push(sent.status);
+    }
+    expect(statuses).toEqual([...Array(20).fill(200), 429, 429]);
   });
 
   test('go on per process while Redis is away, and no request fails for it', async () => {

@@ -1,12 +1,14 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Button } from '../../components/button.tsx';
 import { Json } from '../../components/code.tsx';
+import { Copy } from '../../components/copy.tsx';
 import { TextField } from '../../components/field.tsx';
 import { useFilters } from '../../components/filters.ts';
 import { Empty, Loading, Page } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { TimeFilters } from '../../components/time-filters.tsx';
 import { useSession } from '../../session/context.tsx';
 
 const limit = 50;
@@ -40,6 +42,7 @@ export default function AuditLog() {
           defaultValue={filters.action ?? ''}
           onBlur={({ target }) => set({ action: target.value.trim() || undefined })}
         />
+        <TimeFilters from={filters.from} to={filters.to} onChange={set} />
       </search>
       {entries.error && <Problem error={entries.error} retry={() => void entries.refetch()} />}
       {entries.isPending && <Loading what="entries" />}
@@ -56,7 +59,14 @@ export default function AuditLog() {
               { title: 'Action', cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
               {
                 title: 'Target',
-                cell: ({ target }) => (target ? `${target.type} ${target.id}` : '–'),
+                cell: ({ target }) =>
+                  target ? (
+                    <>
+                      {target.type.replaceAll('_', ' ')} <Copy text={target.id} isShort />
+                    </>
+                  ) : (
+                    '–'
+                  ),
               },
               { title: 'Address', isWideOnly: true, cell: ({ ip }) => ip ?? '–' },
               {

@@ -7,6 +7,7 @@ import { Problem } from '../../components/problem.tsx';
 import { Status } from '../../components/status.tsx';
 import { Pager, Table } from '../../components/table.tsx';
 import { Duration, Time } from '../../components/time.tsx';
+import { TimeFilters } from '../../components/time-filters.tsx';
 import { useSession } from '../../session/context.tsx';
 
 const limit = 50;
@@ -66,22 +67,7 @@ export default function RunList() {
         {(['workflowId', 'tag', 'errorCode', 'correlationId'] as const).map((name) => (
           <FilterText key={name} name={name} value={filters[name]} onChange={(value) => set({ [name]: value })} />
         ))}
-        <TextField
-          label="From"
-          isLabelHidden
-          type="datetime-local"
-          title="Created at or after"
-          defaultValue={localTime(filters.from)}
-          onChange={({ target }) => set({ from: instant(target.value) })}
-        />
-        <TextField
-          label="To"
-          isLabelHidden
-          type="datetime-local"
-          title="Created before"
-          defaultValue={localTime(filters.to)}
-          onChange={({ target }) => set({ to: instant(target.value) })}
-        />
+        <TimeFilters from={filters.from} to={filters.to} onChange={set} />
       </search>
       {runs.error && <Problem error={runs.error} retry={() => void runs.refetch()} />}
       {runs.isPending && <Loading what="runs" />}
@@ -188,14 +174,3 @@ function FilterText({
     </form>
   );
 }
-
-/** An instant as a field of local time takes it. */
-function localTime(at: string | undefined): string {
-  if (!at) return '';
-  const date = new Date(at);
-  return Number.isNaN(date.getTime())
-    ? ''
-    : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-const instant = (local: string) => (local ? new Date(local).toISOString() : undefined);
