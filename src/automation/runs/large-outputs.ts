@@ -30,10 +30,14 @@ export interface KeptOutput {
   file: string | null;
 }
 
+/** @returns JSON @throws StorageFailure; Error when the file is gone */
+export async function readOutputFile(files: Files, name: string): Promise<Buffer> {
+  const content = await files.read(name);
+  if (!content) throw new Error(`The file ${name} of an output is gone.`);
+  return content;
+}
+
 /** @throws StorageFailure; Error when the file is gone */
 export async function readOutput(files: Files, { output, file }: KeptOutput): Promise<unknown> {
-  if (file === null) return output;
-  const content = await files.read(file);
-  if (!content) throw new Error(`The file ${file} of an output is gone.`);
-  return JSON.parse(content.toString());
+  return file === null ? output : JSON.parse((await readOutputFile(files, file)).toString());
 }

@@ -7,7 +7,7 @@ import { runIds } from '../core/ids.ts';
 import { type AskedModel, type RunError, runStates, type StepCounts, type StepStatus } from '../core/run-status.ts';
 import type { Warning } from '../core/template.ts';
 import { runNotFound } from '../errors.ts';
-import { readOutput } from './large-outputs.ts';
+import { readOutputFile } from './large-outputs.ts';
 import {
   detailBytes,
   detailColumns,
@@ -145,8 +145,8 @@ export const skipped = (
 const findOutput = statement({
   name: 'run.output',
   parameters: { runId: 'uuid', stepId: 'text', path: 'text' },
-  row: { output: 'json', file: 'text?', found: 'boolean' },
-  text: `select s.output, s.output_file as file, s.step_id is not null as found
+  row: { output: 'text?', file: 'text?', found: 'boolean' },
+  text: `select s.output::text as output, s.output_file as file, s.step_id is not null as found
      from run r join automation a on a.id = r.automation_id and a.deleted_at is null
      left join run_step s on s.run_id = r.id and s.step_id = :stepId and (s.path is null or s.path = :path)
                           and (s.status = 'completed' or s.output_bytes is not null)
@@ -154,7 +154,7 @@ const findOutput = statement({
 });
 
 /**
- * One step's output, whatever its size. `id` in either form.
+ * One step's output as JSON, as it is stored: it may have megabytes, so it is not parsed. `id` in either form.
  * @param path the dotted path of a step within others
  * @throws AppError run_not_found, not_found when the step has no output; StorageFailure
  */
@@ -164,12 +164,12 @@ export async function getOutput(
   id: string,
   stepId: string,
   path = stepId,
-): Promise<unknown> {
+): Promise<string | Buffer> {
   const uuid = runIds.parse(id);
   const row = uuid && (await scope.one(findOutput, { runId: uuid, stepId, path }));
   if (!row) throw runNotFound(id);
   if (!row.found) throw new AppError('not_found', 'The run has no output of a step of this id.');
-  return readOutput(files, row);
+  return row.file === null ? (row.output ?? 'null') : readOutputFile(files, row.file);
 }
 
 const findInput = statement({
