@@ -23,7 +23,7 @@ export function Status({ value }: { value: string }) {
     <span className={`inline-flex items-center gap-1.5 whitespace-nowrap ${tones[word] ?? 'text-muted'}`}>
       <span
         aria-hidden="true"
-        className={`size-2 rounded-full bg-current ${word === 'running' ? 'animate-pulse' : ''}`}
+        className={`size-2 shrink-0 rounded-full bg-current ${word === 'running' ? 'animate-pulse' : ''}`}
       />
       {word.replaceAll('_', ' ')}
     </span>

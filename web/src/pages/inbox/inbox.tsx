@@ -73,7 +73,7 @@ function ApprovalCard({ approval }: { approval: Approval }) {
   const { may } = useSession();
   return (
     <Section title={approval.workflowName}>
-      <p className="mt-0 whitespace-pre-wrap">{approval.message}</p>
+      <p className="mt-0 mb-3 whitespace-pre-wrap">{approval.message}</p>
       <Facts
         facts={[
           ['Status', <Status key="status" value={approval.status} />],

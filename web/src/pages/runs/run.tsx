@@ -112,7 +112,7 @@ export default function Run() {
         />
         {record.error && <Problem error={{ message: record.error }} />}
         {record.waitingFor?.map((wait) => (
-          <p key={`${wait.stepId} ${wait.since}`} className="mb-0 text-warn">
+          <p key={`${wait.stepId} ${wait.since}`} className="mt-3 mb-0 text-warn">
             The step {wait.stepId} waits for {waits[wait.type] ?? wait.type}
             {wait.until && (
               <>
@@ -120,7 +120,7 @@ export default function Run() {
                 until <Time at={wait.until} />
               </>
             )}
-            .{wait.approvalId && <Link to={'/inbox' as never}> Open the inbox</Link>}
+            . {wait.approvalId && <Link to={'/inbox' as never}>Open the inbox</Link>}
           </p>
         ))}
         {may('member') && isOpen && <RequestExample {...exampleOf(cancelExample, environment)} />}
