@@ -5,6 +5,7 @@ import { statement } from '../platform/database/sql.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import { readSandboxWords } from '../providers/core/sandbox-words.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
+import { enforceStorageLimit } from '../storage/index.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
@@ -107,7 +108,7 @@ const mayCallDirectly = (
 /**
  * Creates a message, and reserves its credits. This process calls the model, where it may.
  * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused,
- *   rate_limit_exceeded; SealError
+ *   rate_limit_exceeded; forbidden where it can be read again and the storage of the plan is full; SealError
  */
 export async function createMessage(services: CreateServices, scope: Scope, message: NewMessage): Promise<CreatedJob> {
   const { id, kind, model, idempotency, waiter, streams, plan } = message;
@@ -127,8 +128,10 @@ export async function createMessage(services: CreateServices, scope: Scope, mess
     const created = await messageJob.create(scope, {
       id,
       idempotency,
-      insert: (tx) =>
-        tx.one(insertMessage, {
+      insert: async (tx) => {
+        // What can be read again counts as storage.
+        if (about !== null) await enforceStorageLimit(tx);
+        return tx.one(insertMessage, {
           id,
           kind,
           model,
@@ -138,7 +141,8 @@ export async function createMessage(services: CreateServices, scope: Scope, mess
           leaseMs,
           about,
           keyId: keyOfActor(scope.actor),
-        }),
+        });
+      },
       credits: {
         operation: kind,
         amount: messagePrice(hasTools),

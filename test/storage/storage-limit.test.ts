@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeOldGenerations } from '../../src/studio/remove-generations.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
 import { secrets } from '../operator.ts';
@@ -77,6 +78,37 @@ test('a step fails with storage_full, before its model is called', async () => {
   // What one run adds counts for its own later steps.
   const third = await endOf(api, (await start('y'.repeat(limit / 2))).body.data.runId);
   expect(third).toMatchObject({ status: 'failed', error: { stepId: 'say', code: 'storage_full' } });
+});
+
+test('responses that can be read again count until they are removed, and are refused where there is no space', async () => {
+  const { organizationId, testKey } = await product.createTenant({ plan: 'free' });
+  const api = apiClient(base, testKey);
+  const respond = (more: object = {}) =>
+    api.post('/openai/v1/responses', { model: 'gpt-4o', input: 'Hello', instructions: 'x'.repeat(20_000), ...more });
+  const used = async () =>
+    (await api.get('/api/v1/limits')).body.data.limits.find(({ name }: { name: string }) => name === 'storageBytes')
+      .used;
+  expect((await respond({ store: false })).status).toBe(200);
+  expect(await used()).toBe(0);
+  expect((await respond()).status).toBe(200);
+  expect(await used()).toBeGreaterThan(20_000);
+  const later = await respond({ background: true });
+  expect(later.status).toBe(200);
+  await until('no more are stored', async () => (await respond()).status === 403);
+  expect(await respond({ background: true })).toMatchObject({
+    status: 403,
+    body: { error: { code: 'forbidden', message: expect.stringContaining('are used up') } },
+  });
+  expect((await respond({ store: false })).status).toBe(200);
+  expect((await api.get(`/openai/v1/responses/${later.body.id}`)).status).toBe(200);
+  const of = [organizationIds.parse(organizationId)];
+  await until('none is under way', async () => {
+    const open = `from conversation_message where organization_id = $1 and status = 'processing'`;
+    return (await product.database.pool.query(`select 1 ${open}`, of)).rowCount === 0;
+  });
+  await product.database.pool.query('delete from conversation_message where organization_id = $1', of);
+  expect(await used()).toBe(0);
+  expect((await respond()).status).toBe(200);
 });
 
 test('a generation under way is not deleted, and one of another organization is not found', async () => {
