@@ -141,3 +141,19 @@ test('killed while a tool is called that may be repeated: it is called again', a
   );
   expect(rows[0].facts).toMatchObject({ isError: false, durationMs: expect.any(Number), attempt: 2 });
 });
+
+test('killed while it answers in the background: the response goes on in another process, is read by its id and charged once', async () => {
+  const before = await state();
+  const asked = { model: 'gpt-4o', input: 'sandbox:slow=5 Say it later.', background: true };
+  const { status, body } = await client().post('/openai/v1/responses', asked);
+  expect([status, body.status]).toEqual([200, 'in_progress']);
+  await process.kill();
+  process = await product.start(roles);
+  const ended = await until('the response has ended', async () => {
+    const found = await client().get(`/openai/v1/responses/${body.id}`);
+    return found.body.status !== 'in_progress' && found.body;
+  });
+  expect(ended).toMatchObject({ id: body.id, status: 'completed', error: null });
+  expect(JSON.stringify(ended.output)).toContain('Say it later.');
+  expect(await state()).toEqual({ reserved: 0, balance: before.balance - 1, calls: before.calls });
+});
