@@ -221,7 +221,7 @@ test("operators' commands succeed", async () => {
 }, 60_000);
 
 /** Words after `npm` that are npm's own. */
-const ofNpm = ['ci', 'prune'];
+const ofNpm = ['ci', 'install', 'pack', 'prune'];
 
 test('units of systemd exist, and every role has one', () => {
   const names = take(/^systemctl /).flatMap(({ command }) => command.split(' ').filter((word) => word.includes('@')));
