@@ -32,10 +32,17 @@ afterAll(async () => {
   await product.close();
 });
 
+/** Waits until so many sessions stand at their commit, or wait for one that does: others wait for locks of their own. */
 const untilBlocked = (sessions: number) =>
-  until(`${sessions} sessions wait for a lock`, async () => {
+  until(`${sessions} sessions wait for the commit`, async () => {
     const { rows } = await owner.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      `with standing as (
+         select l.pid from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
+          where l.locktype = 'advisory' and l.objid = ${commitLock} and not l.granted)
+       select from pg_stat_activity a
+        where a.datname = current_database()
+          and (a.pid in (select pid from standing)
+               or exists (select from standing s where s.pid = any(pg_blocking_pids(a.pid))))`,
     );
     return rows.length >= sessions;
   });
