@@ -64,14 +64,15 @@ export interface PagerProps {
   onOffset(offset: number): void;
 }
 
-/** Which part of a list is shown, and the ways to its other parts. */
+/** Which part of a list is shown of how many, and the ways to its other parts where there are any. */
 export function Pager({ total, limit, offset, hasMore, isExact = true, onOffset }: PagerProps) {
   const last = Math.min(offset + limit, total);
+  const range =
+    total === 0 ? 'None' : `${offset + 1} to ${last} of ${isExact ? '' : 'more than '}${total.toLocaleString()}`;
+  if (total <= limit && offset === 0) return <p className="mt-3 text-sm text-muted">{range}</p>;
   return (
     <nav aria-label="Pages" className="mt-3 flex items-center justify-between gap-3 text-sm text-muted">
-      <span>
-        {total === 0 ? 'None' : `${offset + 1} to ${last} of ${isExact ? '' : 'more than '}${total.toLocaleString()}`}
-      </span>
+      <span>{range}</span>
       <span className="flex gap-2">
         <button
           type="button"
@@ -93,3 +94,8 @@ export function Pager({ total, limit, offset, hasMore, isExact = true, onOffset 
     </nav>
   );
 }
+
+/** How many entries a list has that is shown as a whole. */
+export const Whole = ({ of: { length } }: { of: readonly unknown[] }) => (
+  <Pager total={length} limit={length} offset={0} hasMore={false} onOffset={() => {}} />
+);

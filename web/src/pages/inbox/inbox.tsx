@@ -56,7 +56,7 @@ export default function Inbox() {
       {approvals.data?.items.map((approval) => (
         <ApprovalCard key={approval.id} approval={approval} />
       ))}
-      {approvals.data && approvals.data.total > limit && (
+      {approvals.data && approvals.data.total > 0 && (
         <Pager
           total={approvals.data.total}
           limit={limit}

@@ -97,15 +97,13 @@ export default function KeyList() {
               },
             ]}
           />
-          {keys.data.total > limit && (
-            <Pager
-              total={keys.data.total}
-              limit={limit}
-              offset={offset}
-              hasMore={keys.data.hasMore}
-              onOffset={setOffset}
-            />
-          )}
+          <Pager
+            total={keys.data.total}
+            limit={limit}
+            offset={offset}
+            hasMore={keys.data.hasMore}
+            onOffset={setOffset}
+          />
         </>
       )}
       <SecretOnce

@@ -12,7 +12,7 @@ import { useShown } from '../../components/filters.ts';
 import { Empty, Facts, Loading } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Status } from '../../components/status.tsx';
-import { Table } from '../../components/table.tsx';
+import { Table, Whole } from '../../components/table.tsx';
 import { notify } from '../../components/toast.tsx';
 import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
@@ -86,6 +86,7 @@ export function EventTypes() {
           ]}
         />
       )}
+      {eventTypes.data && eventTypes.data.items.length > 0 && <Whole of={eventTypes.data.items} />}
       <Dialog title="Event type" isOpen={shown !== undefined} onClose={() => show(undefined)} isWide>
         {shown !== undefined && <ShownEventType id={shown} onSaved={() => show(undefined)} />}
       </Dialog>

@@ -71,15 +71,13 @@ export default function SecretList() {
               },
             ]}
           />
-          {secrets.data.total > limit && (
-            <Pager
-              total={secrets.data.total}
-              limit={limit}
-              offset={offset}
-              hasMore={secrets.data.hasMore}
-              onOffset={setOffset}
-            />
-          )}
+          <Pager
+            total={secrets.data.total}
+            limit={limit}
+            offset={offset}
+            hasMore={secrets.data.hasMore}
+            onOffset={setOffset}
+          />
         </>
       )}
     </Page>

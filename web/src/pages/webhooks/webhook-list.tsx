@@ -73,15 +73,13 @@ function List() {
           { title: 'Created', isWideOnly: true, cell: ({ createdAt }) => <Time at={createdAt} isRelative /> },
         ]}
       />
-      {webhooks.data.total > limit && (
-        <Pager
-          total={webhooks.data.total}
-          limit={limit}
-          offset={offset}
-          hasMore={webhooks.data.hasMore}
-          onOffset={setOffset}
-        />
-      )}
+      <Pager
+        total={webhooks.data.total}
+        limit={limit}
+        offset={offset}
+        hasMore={webhooks.data.hasMore}
+        onOffset={setOffset}
+      />
     </>
   );
 }

@@ -71,15 +71,13 @@ export function Versions({ workflow }: { workflow: WorkflowDetail }) {
           },
         ]}
       />
-      {versions.data.total > limit && (
-        <Pager
-          total={versions.data.total}
-          limit={limit}
-          offset={offset}
-          hasMore={versions.data.hasMore}
-          onOffset={setOffset}
-        />
-      )}
+      <Pager
+        total={versions.data.total}
+        limit={limit}
+        offset={offset}
+        hasMore={versions.data.hasMore}
+        onOffset={setOffset}
+      />
       {shown !== undefined && <Version key={shown} workflow={workflow} version={shown} />}
     </>
   );
