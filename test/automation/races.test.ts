@@ -23,8 +23,9 @@ beforeAll(async () => {
   api = apiClient(product.process.api, product.tenant.testKey);
   owner = new pg.Client({ connectionString: product.ownerUrl });
   await owner.connect();
+  // Without a limit of its own: a transaction that gave up on a busy machine would let the second one be first.
   await owner.query(`
-    create function hold_commit() returns trigger language plpgsql as $$
+    create function hold_commit() returns trigger language plpgsql set lock_timeout = 0 as $$
       begin perform pg_advisory_xact_lock_shared(${commitLock}); return null; end $$`);
 });
 afterAll(async () => {
@@ -32,17 +33,22 @@ afterAll(async () => {
   await product.close();
 });
 
-/** Waits until so many sessions stand at their commit, or wait for one that does: others wait for locks of their own. */
+/**
+ * Waits until so many sessions stand at their commit, or wait for one that does, be it behind others: those that wait for
+ * anything else do not count.
+ */
 const untilBlocked = (sessions: number) =>
   until(`${sessions} sessions wait for the commit`, async () => {
     const { rows } = await owner.query(
-      `with standing as (
+      `with recursive waiting as (
+         select a.pid, pg_blocking_pids(a.pid) as blockers from pg_stat_activity a
+          where a.datname = current_database() and a.wait_event_type = 'Lock'),
+       blocked as (
          select l.pid from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
-          where l.locktype = 'advisory' and l.objid = ${commitLock} and not l.granted)
-       select from pg_stat_activity a
-        where a.datname = current_database()
-          and (a.pid in (select pid from standing)
-               or exists (select from standing s where s.pid = any(pg_blocking_pids(a.pid))))`,
+          where l.locktype = 'advisory' and l.objid = ${commitLock} and not l.granted
+         union
+         select w.pid from blocked b join waiting w on b.pid = any(w.blockers))
+       select from blocked`,
     );
     return rows.length >= sessions;
   });

@@ -58,8 +58,6 @@ interface Start {
 interface Decisions {
   /** Ids of waits that match. */
   resume: string[];
-  /** Waits that looked back, and took this event. */
-  resumed: number;
   starts: Start[];
   skips: { triggerId: string; reason: string }[];
 }
@@ -128,7 +126,7 @@ export class EventDecision {
   }
 
   async #decide(candidates: readonly Candidate[]): Promise<Decisions> {
-    const decisions: Decisions = { resume: [], resumed: 0, starts: [], skips: [] };
+    const decisions: Decisions = { resume: [], starts: [], skips: [] };
     if (candidates.length === 0) return decisions;
     const chain = await this.#chainOfEvent();
     const skip = (triggerId: string, reason: string) => decisions.skips.push({ triggerId, reason });
@@ -143,10 +141,8 @@ export class EventDecision {
         else if (candidate.state !== 'active') skip(id, 'workflow_inactive');
         else left.push(candidate);
       } else if (isLoop(automationId)) continue;
-      else if (candidate.isLookingBack) {
-        const taken = await lookBack(this.#services, this.#scope, id);
-        if (taken === this.#event.id) decisions.resumed++;
-      } else left.push(candidate);
+      else if (candidate.isLookingBack) await lookBack(this.#services, this.#scope, id);
+      else left.push(candidate);
     }
     const matched = await this.#match(left);
     for (const [index, candidate] of left.entries()) {
@@ -207,20 +203,19 @@ export class EventDecision {
   }
 
   async #commit(
-    { resume, resumed, starts, skips }: Decisions,
+    { resume, starts, skips }: Decisions,
     progress: { afterId: string | null; looked: number; isAnswered: boolean; isComplete: boolean; isReleased: boolean },
   ): Promise<boolean> {
     const { id, correlationId } = this.#event;
     return this.#scope
       .transaction(async (tx) => {
-        const ended = resume.length === 0 ? [] : await this.#resume(tx, resume, correlationId);
+        if (resume.length > 0) await this.#resume(tx, resume, correlationId);
         const started = starts.length === 0 ? [] : await addStarts(tx, id, starts);
         if (skips.length > 0) {
           const [ids, reasons] = [skips.map(({ triggerId }) => triggerId), skips.map(({ reason }) => reason)];
           await tx.rows(noteSkips, { ids, reasons });
         }
-        const counts = { resumed: resumed + ended.reduce((sum, { waits }) => sum + waits, 0), started: started.length };
-        const moved = await tx.one(advance, { id, lease: this.#lease, ...counts, ...progress });
+        const moved = await tx.one(advance, { id, lease: this.#lease, started: started.length, ...progress });
         if (!moved) throw new TakenOver();
         return true;
       })
@@ -232,7 +227,7 @@ export class EventDecision {
 
   #resume(tx: Transaction, ids: string[], correlationId: string) {
     const outcome = { output: eventValueOf(this.#services.events, this.#event) };
-    return tx.rows(resolveWaits, { ids, outcome: JSON.stringify(outcome), correlationId });
+    return tx.rows(resolveWaits, { ids, eventId: this.#event.id, outcome: JSON.stringify(outcome), correlationId });
   }
 }
 

@@ -105,7 +105,10 @@ export const keepChain = statement({
           where organization_id = :organizationId and environment = :environment and id = :id`,
 });
 
-/** Goes on to the next waits and triggers, unless another process has taken the event over. */
+/**
+ * Goes on to the next waits and triggers, unless another process has taken the event over. Waits are counted by their rows:
+ * some end because another process looked back.
+ */
 export const advance = statement({
   name: 'workflow_event.advance',
   parameters: {
@@ -113,7 +116,6 @@ export const advance = statement({
     lease: 'uuid',
     afterId: 'uuid?',
     looked: 'int',
-    resumed: 'int',
     started: 'int',
     isAnswered: 'boolean',
     isComplete: 'boolean',
@@ -123,7 +125,9 @@ export const advance = statement({
   text: `
     update workflow_event
        set after_id = coalesce(:afterId, after_id), looked_at = looked_at + :looked,
-           resumed = resumed + case when is_answered then 0 else :resumed end,
+           resumed = case when is_answered then resumed else
+             (select count(*)::int from run_wait w
+               where w.organization_id = :organizationId and w.environment = :environment and w.event_id = :id) end,
            started = started + case when is_answered then 0 else :started end,
            was_complete = case when is_answered then was_complete when :isAnswered then :isComplete end,
            is_answered = is_answered or :isAnswered, is_complete = is_complete or :isComplete,

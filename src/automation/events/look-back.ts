@@ -45,17 +45,14 @@ const endLookBack = statement({
      where organization_id = :organizationId and environment = :environment and id = :id`,
 });
 
-/**
- * Matches a wait with the events that arrived before it, oldest first, up to now.
- * @returns the id of the event that ended it
- */
+/** Matches a wait with the events that arrived before it, oldest first, up to now, and ends it with the first that fits. */
 export async function lookBack(
   { boundedWork, files, events }: MatchServices,
   scope: Scope,
   waitId: string,
-): Promise<string | undefined> {
+): Promise<void> {
   const wait = await scope.one(findWait, { id: waitId });
-  if (!wait) return undefined;
+  if (!wait) return;
   // Most waits find no event, and need not read what they would look at.
   let read: MatchCandidate | undefined;
   for (let after: string | null = null; ; ) {
@@ -68,13 +65,12 @@ export async function lookBack(
       const [matched] = await matchCandidates(boundedWork, scope.tenantKey, value, [read]);
       if (!matched!.matches) continue;
       const outcome = JSON.stringify({ output: value });
-      const { correlationId } = event;
-      const ended = await scope.transaction((tx) => tx.rows(resolveWaits, { ids: [waitId], outcome, correlationId }));
-      return ended.length > 0 ? event.id : undefined;
+      const { id: eventId, correlationId } = event;
+      await scope.transaction((tx) => tx.rows(resolveWaits, { ids: [waitId], eventId, outcome, correlationId }));
+      return;
     }
     if (page.length < perPage) break;
     after = page.at(-1)!.id;
   }
   await scope.rows(endLookBack, { id: waitId });
-  return undefined;
 }

@@ -32,6 +32,8 @@ export const RunWait = defineEntity({
     resolvedAt: p.datetime().nullable(),
     /** The run or the job that it waits for. */
     subjectId: p.uuid().nullable(),
+    /** The event that ended it. */
+    eventId: p.uuid().nullable(),
   },
   uniques: [{ properties: ['runId', 'path'] }],
   indexes: [
@@ -41,6 +43,7 @@ export const RunWait = defineEntity({
       where: `state = 'open' and event is not null`,
     },
     { name: 'run_wait_subject_index', properties: ['subjectId'], where: `state = 'open' and subject_id is not null` },
+    { name: 'run_wait_resumed_index', properties: ['eventId'], where: 'event_id is not null' },
   ],
 });
 export type RunWait = InferEntity<typeof RunWait>;
