@@ -91,6 +91,46 @@ test('a person sets a first password, changes it, and other sessions end', async
   expect((await signIn(person.email, second)).status).toBe(303);
 });
 
+test('who forgot the password sets a new one in the browser that opened a link, once', async () => {
+  const person = await newPerson();
+  const [first, second, third] = ['one blue boat at noon', 'two blue boats at noon', 'three blue boats at noon'];
+  expect((await choose(person.cookie, { newPassword: first! })).status).toBe(200);
+
+  const { token } = await createLink(sqlOn(product.database.pool), person.email, accountTimes());
+  const entered = await sendForm(`${base}/api/auth/link/${token}`);
+  const session = cookieOf(entered);
+  const set = entered.headers.getSetCookie().find((cookie) => cookie.startsWith('atelier.renewal='))!;
+  expect(set).toMatch(/; Max-Age=900; Path=\/; HttpOnly; SameSite=Lax$/);
+  const renewal = set.slice(0, set.indexOf(';'));
+  const asks = async (cookie: string) => (await (await show(cookie)).text()).includes('name="currentPassword"');
+
+  // Not the person's other sessions, and not another person's.
+  const [other, stranger] = [await anotherSessionOf(person), await newPerson()];
+  expect((await choose(stranger.cookie, { newPassword: first! })).status).toBe(200);
+  expect([await asks(session), await asks(other), await asks(`${stranger.cookie}; ${renewal}`)]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect((await choose(`${stranger.cookie}; ${renewal}`, { newPassword: second! })).status).toBe(400);
+
+  const both = `${session}; ${renewal}`;
+  const html = await (await show(both)).text();
+  expect(html).toContain('You signed in by a link');
+  expect(html).not.toContain('name="currentPassword"');
+  expect((await choose(both, { newPassword: 'short' })).status).toBe(400);
+  const renewed = await choose(both, { newPassword: second! });
+  expect(renewed.status).toBe(200);
+  expect(renewed.headers.getSetCookie().join()).toContain('atelier.renewal=; Max-Age=0');
+  expect(await Promise.all([person.cookie, other, session].map(isOpen))).toEqual([false, false, true]);
+  expect((await signIn(person.email, first!)).status).toBe(401);
+  expect((await signIn(person.email, second!)).status).toBe(303);
+
+  // It was used up.
+  expect(await asks(both)).toBe(true);
+  expect((await choose(both, { newPassword: third! })).status).toBe(400);
+});
+
 test('of two first passwords at the same moment one is set', async () => {
   const person = await newPerson();
   const passwords = ['one of the two boats', 'the other of two boats'];

@@ -39,6 +39,7 @@ export const signInForms = (given: string, { next, provider, hasPasskeys }: Sign
         <p><button type="submit">Sign in</button></p>
       </form>
       <h2>Without a password</h2>
+      <p>If you forgot it, sign in by a link and set a new one on the page of your account.</p>
       <form method="post" action="${withNext(linkPath, next)}">
         ${email(given)}
         <p><button type="submit">Mail me a link</button></p>
@@ -80,10 +81,13 @@ export const invitationForm = (
       </dl>
       <form method="post" action="${invitationPath}/${token}"><p><button type="submit">Accept and sign in</button></p></form>`;
 
-/** @param hasOne whether the person has a password that is to be replaced */
-export const passwordForm = (hasOne: boolean): Html => html`
+/** What a person proves to choose a password: the one they have, or a link that they just opened in its place. */
+export type PasswordProof = 'none' | 'password' | 'link';
+
+export const passwordForm = (asked: PasswordProof): Html => html`
+      ${asked === 'link' ? html`<p>You signed in by a link, so the current password is not needed.</p>` : ''}
       <form method="post" action="${passwordPath}">
-        ${hasOne ? password('currentPassword', 'Current password', 'current-password') : ''}
+        ${asked === 'password' ? password('currentPassword', 'Current password', 'current-password') : ''}
         ${password('newPassword', `New password, at least ${minPasswordLength} characters`, 'new-password')}
         <p><button type="submit">Set the password</button></p>
       </form>`;

@@ -1,5 +1,6 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { hasPassword } from '../../../src/accounts/own-password.ts';
+import { mayRenew, renewPassword } from '../../../src/accounts/password-renewals.ts';
 import { passwordProblem } from '../../../src/accounts/passwords.ts';
 import type { SignedIn } from '../../../src/accounts/sessions.ts';
 import type { Services } from '../../../src/services.ts';
@@ -9,16 +10,22 @@ import { answerPage, asPage, formChecks, showError } from '../../pages/form-page
 import { joined, problem } from '../../pages/html-page.ts';
 import { addressOf, headersFor, signedIn, takeCookies, toSignIn } from './begin-session.ts';
 import { field, maxFormBytes, ownForm } from './own-forms.ts';
-import { passwordForm, passwordIsSet } from './page-html.ts';
+import { type PasswordProof, passwordForm, passwordIsSet } from './page-html.ts';
+import { endRenewal, renewalIn } from './renewal-cookie.ts';
 
 const title = 'Your password';
 
-/** Where a person who is signed in sets a first password, or changes it. */
+/** Where a person who is signed in sets a first password, changes it, or replaces one that is forgotten. */
 export function passwordPage({ accounts, database, env }: Services): OpenAPIHono<ApiEnv> {
   const { limits, origin } = accounts;
 
-  const refused = (c: ApiContext, message: string, hasOne: boolean) =>
-    answerPage(c, title, joined(problem(message), passwordForm(hasOne)), 400);
+  const refused = (c: ApiContext, message: string, asked: PasswordProof) =>
+    answerPage(c, title, joined(problem(message), passwordForm(asked)), 400);
+  /** What proves that the person may choose a password. */
+  const proofOf = async (c: ApiContext, person: SignedIn): Promise<PasswordProof> => {
+    if (!(await hasPassword(database, person.userId))) return 'none';
+    return (await mayRenew(database, person, renewalIn(c, accounts.cookie))) ? 'link' : 'password';
+  };
 
   /** @returns whether the current password is right */
   const change = async (c: ApiContext, { email }: SignedIn, currentPassword: string, newPassword: string) => {
@@ -51,23 +58,29 @@ export function passwordPage({ accounts, database, env }: Services): OpenAPIHono
   routes.get('/password', async (c) => {
     const person = await signedIn(c, accounts);
     if (!person) return toSignIn(c);
-    return answerPage(c, title, passwordForm(await hasPassword(database, person.userId)));
+    return answerPage(c, title, passwordForm(await proofOf(c, person)));
   });
   routes.post('/password', ...formChecks(maxFormBytes), async (c) => {
     const fields = await ownForm(c, origin);
     const person = await signedIn(c, accounts);
     if (!person) return toSignIn(c);
-    const hasOne = await hasPassword(database, person.userId);
+    const asked = await proofOf(c, person);
     const newPassword = field(fields, 'newPassword');
     const reason = passwordProblem(newPassword, person.email);
-    if (reason !== undefined) return refused(c, reason, hasOne);
-    if (hasOne) {
+    if (reason !== undefined) return refused(c, reason, asked);
+    if (asked === 'link') {
+      const token = renewalIn(c, accounts.cookie)!;
+      if (!(await renewPassword(database, person, { token, newPassword }))) {
+        return refused(c, 'The link was opened too long ago.', 'password');
+      }
+      endRenewal(c, accounts.cookie);
+    } else if (asked === 'password') {
       const isChanged = await change(c, person, field(fields, 'currentPassword'), newPassword);
-      if (!isChanged) return refused(c, 'The current password is not right.', true);
+      if (!isChanged) return refused(c, 'The current password is not right.', asked);
     } else if (!(await set(c, person, newPassword))) {
-      return refused(c, 'A password was set in the meantime.', true);
+      return refused(c, 'A password was set in the meantime.', 'password');
     }
-    return answerPage(c, title, passwordIsSet(hasOne));
+    return answerPage(c, title, passwordIsSet(asked !== 'none'));
   });
   return routes;
 }

@@ -2,6 +2,8 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import { challengeCookie, linkPath } from '../../../src/accounts/core/paths.ts';
 import { acceptInvitation, findInvitation } from '../../../src/accounts/invitations.ts';
 import { createLink, findLink, isKnownEmail, redeemLink } from '../../../src/accounts/links.ts';
+import { hasPassword } from '../../../src/accounts/own-password.ts';
+import { createRenewal } from '../../../src/accounts/password-renewals.ts';
 import { readEmail } from '../../../src/accounts/people.ts';
 import { sqlOn } from '../../../src/platform/database/sql.ts';
 import type { Services } from '../../../src/services.ts';
@@ -13,6 +15,7 @@ import { addressOf, enter, entryOf, headersFor, takeCookies } from './begin-sess
 import { nextOf, withNext } from './next.ts';
 import { checkFormOrigin, field, maxFormBytes, ownForm } from './own-forms.ts';
 import { codeForm, invitationForm, linkForm, linkIsDead, linkIsMailed, signInForms } from './page-html.ts';
+import { keepRenewal } from './renewal-cookie.ts';
 
 /** Small pages on which people sign in: server-rendered, and without script. */
 export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
@@ -104,7 +107,11 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
   routes.post('/link/:token', ...formChecks(maxFormBytes), async (c) => {
     checkFormOrigin(c, origin);
     const userId = await redeemLink(database, c.req.param('token'), entryOf(c, accounts));
-    return userId === undefined ? answerPage(c, 'Sign in', linkIsDead, 404) : enter(c, accounts, userId);
+    if (userId === undefined) return answerPage(c, 'Sign in', linkIsDead, 404);
+    if (await hasPassword(database, userId)) {
+      keepRenewal(c, accounts.cookie, await createRenewal(database, userId, times), times.linkMs);
+    }
+    return enter(c, accounts, userId);
   });
 
   routes.get('/invitations/:token', async (c) => {
