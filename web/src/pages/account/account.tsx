@@ -93,7 +93,7 @@ function Identities() {
             cell: ({ issuer, isUsable }) => (
               <>
                 {new URL(issuer).host}
-                {!isUsable && <span className="block text-xs text-muted">Signs nobody in any more</span>}
+                {!isUsable && <span className="block text-xs text-muted">Can no longer sign you in</span>}
               </>
             ),
           },

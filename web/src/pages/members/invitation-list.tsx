@@ -91,7 +91,7 @@ function Invite({ onSent }: { onSent(): Promise<void> }) {
     await onSent();
   });
   return (
-    <Section title="Invite somebody">
+    <Section title="Invite a person">
       <form
         className="flex flex-wrap items-end gap-3"
         onSubmit={(event) => {

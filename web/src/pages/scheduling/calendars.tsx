@@ -65,7 +65,7 @@ export function Calendars() {
       {calendars.error && <Problem error={calendars.error} retry={() => void calendars.refetch()} />}
       {calendars.isPending && <Loading what="calendars" />}
       {calendars.data?.items.length === 0 && (
-        <Empty title="No calendars connected">Times at which somebody is busy elsewhere are not offered.</Empty>
+        <Empty title="No calendars connected">Times at which the host is busy elsewhere are not offered.</Empty>
       )}
       {calendars.data?.items.map((calendar) => (
         <Section

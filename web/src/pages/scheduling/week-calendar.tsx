@@ -167,7 +167,7 @@ function BookingDetails({ booking, onChanged }: { booking: Booking; onChanged():
               look="danger"
               className="mb-3 ml-auto"
               question="Cancel this booking?"
-              consequence="The attendee is told by mail."
+              consequence="The attendee gets an e-mail."
               confirmLabel="Cancel the booking"
               request={{
                 method: 'DELETE',
