@@ -5,6 +5,7 @@ import { type LiveFakes, startLiveFakes } from '../fakes/live-adapters.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
+import { until } from '../until.ts';
 import { endOf, makeWorkflow } from './make-workflow.ts';
 
 /** What live models write reaches readers in another process while they write, with the providers' wire formats on loopback. */
@@ -73,14 +74,7 @@ async function read({ events }: EventStream, onEvent: (event: StreamedEvent) => 
 
 const names = ({ events }: Read) => events.map(({ name }) => name).filter((name, at, all) => name !== all[at - 1]);
 
-/** Has a reader, so that models are asked for streams from now on. */
-async function warmUp(): Promise<void> {
-  openai().next({ say: { text: 'Warm.' } });
-  await read(await follow(await execute([prompt()])));
-}
-
 test('a reader has the text while it is written, a late one has it so far, and nothing is stored of it', async () => {
-  await warmUp();
   openai().always({ say: { text }, everyMs: 700 });
   const runId = await execute([prompt(), prompt({ id: 'again' })]);
   const seenAt: number[] = [];
@@ -123,7 +117,6 @@ test('a reader has the text while it is written, a late one has it so far, and n
 });
 
 test('fifty readers have the same, at most twenty deltas a second each', async () => {
-  await warmUp();
   const long = 'word '.repeat(400);
   openai().always({ flood: 2_000, with: 'text', say: { text: long } });
   openai().next({ after: 1_500, then: { say: { text: long }, everyMs: 300 } });
@@ -144,19 +137,34 @@ test('fifty readers have the same, at most twenty deltas a second each', async (
   }
 });
 
-test('whoever reads with a token has the text of the first run of an environment as it is written', async () => {
+test('the first reader of an environment comes during a step: it has the text so far, and the rest as it is written', async () => {
   const { liveKey: key } = await product.createTenant({ plan: 'enterprise' });
   const fresh = apiClient(front.api, key);
-  const { body } = await fresh.post('/api/v1/tokens', { scopes: ['runs:read'] });
-  openai().next({ say: { text }, everyMs: 300 });
+  openai().next({ say: { text }, everyMs: 1_000 });
   const runId = await execute([prompt()], fresh);
-  const { texts, deltas } = await read(await follow(runId, { key: body.data.token }));
+  await until('the model is asked', async () => openai().journal.length > 0);
+  const { texts, deltas } = await read(await follow(runId, { key }));
   expect(texts).toEqual({ say: text });
-  expect(deltas.length).toBeGreaterThanOrEqual(3);
+  expect(deltas[0]!.data.offset).toBe(0);
+  expect(deltas.length).toBeGreaterThanOrEqual(2);
+});
+
+test('while a model may call tools it is not asked for a stream: what it says beside calls is not shown, and its answer comes whole', async () => {
+  expect((await live.request('PUT', '/api/v1/tools/memory', { enabled: true })).status).toBe(200);
+  const begun = openai().journal.length;
+  const calls = [{ name: 'memory_read_graph', args: {} }];
+  openai().next({ say: { text: 'I look.', calls } }, { say: { text } });
+  const { deltas, events } = await read(await follow(await execute([prompt({ tools: ['memory'] })])));
+  expect(deltas.map(({ data }) => [data.offset, data.text])).toEqual([[0, text]]);
+  expect(events.at(-1)).toMatchObject({ name: 'run.completed' });
+  const asked = openai().journal.slice(begun);
+  expect(asked.map(({ body }) => [body.tools.length > 0, body.stream ?? false])).toEqual([
+    [true, false],
+    [true, false],
+  ]);
 });
 
 test('a worker that is killed while a text is written: another one goes on, and readers keep a text that agrees', async () => {
-  await warmUp();
   const changed = text.replace('second', 'next');
   openai().next({ say: { text }, everyMs: 1_500 }, { say: { text: changed }, everyMs: 400 });
   const runId = await execute([prompt()]);
@@ -176,7 +184,6 @@ test('a worker that is killed while a text is written: another one goes on, and 
 });
 
 test('a reader that reads nothing costs nothing, and has the result when it reads', async () => {
-  await warmUp();
   openai().next({ after: 500, then: { say: { text }, everyMs: 300 } });
   const runId = await execute([prompt()]);
   const stream = await follow(runId);

@@ -25,6 +25,11 @@ export class StepText {
       this.#repeated = this.text === '' ? undefined : '';
     }
     const current = this.#repeated ?? this.text;
+    // Most parts are appended, at a cost that does not grow with the text.
+    if (this.#repeated === undefined && at === current.length && at + text.length <= maxKept && text !== '') {
+      this.text += text;
+      return 'accepted';
+    }
     if (at > current.length) return current.length === maxKept ? 'known' : 'gap';
     if (at + text.length <= current.length) return 'known';
     const next = (current + text.slice(current.length - at)).slice(0, maxKept);

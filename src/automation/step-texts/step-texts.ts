@@ -14,20 +14,16 @@ const renewEveryMs = 5_000;
 const interestMs = 16_000;
 /** How long a text is kept after its end, for readers that have not seen the result of the step yet. */
 const keptAfterEndMs = 10_000;
-/** How long live models of a tenant are asked for streams after its last reader. */
-const streamsForMs = 24 * 3_600_000;
 /** The shortest time between two requests for what was lost of a run. */
 const askAgainMs = 1_000;
 /** Texts of one run that are kept at the same time. */
 const maxTexts = 200;
-/** Runs, and tenants, that a process knows readers of. */
+/** Runs that a process knows readers of. */
 const maxKnown = 20_000;
 /** Runs in one notification, of which PostgreSQL takes 8,000 bytes. */
 const runsPerNotice = 60;
 /** What says that a text has ended. Its attempt is none, and a text without characters would not be sent. */
 const end: Delta = { attempt: 0, at: 0, text: '.' };
-/** In place of a run, where a tenant's readers are expected. */
-const noRun = '-';
 /** Texts of one attempt of a step: each model that is asked begins anew. */
 const textsPerAttempt = 1_000;
 
@@ -75,8 +71,6 @@ export class StepTexts {
   readonly #relay: TextRelay;
   readonly #notifications: Notifications;
   readonly #runs = new Map<string, FollowedRun>();
-  /** Tenants with readers, and until when their models are asked for streams. */
-  readonly #streaming = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(database: Database, sealer: Sealer, notifications: Notifications) {
@@ -84,11 +78,6 @@ export class StepTexts {
     this.#notifications = notifications;
     notifications.on(this.channel, (payload) => this.#receive(payload));
     notifications.on(readersChannel, (payload) => this.#receiveReaders(payload));
-  }
-
-  /** Whether the tenant has had readers lately: only then live models are asked for streams. */
-  hasReaders(tenant: Tenant): boolean {
-    return (this.#streaming.get(tenantOf(tenant)) ?? 0) > performance.now();
   }
 
   /** @param key the dotted path of the step. @param attempt from 1, grows with each attempt */
@@ -121,7 +110,6 @@ export class StepTexts {
   follow(tenant: Tenant, runId: string, wake: () => void): RunTexts {
     const run = this.#run(runId, tenant);
     run.wakes.add(wake);
-    this.#noteReader(tenant);
     this.#announce([[runId, run]]);
     return {
       texts: run.texts,
@@ -129,12 +117,6 @@ export class StepTexts {
         run.wakes.delete(wake);
       },
     };
-  }
-
-  /** Has the tenant's live models asked for streams from now on: a reader is about to come. */
-  expectReaders(tenant: Tenant): void {
-    this.#noteReader(tenant);
-    this.#announce([[noRun, { tenant }]]);
   }
 
   #run(runId: string, tenant: Tenant): FollowedRun {
@@ -145,10 +127,6 @@ export class StepTexts {
       this.#timer ??= setInterval(() => this.#renew(), renewEveryMs).unref();
     }
     return run;
-  }
-
-  #noteReader(tenant: Tenant): void {
-    keepNewest(this.#streaming, tenantOf(tenant), performance.now() + streamsForMs, maxKnown);
   }
 
   #add(runId: string, run: FollowedRun, key: string, text: StepText, delta: Delta): void {
@@ -195,8 +173,7 @@ export class StepTexts {
     for (const entry of entries) {
       const [runId = '', organizationId = '', environment] = entry.split(' ');
       const tenant = { organizationId, environment: environment as Environment };
-      this.#noteReader(tenant);
-      if (channel === this.channel || runId === noRun) continue;
+      if (channel === this.channel) continue;
       if (!this.#runs.has(runId) && this.#runs.size >= maxKnown) continue;
       const run = this.#run(runId, tenant);
       const isNew = (run.channels.get(channel) ?? 0) <= now || again === 'again';

@@ -18,6 +18,9 @@ export interface ModelCall extends Omit<Call, 'onDelta'> {
 export const callOnce = ({ newText, ...call }: ModelCall): Call =>
   newText ? Object.assign(call, { onDelta: newText() }) : call;
 
+/** The same where nobody may see the text before the answer has ended, and no stream is asked for. */
+export const callUnseen = ({ newText: _, ...call }: ModelCall): Call => call;
+
 /** A step that has failed for good. Its message may be shown to the tenant. */
 export class StepFailure extends Error {
   override name = 'StepFailure';

@@ -11,6 +11,7 @@ import {
   type Answer,
   askModels,
   callOnce,
+  callUnseen,
   fitToSchema,
   type ModelCall,
   type Question,
@@ -88,7 +89,8 @@ export async function askWithTools(
       ({ messages, tools }) =>
         model.reply(
           { ...asking, messages: [{ role: 'user', text: prompt }, ...messages], ...(tools && { tools }) },
-          callOnce(of),
+          // What is said beside calls is no part of the answer, and only its end shows whether there are any.
+          tools ? callUnseen(of) : callOnce(of),
         ),
       async (round, answer, whole) => {
         failPoint('step.called');

@@ -86,10 +86,10 @@ async function askModelOf(
     services.log.warn({ ...facts, ...asked, kind, status, providerRequestId: requestId }, 'a model failed');
   const question = questionOf(step, await context.values(stepsNamed(step)), context.byDefault);
   services.log.info(facts, 'model called');
-  const mayStream = services.providers.mayBeInstant(tenant.environment) || services.stepTexts.hasReaders(tenant);
-  const writer = mayStream ? services.stepTexts.write(tenant, runId, context.path ?? step.id, number) : undefined;
+  // A reader may come at any time, and gets what was written before.
+  const writer = services.stepTexts.write(tenant, runId, context.path ?? step.id, number);
   let isOver = false;
-  const call = { attempt: number, signal, newText: writer?.begin };
+  const call = { attempt: number, signal, newText: writer.begin };
   const ref = { runId, position };
   const ask = () => {
     if (usesTools(step)) {
@@ -103,7 +103,7 @@ async function askModelOf(
     answer = await ask();
     isOver = !('calls' in answer);
   } finally {
-    writer?.end(isOver);
+    writer.end(isOver);
   }
   if ('calls' in answer) return answer;
   failPoint('step.called');
