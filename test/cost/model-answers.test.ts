@@ -54,6 +54,7 @@ const answers: Record<string, Behaviour> = {
   'a body of deep lists': { type: 'application/json', text: '['.repeat(8 * megabyte) },
   'a body of the most shapes': { type: 'application/json', text: maxShapes(megabyte) },
   'JSON of many numbers': say(manyNumbers(megabyte)),
+  'the most calls of tools': calls(100),
   'a thousand calls of tools': calls(1_000),
   'a long message of an error': refusal(longText(200_000)),
   'a message of an error that is all keys': refusal(

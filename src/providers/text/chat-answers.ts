@@ -21,6 +21,14 @@ export function checkContent(content: unknown): void {
   if (bytes > maxContentBytes) throw new Error(`The answer is larger than ${maxContentBytes} bytes.`);
 }
 
+/** More than any model calls at once. Each of them is stored, and sent back with its result in every later round. */
+const maxCalls = 100;
+
+/** @throws Error for an answer with more calls of tools than are kept */
+export function checkCalls(calls: readonly unknown[]): void {
+  if (calls.length > maxCalls) throw new Error(`The answer has more than ${maxCalls} calls of tools.`);
+}
+
 /** Texts that arrive within this time are passed on as one: a provider may send a character at a time. */
 const coalesceMs = 20;
 

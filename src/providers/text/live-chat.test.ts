@@ -123,6 +123,14 @@ describe.each(liveAdapters)('$provider', (one) => {
   const fail = (isStream: boolean, options: Partial<LiveOptions> = {}) =>
     reply(one, {}, { isStream, ...options }).catch((error) => error);
 
+  test.each([false, true])('an answer with more calls than are kept is malformed; streamed: %s', async (isStream) => {
+    const calls = Array.from({ length: 101 }, (_, depth) => ({ name: tool.name, args: { depth } }));
+    next({ say: { calls: calls.slice(1) } }, { say: { calls } });
+    expect((await reply(one, { tools: [tool] }, { isStream })).answer.calls).toHaveLength(100);
+    const failure = await reply(one, { tools: [tool] }, { isStream }).catch((error) => error);
+    expect(failure).toMatchObject({ kind: 'malformed_answer' });
+  });
+
   test.each([false, true])('several calls in one answer each have a result; streamed: %s', async (isStream) => {
     const calls = [1, 2, 3].map((depth) => ({ name: tool.name, args: { depth } }));
     next({ say: { calls, text: 'I look.', thinkingTokens: 3 } });

@@ -4,7 +4,7 @@ import { toProviderFailure } from '../failures.ts';
 import { eventsOf, HttpExchange } from '../http-exchange.ts';
 import type { Call, TextAnswer, TextRequest } from '../ports.ts';
 import type { Models } from '../registry.ts';
-import { checkContent, heldBack, type Listener } from './chat-answers.ts';
+import { checkCalls, checkContent, heldBack, type Listener } from './chat-answers.ts';
 import type { ChatCall, ChatMessage, ToolCall, ToolDeclaration } from './chat-ports.ts';
 import { findModel, type ListedModel, type ModelList, type TextProvider, textProviders } from './models.ts';
 import { askInWords, type OutputForm, outputForm } from './structured-output.ts';
@@ -118,6 +118,7 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
         signal,
         fetch: exchange.fetch,
       });
+      checkCalls(reply.calls);
       checkContent([reply.content, reply.calls]);
       reply = cleanedReply(reply);
     } catch (error) {
