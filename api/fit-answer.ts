@@ -1,3 +1,5 @@
+import { shortened } from '../src/platform/core/shortened.ts';
+
 /** Maximum size of an answer in JSON. */
 export const maxAnswerBytes = 2 * 1024 * 1024;
 /** A character takes at most six bytes, as an escape does. */
@@ -72,4 +74,30 @@ export function referred(
   const bytes = text === undefined ? 0 : Buffer.byteLength(text);
   const found = bytes < minReferredBytes ? undefined : reference(bytes, text!);
   return found ? [{ holder, bytes, text: text!, reference: found, replacement: { [name]: found } }] : [];
+}
+
+/** Texts in an answer: the members of a name. */
+export interface Texts {
+  holders: readonly object[];
+  name: string;
+}
+
+/**
+ * An answer of at most 2 MiB, most of which are texts: where it is larger they are cut, to the first of these lengths with which
+ * it fits. What cannot be cut stays.
+ * @param lengths characters, falling
+ */
+export function cutTexts<Answer extends object>(
+  answer: Answer,
+  texts: readonly Texts[],
+  lengths: readonly number[],
+): Answer {
+  if (isSmall(answer, maxAnswerBytes)) return answer;
+  for (const max of lengths) {
+    if (bytesOf(answer) + envelopeBytes <= maxAnswerBytes) break;
+    for (const { holders, name } of texts) {
+      for (const holder of holders as Record<string, string>[]) holder[name] = shortened(holder[name]!, max);
+    }
+  }
+  return answer;
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { CpuMeter, cpuBetween } from '../../bench/cpu-meter.ts';
 import { workflowIds } from '../../src/automation/core/ids.ts';
 import { blackoutIds, calendarIds } from '../../src/scheduling/core/ids.ts';
+import { eventTypes } from '../../src/services.ts';
 import { deliveryIds } from '../../src/webhooks/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
@@ -191,16 +192,71 @@ test('lists of bookings with all that callers may attach have at most 2 MiB', as
   expect(product.walk.takeExcesses()).toEqual([]);
 });
 
-test('a sandbox calendar shows the newest of its events alone', async () => {
+test('a list of webhooks with all that they may have has at most 2 MiB', async () => {
   const { api, read } = await newAttacker();
-  const { process, database } = product;
+  const value = '"'.repeat(395);
+  const headers = Object.fromEntries(list(20).map((index) => [`x-header-${index}`, value]));
+  const given = {
+    name: 'é'.repeat(100),
+    events: eventTypes.slice(0, 50),
+    headers,
+    filter: `event.type != "${'é'.repeat(1_900)}"`,
+  };
+  for (const index of list(100)) {
+    const url = `https://hooks.example.com/${index}/`.padEnd(2_048, 'x');
+    expect((await api.post('/api/v1/webhooks', { ...given, url })).status).toBe(201);
+  }
+  const path = '/api/v1/webhooks?limit=100';
+  await read('/api/v1/webhooks', 'all that they may have', path);
+  const { webhooks } = (await api.get(path)).body.data;
+  const referred = webhooks.filter((one: { headers: object }) => '$ref' in one.headers);
+  expect(webhooks).toHaveLength(100);
+  expect([referred.length > 0, referred.length < 100]).toEqual([true, true]);
+  expect(referred[0].headers).toEqual({ $ref: `/api/v1/webhooks/${referred[0].id}` });
+  const own = referred[0].headers.$ref;
+  expect((await api.patch(own, { headers: referred[0].headers })).status).toBe(400);
+  expect((await api.get(own)).body.data.headers).toEqual(headers);
+  expect(product.walk.takeExcesses()).toEqual([]);
+});
+
+/** Connects the calendar of an account of the sandbox. */
+async function connectCalendar({ api }: Pick<Awaited<ReturnType<typeof newAttacker>>, 'api'>) {
+  const { process } = product;
   let next: string | null = (await api.post(`${scheduling}/calendars/connect`, { service: 'google' })).body.data
     .authUrl;
   while (next) {
     const { pathname, search } = new URL(next, process.api);
     next = (await fetch(process.api + pathname + search, { redirect: 'manual' })).headers.get('location');
   }
-  const [calendar] = (await api.get(`${scheduling}/calendars`)).body.data.calendars;
+  return (await api.get(`${scheduling}/calendars`)).body.data.calendars[0];
+}
+
+test('a list of as many calendars as there may be has at most 2 MiB, and all of them', async () => {
+  const { api, read } = await newAttacker();
+  const calendar = await connectCalendar({ api });
+  // Ten for each of 500 hosts, whose names and errors are as long as they may be.
+  await product.database.pool.query(
+    `insert into calendar select (jsonb_populate_record(c, jsonb_build_object(
+         'id', gen_random_uuid(), 'connection_id', gen_random_uuid(), 'name', repeat('é', 200), 'status', 'disconnected',
+         'last_error_code', repeat('c', 40), 'last_error_message', repeat('é', 500), 'last_error_at', now()))).*
+       from calendar c, generate_series(1, 4999) where c.id = $1`,
+    [calendarIds.parse(calendar.id)],
+  );
+  await read('/api/v1/scheduling/calendars', 'as many as there may be', `${scheduling}/calendars`);
+  const { calendars } = (await api.get(`${scheduling}/calendars`)).body.data;
+  const ids = new Set(calendars.map(({ id }: { id: string }) => id));
+  expect([ids.size, ids.has(calendar.id)]).toEqual([5_000, true]);
+  const copied = calendars.filter(({ id }: { id: string }) => id !== calendar.id);
+  expect(copied[0].name).toMatch(/^é+…$/);
+  expect(copied[0].lastError.message).toMatch(/^é+…$/);
+  expect(copied[0].lastError.code).toBe('c'.repeat(40));
+  expect(product.walk.takeExcesses()).toEqual([]);
+});
+
+test('a sandbox calendar shows the newest of its events alone', async () => {
+  const { api, read } = await newAttacker();
+  const { database } = product;
+  const calendar = await connectCalendar({ api });
   await database.pool.query(
     `insert into sandbox_calendar_event (organization_id, environment, calendar_id, event_id, version, event, booking_id)
      select organization_id, environment, id, 'booking-' || lpad(n::text, 5, '0'), 1,

@@ -92,7 +92,7 @@ const fields = {
     additionalProperties: { type: 'string', maxLength: maxHeaderValueLength, pattern: headerValuePattern.source },
     ...({ propertyNames: { pattern: headerNamePattern.source } } as object),
     description:
-      'Custom headers sent with every delivery. Names differ in more than case; those of the connection, `Content-Type`, `User-Agent` and those of signatures are refused. At most 8 KiB together. Stored encrypted.',
+      'Custom headers sent with every delivery. Names differ in more than case; those of the connection, `Content-Type`, `User-Agent`, `$ref` and those of signatures are refused. At most 8 KiB together. Stored encrypted.',
   }),
   rateLimit: z
     .int()

@@ -10,11 +10,15 @@ const maxHeaderBytes = 8 * 1024;
 
 /** Headers that the product sets itself. */
 const own = ['content-type', 'user-agent'];
+/** Stands for the headers of a webhook in a long list: sent back as a change, it would replace all of them. */
+const reference = '$ref';
+const reserved = [...own, reference];
 
 function headerProblem(name: string, value: string, brand: string): string | undefined {
   const problem = checkHeader(name, value);
   if (problem !== undefined) return problem;
-  if (own.includes(name.toLowerCase()) || isSignatureHeader(name, brand)) return `the header ${name} cannot be set`;
+  if (reserved.includes(name.toLowerCase()) || isSignatureHeader(name, brand))
+    return `the header ${name} cannot be set`;
   return value.length > maxHeaderValueLength ? `expected at most ${maxHeaderValueLength} characters` : undefined;
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import {
   type CalendarView,
@@ -10,6 +11,7 @@ import { calendarIds, hostIds } from '../../../../src/scheduling/core/ids.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
+import { cutTexts } from '../../../fit-answer.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
@@ -48,6 +50,20 @@ const toAnswer = ({ id, hostId, lastSyncedAt, lastError, createdAt, ...calendar 
   createdAt: createdAt.toISOString(),
 });
 
+/** Characters of names and messages in a list that would be too large. The last fits, however many calendars there may be. */
+const shortLengths = [100, 10, 1];
+
+/** All calendars, of which there may be thousands, in at most 2 MiB: long names and messages are cut. */
+function listAnswer(views: readonly CalendarView[]) {
+  const calendars = views.map(toAnswer);
+  const errors = calendars.flatMap(({ lastError }) => lastError ?? []);
+  const texts = [
+    { holders: calendars, name: 'name' },
+    { holders: errors, name: 'message' },
+  ];
+  return cutTexts({ calendars }, texts, shortLengths);
+}
+
 export function calendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'scheduling');
 
@@ -59,8 +75,11 @@ export function calendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listCalendars',
     'x-client-method': 'scheduling.calendars.list',
     summary: 'List calendars',
-    description:
-      'The connected calendars of all hosts, newest first. Events in them take the time of their hosts, and bookings are written into the oldest of a host.',
+    description: [
+      'The connected calendars of all hosts, newest first. Events in them take the time of their hosts, and bookings are',
+      'written into the oldest of a host. Where the answer would have more than 2 MiB, long names and messages of errors are',
+      'cut.',
+    ].join(' '),
     answers: {
       200: answer('Returns the calendars.', calendarListSchema, {
         examples: calendarListExamples,
@@ -107,7 +126,10 @@ export function calendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const routes = newRoutes();
   routes.openapi(list, async (c) => {
-    return c.json(success({ calendars: (await listCalendars(c.get('scope'))).map(toAnswer) }), 200);
+    const calendars = await listCalendars(c.get('scope'));
+    // Reading thousands takes as long as writing them: others have the process in between.
+    await yieldToEventLoop();
+    return c.json(success(listAnswer(calendars)), 200);
   });
   routes.openapi(sync, async (c) => {
     const { id } = await requestSync(c.get('scope'), c.req.valid('param').id);

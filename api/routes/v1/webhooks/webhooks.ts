@@ -19,6 +19,7 @@ import {
 } from '../../../../src/webhooks/subscriptions/subscriptions.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
+import { fitAnswer, referred } from '../../../fit-answer.ts';
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
@@ -66,6 +67,10 @@ const toAnswer = ({ id, createdAt, updatedAt, ...subscription }: Subscription): 
   updatedAt: updatedAt.toISOString(),
 });
 
+/** Custom headers, which a reference to their webhook can stand for. It is a map of texts too, as clients expect. */
+const headersOf = (webhook: WebhookAnswer) =>
+  referred(webhook, 'headers', () => ({ $ref: `/api/v1/webhooks/${webhook.id}` }));
+
 /** With a new secret, where there is one. */
 const toKeyedAnswer = ({ secret, ...subscription }: CreatedSubscription) => ({
   ...toAnswer(subscription),
@@ -90,7 +95,10 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listWebhooks',
     'x-client-method': 'webhooks.list',
     summary: 'List webhooks',
-    description: 'Newest first, without their secrets.',
+    description: [
+      'Newest first, without their secrets. Where the answer would have more than 2 MiB, the largest `headers` are',
+      '`{"$ref"}`: the path of their webhook, whose answer has them.',
+    ].join(' '),
     query: z.object(pageQuery),
     answers: { 200: answer('A page of webhooks.', webhookListSchema, { examples: webhookListExamples }) },
   });
@@ -181,7 +189,8 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(list, async (c) => {
     const { limit, offset } = withPageDefaults(c, c.req.valid('query'));
     const page = await listSubscriptions(services, c.get('scope'), { limit, offset });
-    return c.json(success(listOf('webhooks', page, toAnswer)), 200);
+    const answered = listOf('webhooks', page, toAnswer);
+    return c.json(success(fitAnswer(answered, () => answered.webhooks.flatMap(headersOf))), 200);
   });
   routes.openapi(create, async (c) => {
     const { isActive = true, maxAttempts = defaultMaxAttempts, headers = {}, ...given } = c.req.valid('json');

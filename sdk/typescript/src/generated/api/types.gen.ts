@@ -2917,7 +2917,7 @@ export type NewWebhook = {
      */
     maxAttempts?: number;
     /**
-     * Custom headers sent with every delivery. Names differ in more than case; those of the connection, `Content-Type`, `User-Agent` and those of signatures are refused. At most 8 KiB together. Stored encrypted.
+     * Custom headers sent with every delivery. Names differ in more than case; those of the connection, `Content-Type`, `User-Agent`, `$ref` and those of signatures are refused. At most 8 KiB together. Stored encrypted.
      */
     headers?: {
         [key: string]: string;
@@ -3070,7 +3070,7 @@ export type WebhookChange = {
      */
     maxAttempts?: number;
     /**
-     * Custom headers sent with every delivery. Names differ in more than case; those of the connection, `Content-Type`, `User-Agent` and those of signatures are refused. At most 8 KiB together. Stored encrypted.
+     * Custom headers sent with every delivery. Names differ in more than case; those of the connection, `Content-Type`, `User-Agent`, `$ref` and those of signatures are refused. At most 8 KiB together. Stored encrypted.
      */
     headers?: {
         [key: string]: string;

@@ -42,7 +42,8 @@ export class Webhooks extends Resource {
   /**
    * List webhooks.
    *
-   * Newest first, without their secrets.
+   * Newest first, without their secrets. Where the answer would have more than 2 MiB, the largest `headers` are
+   * `{"$ref"}`: the path of their webhook, whose answer has them.
    */
   list(query?: api.ListWebhooksData['query'], options?: RequestOptions): List<api.Webhook> {
     return this.transport.list(sdk.listWebhooks, { query }, 'webhooks', options);
