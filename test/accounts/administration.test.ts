@@ -138,6 +138,36 @@ describe('keys', () => {
     expect(second.headers.get('idempotent-replayed')).toBe('true');
   });
 
+  test('are not given again to a key that could not have made them', async () => {
+    const make = async (given: object) => (await admin.api.post('/api/v1/keys', { environment: 'test', ...given })).body;
+    const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
+    const weaker = (await make({ name: 'Weaker', scopes: ['keys'] })).data;
+    const shorter = (await make({ name: 'Shorter', expiresAt })).data;
+    const { id } = (await make({ name: 'Rotated' })).data;
+    const requests: [string, object][] = [
+      ['/api/v1/keys', { name: 'Seen twice', environment: 'test' }],
+      [`/api/v1/keys/${id}/rotate`, { overlapSeconds: 3600 }],
+    ];
+    for (const [path, asked] of requests) {
+      const headers = { 'idempotency-key': path };
+      const first = await product.api.post(path, asked, headers);
+      expect(first.status).toBe(201);
+      for (const { key } of [weaker, shorter]) {
+        const again = await apiClient(base, key).post(path, asked, headers);
+        expect(again).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } });
+        expect(JSON.stringify(again.body)).not.toContain(first.body.data.key);
+      }
+      expect((await product.api.post(path, asked, headers)).body.data.key).toBe(first.body.data.key);
+      expect((await admin.api.post(path, asked, headers)).body.data.key).toBe(first.body.data.key);
+    }
+    // One that rotates itself ends earlier than what it made, and still gets the lost answer.
+    const itself = apiClient(base, shorter.key);
+    const rotate = () =>
+      itself.post(`/api/v1/keys/${shorter.id}/rotate`, { overlapSeconds: 3600 }, { 'idempotency-key': 'itself' });
+    expect((await rotate()).status).toBe(201);
+    expect(await rotate()).toMatchObject({ status: 201, body: { data: { expiresAt } } });
+  });
+
   test('of another organization are like none', async () => {
     const stranger = await product.createTenant();
     const { body } = await apiClient(base, stranger.testKey).get('/api/v1/keys');

@@ -1,4 +1,4 @@
-import type { IdempotencyClaim } from '../../platform/database/idempotency.ts';
+import type { IdempotencyClaim, Once as Outcome } from '../../platform/database/idempotency.ts';
 import type { Page } from '../../platform/database/page.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
@@ -155,6 +155,24 @@ function checkAuthority(authority: KeyAuthority, environment: Environment, scope
   }
 }
 
+/** @throws AppError forbidden where the key ends later than the one that asks for it */
+function checkEnd({ expiresAt: last }: KeyAuthority, expiresAt: Date | null): void {
+  if (!last || (expiresAt !== null && expiresAt <= last)) return;
+  const message = 'A key makes none that outlives it: this one ends later, or never.';
+  throw new AppError('forbidden', message, { expiresAt: last.toISOString() });
+}
+
+/**
+ * A key is shown again to whoever made it. To another caller, who sends the same Idempotency-Key, only where they could have
+ * made it themselves.
+ * @throws AppError forbidden
+ */
+function checkReplay({ actor }: Scope, authority: KeyAuthority, { outcome, replayed }: Outcome<IssuedOwnKey>): void {
+  if (!replayed || outcome.createdBy === actor) return;
+  checkAuthority(authority, outcome.environment, outcome.scopes);
+  checkEnd(authority, outcome.expiresAt);
+}
+
 const isEverywhere = ({ environment }: KeyAuthority) => environment === undefined;
 
 /** The keys that the caller sees, newest first. */
@@ -208,7 +226,7 @@ interface Once {
 }
 
 /** @throws AppError validation_error, forbidden */
-export function createOwnKey(scope: Scope, authority: KeyAuthority, asked: NewOwnKey, { claim, sealer }: Once) {
+export async function createOwnKey(scope: Scope, authority: KeyAuthority, asked: NewOwnKey, { claim, sealer }: Once) {
   const scopes = asked.scopes ?? authority.scopes;
   checkAuthority(authority, asked.environment, scopes);
   const last = authority.expiresAt;
@@ -226,7 +244,9 @@ export function createOwnKey(scope: Scope, authority: KeyAuthority, asked: NewOw
     await tx.audit({ action: 'api_key.create', subjectId: made.id, facts: factsOf(made) });
     return made;
   };
-  return scope.transaction(work, { claim, sealer });
+  const made = await scope.transaction(work, { claim, sealer });
+  checkReplay(scope, authority, made);
+  return made;
 }
 
 /** @throws AppError not_found */
@@ -247,7 +267,7 @@ export async function renameOwnKey(scope: Scope, authority: KeyAuthority, id: st
  * Makes a key in place of another one, which ends after the overlap.
  * @throws AppError not_found, forbidden, conflict (the key has ended)
  */
-export function rotateOwnKey(
+export async function rotateOwnKey(
   scope: Scope,
   authority: KeyAuthority,
   id: string,
@@ -259,11 +279,7 @@ export function rotateOwnKey(
     const old = await tx.one(lock, of);
     if (!old) throw noKey();
     checkAuthority(authority, old.environment, old.scopes);
-    const last = authority.expiresAt;
-    if (last && (old.expiresAt === null || old.expiresAt > last)) {
-      const message = 'A key makes none that outlives it: this one ends later, or never.';
-      throw new AppError('forbidden', message, { expiresAt: last.toISOString() });
-    }
+    checkEnd(authority, old.expiresAt);
     const now = Date.now();
     if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now)) {
       throw new AppError('conflict', 'The key has ended. Create another one.');
@@ -276,7 +292,9 @@ export function rotateOwnKey(
     await tx.audit({ action: 'api_key.rotate', subjectId: made.id, facts });
     return made;
   };
-  return scope.transaction(work, { claim, sealer });
+  const made = await scope.transaction(work, { claim, sealer });
+  checkReplay(scope, authority, made);
+  return made;
 }
 
 /** Ends a key for good; ending it again changes nothing. @throws AppError not_found */
