@@ -107,11 +107,43 @@ const holdersOfCaches = `select pid from pg_locks
   where locktype = 'advisory' and classid = $1 and objid = $2 and mode = 'ShareLock' and granted
     and database = (select oid from pg_database where datname = current_database())`;
 
+/** What one process announces to the others of one database. */
+interface Announcing {
+  underWay: Promise<void>;
+  /** Begins when the one under way has ended, for all changes that were committed meanwhile. */
+  next?: Promise<void> | undefined;
+}
+
+/**
+ * One announcement at a time: each has a connection of its own, and may wait for seconds for a process that stands still.
+ * However many changes tenants ask for, they hold no more than one.
+ */
+const announcing = new WeakMap<Database, Announcing>();
+
+function begin(database: Database): Promise<void> {
+  const underWay = announce(database);
+  const own: Announcing = { underWay };
+  announcing.set(database, own);
+  const end = () => {
+    if (!own.next && announcing.get(database) === own) announcing.delete(database);
+  };
+  underWay.then(end, end);
+  return underWay;
+}
+
 /**
  * Announces a change of keys or organizations to every process. Call it after the commit. It returns once no process can
  * use outdated entries: each has confirmed, lost its connection, or been silent for longer than its cache stays active.
  */
-export async function announceKeyChange({ settings }: Database): Promise<void> {
+export function announceKeyChange(database: Database): Promise<void> {
+  const current = announcing.get(database);
+  if (!current) return begin(database);
+  const beginNext = () => begin(database);
+  current.next ??= current.underWay.then(beginNext, beginNext);
+  return current.next;
+}
+
+async function announce({ settings }: Database): Promise<void> {
   const nonce = randomBytes(8).toString('hex');
   const client = new pg.Client({ connectionString: settings.url, application_name: 'atelier key change' });
   await client.connect();

@@ -83,6 +83,38 @@ describe('a revoked key', () => {
   });
 });
 
+test('revocations at the same time hold one connection, also while a process stands still', async () => {
+  const { organizationId, id } = await issueKey();
+  const other = await createKey(product.database, { organizationId, environment: 'test' });
+  const [asked, frozen] = processes as [ProductProcess, ProductProcess];
+  const client = apiClient(asked.api, other.key);
+  const owner = new pg.Client({ connectionString: product.ownerUrl });
+  await owner.connect();
+  const counts: number[] = [];
+  process.kill(frozen.pid, 'SIGSTOP');
+  try {
+    let isOver = false;
+    const revoking = Promise.all(Array.from({ length: 40 }, () => client.delete(`/api/v1/keys/${id}`)));
+    const over = revoking.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      const { rows } = await owner.query(
+        `select count(*)::int as count from pg_stat_activity
+          where datname = current_database() and application_name = 'atelier key change'`,
+      );
+      counts.push(rows[0].count);
+    }
+    expect(new Set((await over).map(({ status }) => status))).toEqual(new Set([200]));
+  } finally {
+    process.kill(frozen.pid, 'SIGCONT');
+    await owner.end();
+  }
+  // One that ends may still be seen when the next one begins.
+  expect(Math.max(...counts)).toBeGreaterThan(0);
+  expect(Math.max(...counts)).toBeLessThanOrEqual(2);
+});
+
 test('another plan holds from the next request on', async () => {
   const { organizationId, key } = await issueKey();
   const limits = () =>
