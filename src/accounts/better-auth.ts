@@ -101,7 +101,21 @@ const choosing: Record<string, 'password' | 'newPassword'> = {
   '/change-password': 'newPassword',
 };
 
+/** Lists of members show a hundred names in one answer. */
+const maxNameLength = 200;
+const isStorable = (text: string) => !text.includes('\0');
+/** What a person says of themselves. */
+const shown = z.object({
+  name: z.string().max(maxNameLength).refine(isStorable).optional(),
+  image: z.string().max(2_000).refine(isStorable).nullish(),
+});
+const naming = new Set(['/sign-up/email', '/update-user']);
+
 const beforeEach = createAuthMiddleware(async (ctx) => {
+  if (naming.has(ctx.path) && !shown.safeParse(ctx.body).success) {
+    const message = `A name has at most ${maxNameLength} characters, and the address of a picture 2,000.`;
+    throw new APIError('BAD_REQUEST', { message, code: 'NAME_REFUSED' });
+  }
   const field = choosing[ctx.path];
   if (!field) return;
   const body = given.safeParse(ctx.body).data;

@@ -139,7 +139,8 @@ describe('keys', () => {
   });
 
   test('are not given again to a key that could not have made them', async () => {
-    const make = async (given: object) => (await admin.api.post('/api/v1/keys', { environment: 'test', ...given })).body;
+    const make = async (given: object) =>
+      (await admin.api.post('/api/v1/keys', { environment: 'test', ...given })).body;
     const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
     const weaker = (await make({ name: 'Weaker', scopes: ['keys'] })).data;
     const shorter = (await make({ name: 'Shorter', expiresAt })).data;
@@ -179,6 +180,17 @@ describe('keys', () => {
 });
 
 describe('members and invitations', () => {
+  test('have names of a bounded length, because lists show a hundred of them', async () => {
+    const person = await personWith(within(), 'member');
+    const named = (given: object) => person.api.post('/api/auth/update-user', given);
+    for (const given of [{ name: 'n'.repeat(201) }, { name: 'n\0' }, { name: 7 }, { image: 'i'.repeat(2_001) }]) {
+      expect((await named(given)).status).toBe(400);
+    }
+    const name = 'n'.repeat(200);
+    expect((await named({ name })).status).toBe(200);
+    expect((await person.api.get('/api/v1/account')).body.data.user.name).toBe(name);
+  });
+
   test('are written by people alone', async () => {
     const refused = await product.api.post('/api/v1/invitations', { email: newEmail(), role: 'viewer' });
     expect(refused).toMatchObject({
