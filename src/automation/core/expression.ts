@@ -149,7 +149,7 @@ export function parseExpression(
 }
 
 /** Steps of the interpreter, or characters looked at, that take about a millisecond. */
-const cheapWork = 2_000_000;
+export const cheapWork = 2_000_000;
 /** The library keeps each type of nested values that it has seen. */
 const cheapDepth = 6;
 

@@ -12,7 +12,7 @@ import { dottedPath, type StepPath } from '../core/step-path.ts';
 import type { WorkflowStep } from '../core/step-types.ts';
 import { templateNames } from '../core/template.ts';
 import { type CreateRunServices, createRun } from '../runs/create-run.ts';
-import { readOutput } from '../runs/large-outputs.ts';
+import { readStored } from '../runs/large-outputs.ts';
 import { type DayServices, takeRunOfDay } from '../starts/day-window.ts';
 import { isExpressionFault } from '../steps/evaluate-step.ts';
 import type { StepContext } from '../steps/step-context.ts';
@@ -109,8 +109,8 @@ const findEnded = statement({
 const findResult = statement({
   name: 'flow.child_result',
   parameters: { childId: 'uuid', step: 'text' },
-  row: { output: 'json', file: 'text?' },
-  text: `select output, output_file as file from run_step
+  row: { output: 'json', file: 'text?', bytes: 'int' },
+  text: `select output, output_file as file, coalesce(output_bytes, 0) as bytes from run_step
     where organization_id = :organizationId and environment = :environment and run_id = :childId and coalesce(path, step_id) = :step`,
 });
 
@@ -124,7 +124,7 @@ export async function endOfChild(files: Files, scope: Scope, childId: string): P
     return childFailed(childId, code, error?.message ?? 'The run that the step started was cancelled.');
   }
   const kept = apart === null ? undefined : await scope.one(findResult, { childId, step: apart });
-  const output = storable(kept ? await readOutput(files, kept) : result);
+  const output = kept ? await readStored(files, kept) : storable(result);
   if (output) return { status: 'completed', output };
   return { status: 'failed', code: 'output_too_large', message: 'The result of the run is too large.' };
 }

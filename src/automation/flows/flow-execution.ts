@@ -5,12 +5,13 @@ import type { RunError, StepCounts } from '../core/run-status.ts';
 import { dottedPath, readPath, type StepPath } from '../core/step-path.ts';
 import { isContainer, stepsIn } from '../core/step-types.ts';
 import type { Step } from '../core/steps.ts';
-import { limitWarnings, type TemplateValues } from '../core/template.ts';
+import { limitWarnings } from '../core/template.ts';
 import { OutputSpace, type StoredEnd } from '../runs/output-space.ts';
 import type { RunRef, RunServices } from '../runs/run-execution.ts';
-import type { StepContext } from '../steps/step-context.ts';
+import { type StepContext, type StoredValues, valuesOfOutputs } from '../steps/step-context.ts';
 import type { StepEnd, StepFault } from '../steps/step-end.ts';
 import { StepOutputs } from '../steps/step-outputs.ts';
+import type { Storable } from '../steps/storable.ts';
 import type { StepTimes } from './container-output.ts';
 import { visibleSteps } from './flow-values.ts';
 import { type FlowWork, loadFlowWork, readFlowOutputs } from './load-flow.ts';
@@ -153,21 +154,25 @@ export class FlowExecution {
       byDefault,
       actionKey: `${row.keyRunId ?? this.runId}.${path}`,
       variables: place.scopes.length > 0 ? itemVariables : stepVariables,
-      values: (steps) => this.valuesOf(place, itemsOf, steps),
+      storedValues: (steps) => this.#storedValuesOf(place, itemsOf, steps),
+      values: async (steps) => {
+        const { steps: outputs, ...others } = await this.#storedValuesOf(place, itemsOf, steps);
+        return { ...others, steps: valuesOfOutputs(outputs) };
+      },
     };
   }
 
   /** The values that a step sees. @throws OutputsTooLarge; StorageFailure */
-  async valuesOf(
+  async #storedValuesOf(
     { path, scopes }: Place,
     itemsOf: ItemsOf,
     named: ReadonlySet<string> | 'all',
-  ): Promise<TemplateValues> {
+  ): Promise<StoredValues> {
     const { input, variables, steps } = this.work;
     const visible = visibleSteps(steps, path, named);
     const outputs = await this.outputs.of(new Set(visible.values()));
-    const byId: [string, unknown][] = [];
-    for (const [id, key] of visible) if (Object.hasOwn(outputs, key)) byId.push([id, outputs[key]]);
+    const byId: [string, Storable][] = [];
+    for (const [id, key] of visible) if (Object.hasOwn(outputs, key)) byId.push([id, outputs[key]!]);
     const values = { input, variables, steps: Object.fromEntries(byId) };
     const scope = scopes.at(-1);
     if (!scope) return values;
@@ -323,7 +328,7 @@ export class FlowExecution {
       return { status: 'failed', error };
     }
     this.#addOutput(record, end);
-    return { status: 'completed', took: end.output.value === true };
+    return { status: 'completed', took: end.output.json === 'true' };
   }
 
   #put(record: FlowRecord): void {
@@ -332,12 +337,12 @@ export class FlowExecution {
     if ('finishedAt' in record) this.#waits = this.#waits.filter(({ path }) => path !== record.path);
   }
 
-  #addOutput(record: EndRecord, { output }: StoredEnd & { status: 'completed' }): void {
-    const { value, bytes, json, file } = output;
+  #addOutput(record: EndRecord, { output, file }: StoredEnd & { status: 'completed' }): void {
+    const { bytes, json } = output;
     record.output = file ? { bytes, file } : { bytes, json };
     this.#put(record);
     if (!file) this.#bytes += bytes;
-    this.outputs.add(record.path, value, bytes);
+    this.outputs.add(record.path, output);
   }
 
   /** Notifies the request that waits for the run, in this process or another, that the run calls out or waits. */

@@ -9,7 +9,7 @@ import { renderTemplate, templateNames } from '../core/template.ts';
 import { callInstantly } from '../steps/ask-instantly.ts';
 import { evaluateStep, isExpressionFault } from '../steps/evaluate-step.ts';
 import { simulateStep } from '../steps/perform-step.ts';
-import type { StepContext } from '../steps/step-context.ts';
+import { type StepContext, valuesOfOutputs } from '../steps/step-context.ts';
 import type { StepEnd, StepFault } from '../steps/step-end.ts';
 import { maxOutputBytes, storable } from '../steps/storable.ts';
 import { endInTest } from '../test-runs/mocked-step.ts';
@@ -168,7 +168,9 @@ export class InstantSteps {
   async #close({ path, step, status, results, error }: Todo & { kind: 'close' }): Promise<void> {
     const run = this.#run;
     const summary = async () =>
-      summarize(step.type, results, await run.outputs.of(outputsNamed(results)), (of) => run.timesOf(of));
+      summarize(step.type, results, valuesOfOutputs(await run.outputs.of(outputsNamed(results))), (of) =>
+        run.timesOf(of),
+      );
     let end: StepEnd;
     let counts = { total: results.length, succeeded: 0, failed: 0 };
     const tooLarge: StepEnd = {

@@ -1,7 +1,7 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import type { Files, StoredFile } from '../../storage/index.ts';
 import { runIds } from '../core/ids.ts';
-import { maxOutputBytes, type Storable } from '../steps/storable.ts';
+import { maxOutputBytes, Storable } from '../steps/storable.ts';
 import { shownBytes } from './run-columns.ts';
 
 /**
@@ -35,6 +35,15 @@ export async function readOutputFile(files: Files, name: string): Promise<Buffer
   const content = await files.read(name);
   if (!content) throw new Error(`The file ${name} of an output is gone.`);
   return content;
+}
+
+/** As it is stored. @throws StorageFailure; Error when the file is gone */
+export async function readStored(
+  files: Files,
+  { output, file, bytes }: KeptOutput & { bytes: number },
+): Promise<Storable> {
+  if (file === null) return Storable.ofValue(output, bytes);
+  return Storable.ofJson((await readOutputFile(files, file)).toString(), bytes);
 }
 
 /** @throws StorageFailure; Error when the file is gone */

@@ -8,8 +8,7 @@ import {
   storageFullMessage,
 } from '../../storage/index.ts';
 import { storageFailed } from '../core/run-status.ts';
-import type { EndOf, StepEnd, StepFault } from '../steps/step-end.ts';
-import type { Storable } from '../steps/storable.ts';
+import type { StepEnd, StepFault } from '../steps/step-end.ts';
 import { isLarge, storeOutput } from './large-outputs.ts';
 
 /** Bytes of all outputs of a run. */
@@ -29,7 +28,8 @@ function failedWith(failure: StepFault, { output: _, status: __, ...spent }: Ste
 const unstored = ({ message }: StorageFailure): StepFault =>
   Object.assign({ status: 'failed' as const }, storageFailed(message));
 
-export type StoredEnd = EndOf<Storable & { file?: StoredFile }>;
+/** How a step ended, and the file that has its output, where that is large. */
+export type StoredEnd = StepEnd & { file?: StoredFile };
 
 /** The bytes that the outputs of one run may have, and where they are kept. */
 export class OutputSpace {
@@ -80,7 +80,7 @@ export class OutputSpace {
     if (end.status === 'failed' || !isLarge(end.output.bytes)) return end;
     try {
       const file = await storeOutput(this.#files, this.#scope, this.#runId, end.output);
-      return { ...end, output: { ...end.output, file } };
+      return { ...end, file };
     } catch (error) {
       if (!(error instanceof StorageFailure) || (error.reason === 'unavailable' && !isLast)) throw error;
       return failedWith(unstored(error), end);

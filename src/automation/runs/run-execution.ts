@@ -13,7 +13,7 @@ import { nextStep } from '../core/steps.ts';
 import { limitWarnings } from '../core/template.ts';
 import { admitNext } from '../starts/admission.ts';
 import type { StepTexts } from '../step-texts/step-texts.ts';
-import type { StepContext } from '../steps/step-context.ts';
+import { type StepContext, type StoredValues, valuesOfOutputs } from '../steps/step-context.ts';
 import type { StepEnd, StepFault } from '../steps/step-end.ts';
 import { StepOutputs } from '../steps/step-outputs.ts';
 import type { ActiveRunLimiter } from './active-run-limiter.ts';
@@ -127,12 +127,17 @@ export class RunExecution {
     const { runId } = this.#ref;
     const { position, work } = this;
     const { byDefault, input, variables } = work;
-    const values = async (steps: ReadonlySet<string> | 'all') => ({
+    const storedValues = async (steps: ReadonlySet<string> | 'all'): Promise<StoredValues> => ({
       input,
       variables,
       steps: await this.outputs.of(steps),
     });
-    return { runId, position, byDefault, actionKey: `step-${runId}-${position}`, values };
+    const values = async (steps: ReadonlySet<string> | 'all') => ({
+      input,
+      variables,
+      steps: valuesOfOutputs(await this.outputs.of(steps)),
+    });
+    return { runId, position, byDefault, actionKey: `step-${runId}-${position}`, values, storedValues };
   }
 
   get isTimeToRecord(): boolean {
@@ -148,7 +153,7 @@ export class RunExecution {
    */
   async finishStep(facts: StepFacts, given: StepEnd, isLast = false): Promise<StepEnd['status']> {
     const { step, position } = facts;
-    const { warnings = [], ...end } = await this.#space.keep(given, isLast);
+    const { warnings = [], file, ...end } = await this.#space.keep(given, isLast);
     const finishedAt = new Date();
     const ended = { ...facts, ...limitWarnings(warnings), finishedAt };
     if (end.status === 'failed') {
@@ -158,11 +163,11 @@ export class RunExecution {
       this.#records.push({ ...ended, ...rest, error });
       return 'failed';
     }
-    const { value, bytes, json, file } = end.output;
+    const { bytes, json } = end.output;
     this.#records.push({ ...ended, ...end, output: file ? { bytes, file } : { bytes, json } });
     if (!file) this.#bytes += bytes;
-    this.outputs.add(step.id, value, bytes);
-    this.position = nextStep(this.work.steps, position, value);
+    this.outputs.add(step.id, end.output);
+    this.position = nextStep(this.work.steps, position, json === 'true');
     for (let passed = position + 1; passed < this.position; passed++) {
       const skipped = { position: passed, step: this.work.steps[passed]!, startedAt: finishedAt, finishedAt };
       this.#records.push({ ...skipped, status: 'skipped', warnings: [], warningsTotal: 0 });

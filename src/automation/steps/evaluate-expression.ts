@@ -4,23 +4,55 @@ import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
 import { evaluateExpression as task } from '../bounded/bounded-tasks.ts';
 import { type Evaluated, perform } from '../bounded/evaluate-expression.ts';
-import { ExpressionError, type ExpressionValues, isProvedCheap, type ParsedExpression } from '../core/expression.ts';
+import { cheapWork, ExpressionError, isProvedCheap, type ParsedExpression } from '../core/expression.ts';
+import { type StoredValues, valuesOfOutputs } from './step-context.ts';
+import { type Storable, storable, storableJson } from './storable.ts';
 
 /** Nothing of what an expression does not mention has to be looked at, or sent to another process. */
-function valuesNamed({ names }: ParsedExpression, given: ExpressionValues): ExpressionValues {
-  const { scope, variables = {}, steps = {} } = given;
+function valuesNamed({ names }: ParsedExpression, given: StoredValues): StoredValues {
+  const { scope } = given;
   return {
     input: names.has('input') ? given.input : null,
-    variables: names.has('variables') ? variables : {},
-    steps: names.has('steps') ? steps : {},
+    variables: names.has('variables') ? given.variables : {},
+    steps: names.has('steps') ? given.steps : {},
     ...(scope && { scope: { ...scope, item: names.has('item') ? scope.item : null } }),
-    ...(names.has('event') && { event: given.event }),
   };
+}
+
+/** What the process of the pool is given, as JSON: outputs as they are stored. */
+function taskArguments({ source, kind, variables }: ParsedExpression, { steps, ...values }: StoredValues): string {
+  const json = JSON.stringify({ source, kind, variables, values });
+  const outputs = Object.entries(steps).map(([id, output]) => `${JSON.stringify(id)}:${output.json}`);
+  return `${json.slice(0, -'}}'.length)},"steps":{${outputs.join(',')}}}}`;
+}
+
+/** @throws ExpressionError */
+function outputOf(evaluated: Evaluated): Storable | undefined {
+  if ('problem' in evaluated) throw new ExpressionError(evaluated.problem);
+  return storable(evaluated.output);
+}
+
+/** How an answer of the task begins that is no problem. */
+const outputBegins = '{"output":';
+
+/** The output in the answer of the process, which is not parsed. @throws ExpressionError */
+const outputIn = (answer: string): Storable | undefined =>
+  answer.startsWith(outputBegins)
+    ? storableJson(answer.slice(outputBegins.length, -'}'.length))
+    : outputOf(JSON.parse(answer) as Evaluated);
+
+/** @returns undefined where it is not proved cheap. Outputs of megabytes are not parsed to see whether it is */
+function evaluateHere(expression: ParsedExpression, { steps, ...values }: StoredValues): Evaluated | undefined {
+  if (Object.values(steps).reduce((sum, { bytes }) => sum + bytes, 0) > cheapWork) return undefined;
+  const given = { ...values, steps: valuesOfOutputs(steps) };
+  const { source, kind, variables } = expression;
+  return isProvedCheap(expression, given) ? perform({ source, kind, variables, values: given }) : undefined;
 }
 
 /**
  * Evaluates an expression: in this process when it is proved cheap, else in a process of the pool.
  * @param given the values of what it names; others may be absent
+ * @returns undefined for a result that is larger than an output may be
  * @throws ExpressionError also for one that exceeds a limit; WorkQueueFull while too much of the organization's is being
  *   evaluated
  */
@@ -28,23 +60,19 @@ export async function evaluateExpression(
   work: BoundedWork,
   tenantKey: TenantKey,
   expression: ParsedExpression,
-  given: ExpressionValues,
-): Promise<unknown> {
-  const { source, kind, variables } = expression;
+  given: StoredValues,
+): Promise<Storable | undefined> {
   const values = valuesNamed(expression, given);
-  const evaluation = { source, kind, variables, values };
-  let evaluated: Evaluated;
-  if (isProvedCheap(expression, values)) evaluated = perform(evaluation);
-  else {
-    try {
-      evaluated = await work.run(task, tenantKey, evaluation);
-    } catch (error) {
-      if (error instanceof WorkTooCostly) throw new ExpressionError(`The expression is too costly: ${error.message}`);
-      throw error;
-    }
-    // Its output may be large: the work pauses for others between its parts.
-    await yieldToEventLoop();
+  const evaluated = evaluateHere(expression, values);
+  if (evaluated) return outputOf(evaluated);
+  let answer: string;
+  try {
+    answer = await work.runAsText(task, tenantKey, taskArguments(expression, values));
+  } catch (error) {
+    if (error instanceof WorkTooCostly) throw new ExpressionError(`The expression is too costly: ${error.message}`);
+    throw error;
   }
-  if ('problem' in evaluated) throw new ExpressionError(evaluated.problem);
-  return evaluated.output;
+  // Its output may be large: the work pauses for others between its parts.
+  await yieldToEventLoop();
+  return outputIn(answer);
 }

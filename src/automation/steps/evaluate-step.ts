@@ -7,7 +7,7 @@ import { evaluateExpression } from './evaluate-expression.ts';
 import type { StepContext } from './step-context.ts';
 import type { StepEnd } from './step-end.ts';
 import { OutputsTooLarge } from './step-outputs.ts';
-import { storable } from './storable.ts';
+import type { Storable } from './storable.ts';
 
 /** Failures of the tenant's own expressions and templates, with the values of this run. */
 export const isExpressionFault = (error: unknown): error is Error =>
@@ -18,9 +18,9 @@ async function evaluate(
   tenantKey: TenantKey,
   context: StepContext,
   step: ConditionStep | TransformStep,
-): Promise<unknown> {
+): Promise<Storable | undefined> {
   const expression = parseExpression(expressionOf(step) ?? '', step.type, context.variables);
-  const given = await context.values(expression.names.has('steps') ? expression.steps : new Set());
+  const given = await context.storedValues(expression.names.has('steps') ? expression.steps : new Set());
   return evaluateExpression(work, tenantKey, expression, given);
 }
 
@@ -37,7 +37,7 @@ export async function evaluateStep(
 ): Promise<StepEnd> {
   const failed = (message: string): StepEnd => ({ status: 'failed', code: 'expression_error', message });
   try {
-    const output = storable(await evaluate(work, tenantKey, context, step));
+    const output = await evaluate(work, tenantKey, context, step);
     return output ? { status: 'completed', output } : failed('The result is too large.');
   } catch (error) {
     if (isExpressionFault(error)) return failed(error.message);

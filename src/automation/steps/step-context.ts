@@ -1,6 +1,13 @@
 import type { ExpressionVariable } from '../core/expression.ts';
 import type { ModelChoice } from '../core/steps.ts';
 import type { TemplateValues } from '../core/template.ts';
+import type { Storable } from './storable.ts';
+
+/** The values of a step, with outputs as they are stored. */
+export type StoredValues = Omit<TemplateValues, 'steps'> & { steps: Record<string, Storable> };
+
+export const valuesOfOutputs = (outputs: Record<string, Storable>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(outputs).map(([id, { value }]) => [id, value]));
 
 /** What the execution of one step needs of its run. */
 export interface StepContext {
@@ -21,4 +28,6 @@ export interface StepContext {
    * @throws OutputsTooLarge; StorageFailure
    */
   values(steps: ReadonlySet<string> | 'all'): Promise<TemplateValues>;
+  /** The same, without parsing outputs. */
+  storedValues(steps: ReadonlySet<string> | 'all'): Promise<StoredValues>;
 }

@@ -1,5 +1,6 @@
 import type { Files } from '../../storage/index.ts';
-import { type KeptOutput, readOutput } from '../runs/large-outputs.ts';
+import { type KeptOutput, readStored } from '../runs/large-outputs.ts';
+import type { Storable } from './storable.ts';
 
 /** The largest total of outputs that one step may use, in bytes. */
 const maxTogether = 32 * 1024 * 1024;
@@ -26,7 +27,7 @@ export class StepOutputs {
   /** Bytes of the output of each finished step. */
   readonly #bytes: Map<string, number>;
   /** By the time of their last use. */
-  readonly #atHand = new Map<string, unknown>();
+  readonly #atHand = new Map<string, Storable>();
 
   /**
    * @param find reads outputs by the keys of their steps
@@ -38,8 +39,8 @@ export class StepOutputs {
     this.#bytes = bytes;
   }
 
-  add(key: string, output: unknown, bytes: number): void {
-    this.#bytes.set(key, bytes);
+  add(key: string, output: Storable): void {
+    this.#bytes.set(key, output.bytes);
     this.#atHand.delete(key);
     this.#atHand.set(key, output);
   }
@@ -65,31 +66,31 @@ export class StepOutputs {
   }
 
   /** @returns outputs by the keys of their steps, without unfinished steps. @throws OutputsTooLarge; StorageFailure */
-  async of(named: ReadonlySet<string> | 'all'): Promise<Record<string, unknown>> {
+  async of(named: ReadonlySet<string> | 'all'): Promise<Record<string, Storable>> {
     const wanted = [...(named === 'all' ? this.#bytes.keys() : named)].filter((key) => this.#bytes.has(key));
-    const found = new Map<string, unknown>();
+    const found = new Map<string, Storable>();
     const missing: string[] = [];
     for (const key of wanted) {
       if (this.#atHand.has(key)) found.set(key, this.#use(key));
       else missing.push(key);
     }
     await this.#read(missing, found);
-    return Object.fromEntries(wanted.map((key) => [key, found.get(key)]));
+    return Object.fromEntries(wanted.flatMap((key) => (found.has(key) ? [[key, found.get(key)!]] : [])));
   }
 
-  #use(key: string): unknown {
-    const output = this.#atHand.get(key);
-    this.add(key, output, this.#bytes.get(key)!);
+  #use(key: string): Storable {
+    const output = this.#atHand.get(key)!;
+    this.add(key, output);
     return output;
   }
 
-  async #read(keys: string[], found: Map<string, unknown>): Promise<void> {
+  async #read(keys: string[], found: Map<string, Storable>): Promise<void> {
     if (keys.length === 0) return;
     const bytes = keys.reduce((sum, key) => sum + this.#bytes.get(key)!, 0);
     if (bytes > maxTogether) throw new OutputsTooLarge('The outputs that this step uses are too large together.');
     for (const row of await this.#find(keys)) {
-      const output = await readOutput(this.#files, row);
-      this.add(row.key, output, row.bytes);
+      const output = await readStored(this.#files, row);
+      this.add(row.key, output);
       found.set(row.key, output);
     }
   }

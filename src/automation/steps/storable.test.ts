@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { maxOutputBytes, storable } from './storable.ts';
+import { maxOutputBytes, Storable, storable, storableJson } from './storable.ts';
 
 test.each([
   ['a\0b', 'a\ufffdb'],
@@ -27,6 +27,19 @@ test('whatever it is, PostgreSQL can keep it, and what it can keep is left alone
   );
 });
 
+test('its JSON is as good as the value', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
+      const stored = storable(value)!;
+      const ofJson = storableJson(JSON.stringify(value))!;
+      expect([ofJson.json, ofJson.bytes]).toEqual([stored.json, stored.bytes]);
+      expect(JSON.stringify(ofJson.value)).toBe(stored.json);
+      expect(Storable.ofValue(stored.value, stored.bytes).json).toBe(stored.json);
+    }),
+  );
+});
+
 test('what is too large is not', () => {
+  expect(storableJson(JSON.stringify('x'.repeat(maxOutputBytes)))).toBeUndefined();
   expect(storable('x'.repeat(maxOutputBytes))).toBeUndefined();
 });

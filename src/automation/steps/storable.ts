@@ -3,13 +3,41 @@ import { cleanJson } from '../../platform/core/clean-text.ts';
 import { isLargerThan } from '../../platform/core/json-size.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
 
-/** A value as it is stored and read back. */
-export interface Storable {
-  value: unknown;
-  /** Made once: for an output of megabytes it holds the process for milliseconds each time. */
-  json: string;
+/**
+ * A value as it is stored and read back. Where only its JSON is known the value is made when it is used, and the other way
+ * round: for an output of megabytes each holds the process for milliseconds.
+ */
+export class Storable {
   /** Bytes of the JSON. */
-  bytes: number;
+  readonly bytes: number;
+  #json: string | undefined;
+  /** JSON has no `undefined`. */
+  #value: unknown;
+
+  private constructor(bytes: number, json: string | undefined, value: unknown) {
+    this.bytes = bytes;
+    this.#json = json;
+    this.#value = value;
+  }
+
+  /** @param value where it is known, too */
+  static ofJson(json: string, bytes: number, value?: unknown): Storable {
+    return new Storable(bytes, json, value);
+  }
+
+  static ofValue(value: unknown, bytes: number): Storable {
+    return new Storable(bytes, undefined, value ?? null);
+  }
+
+  get json(): string {
+    this.#json ??= JSON.stringify(this.#value);
+    return this.#json;
+  }
+
+  get value(): unknown {
+    if (this.#value === undefined) this.#value = JSON.parse(this.#json!);
+    return this.#value;
+  }
 }
 
 /** Bytes of one output as JSON. */
@@ -22,12 +50,16 @@ export const maxOutputBytes = 4 * 1024 * 1024;
 export function storable(value: unknown): Storable | undefined {
   // A short value can have a large one in it many times.
   if (isLargerThan(value ?? null, maxOutputBytes)) return undefined;
-  const json = JSON.stringify(value ?? null);
+  return storableJson(JSON.stringify(value ?? null), value ?? null);
+}
+
+/** The same for JSON as `JSON.stringify` writes it. @param value where it is known, too */
+export function storableJson(json: string, value?: unknown): Storable | undefined {
   const bytes = Buffer.byteLength(json);
   if (bytes > maxOutputBytes) return undefined;
   const replaced = cleanJson(json);
-  if (replaced === json) return { value: value ?? null, json, bytes };
-  return { value: JSON.parse(replaced), json: replaced, bytes: Buffer.byteLength(replaced) };
+  if (replaced === json) return Storable.ofJson(json, bytes, value);
+  return Storable.ofJson(replaced, Buffer.byteLength(replaced));
 }
 
 /** A text of so many characters is large: writing it as JSON takes milliseconds. */

@@ -47,7 +47,7 @@ interface Waiting {
   wasStarved: boolean;
   /** Ends the wait for a process. */
   timer: NodeJS.Timeout | undefined;
-  resolve(result: unknown): void;
+  resolve(result: string): void;
   reject(error: Error): void;
 }
 
@@ -98,24 +98,37 @@ export class BoundedWork {
    * @throws WorkTooCostly when the task reaches a limit; WorkQueueFull when the organization has too much waiting, or no
    *   process is free for it within `waitMs`
    */
-  run<Args, Result>(
+  async run<Args, Result>(
     task: BoundedTask<Args, Result>,
     key: TenantKey,
     args: Args,
-    { waitMs = defaultWaitMs } = {},
+    options: { waitMs?: number } = {},
   ): Promise<Result> {
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    return JSON.parse(await this.runAsText(task, key, JSON.stringify(args), options));
+  }
+
+  /**
+   * The same, where arguments and result are large: their JSON passes through this thread as it is.
+   * @param args JSON. @returns JSON. @throws as `run`
+   */
+  runAsText(
+    task: BoundedTask<never, unknown>,
+    key: TenantKey,
+    args: string,
+    { waitMs = defaultWaitMs }: { waitMs?: number } = {},
+  ): Promise<string> {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
     const waiting: Waiting = {
       key,
       module: task.module,
       limitMs: task.limitMs,
       memoryMb: task.memoryMb,
       isLengthy: task.isLengthy ?? false,
-      args: JSON.stringify(args),
+      args,
       interrupted: 0,
       wasStarved: false,
       timer: undefined,
-      resolve: resolve as (result: unknown) => void,
+      resolve,
       reject,
     };
     const mine = this.#queue.of(key);
@@ -265,7 +278,7 @@ export class BoundedWork {
 
 /** @throws WorkTooCostly */
 function settle(waiting: Waiting, answer: Answer): void {
-  if (answer.kind === 'done') waiting.resolve(JSON.parse(answer.result));
+  if (answer.kind === 'done') waiting.resolve(answer.result);
   else if (answer.kind === 'failed') waiting.reject(new Error(answer.message));
   else throw new WorkTooCostly(answer.kind === 'too_large' ? 'result' : 'time');
 }
