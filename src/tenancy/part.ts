@@ -4,6 +4,7 @@ import type { Log } from '../platform/observability/log.ts';
 import type { Part } from '../platform/parts/part.ts';
 import { AddressLimiter } from './address-limiter.ts';
 import { AddressLimits } from './address-limits.ts';
+import { forgetEndedKeys } from './administration/ended-keys.ts';
 import { maxKeys } from './administration/own-keys.ts';
 import { Authenticator } from './authenticate.ts';
 import { keyIds, organizationIds } from './core/ids.ts';
@@ -113,6 +114,11 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
       name: 'remove ended tokens',
       everyMs: hourMs,
       run: () => inBatches((limit) => forgetEndedTokens(database, limit)),
+    },
+    {
+      name: 'remove keys that ended long ago',
+      everyMs: 600_000,
+      run: () => inBatches((limit) => forgetEndedKeys(database, limit)),
     },
     {
       name: 'remove old counts of use',

@@ -5,6 +5,7 @@ import { Scope } from '../../src/platform/database/scope.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { bookingIds, eventTypeIds, hostIds } from '../../src/scheduling/core/ids.ts';
 import { removeDeletedSettings, removeOldBookings } from '../../src/scheduling/retention.ts';
+import { forgetEndedKeys, keptEndedKeys } from '../../src/tenancy/administration/ended-keys.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { tenancyLimits } from '../../src/tenancy/core/limits.ts';
 import { countMail, forgetOldMails } from '../../src/tenancy/mails.ts';
@@ -39,6 +40,37 @@ async function owner(plan: string): Promise<Owner> {
   const scope = new Scope(product.database, { organizationId, environment: 'test' }, newId());
   return { api: apiClient(base, tenant.testKey), organizationId, scope };
 }
+
+test('of the keys that have ended an organization keeps the newest, so that it can always make others', async () => {
+  const [full, other] = [await owner('free'), await owner('free')];
+  const insert = (organizationId: string, keys: number, ended: string) =>
+    query(
+      `insert into api_key (id, organization_id, environment, name, hash, prefix, last_four, scopes, variant, created_at,
+                            expires_at, revoked_at)
+       select gen_random_uuid(), $1::uuid, 'test', 'n' || n, sha256(('${ended}' || $1::uuid || n)::bytea), 'sk_test_', 'abcd', '{keys}',
+              'A', now(), ${ended === 'expired' ? `now() - make_interval(secs => n), null` : 'null, now()'}
+         from generate_series(1, $2::int) n`,
+      organizationId,
+      keys,
+    );
+  await insert(full.organizationId, 10_000, 'expired');
+  await insert(other.organizationId, 10, 'revoked');
+  const make = () => full.api.post('/api/v1/keys', { name: 'Another', environment: 'test' });
+  expect(await make()).toMatchObject({ status: 403, body: { error: { details: { limit: 10_000 } } } });
+
+  const usable = await count('api_key where revoked_at is null and expires_at is null');
+  expect(await forgetEndedKeys(product.database, 100)).toBe(100);
+  while ((await forgetEndedKeys(product.database, 5_000)) > 0);
+  expect(await count('api_key where revoked_at is null and expires_at is null')).toBe(usable);
+  const { rows } = await query(
+    `select count(*)::int as kept, max(substr(name, 2)::int) as oldest from api_key
+      where organization_id = $1 and expires_at is not null`,
+    full.organizationId,
+  );
+  expect(rows).toEqual([{ kept: keptEndedKeys, oldest: keptEndedKeys }]);
+  expect(await count('api_key where organization_id = $1 and revoked_at is not null', other.organizationId)).toBe(10);
+  expect((await make()).status).toBe(201);
+});
 
 describe('bookings', () => {
   const shift = (booking: string, days: number) =>
