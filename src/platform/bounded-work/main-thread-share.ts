@@ -3,7 +3,7 @@ import { FairQueue } from './fair-queue.ts';
 import { UsedTime } from './used-time.ts';
 
 /** The longest pause after a piece of work. */
-const maxPauseMs = 100;
+export const maxPauseMs = 100;
 
 /**
  * Shares the main thread between work that is large and cannot be handed to another process: filling in a prompt of
