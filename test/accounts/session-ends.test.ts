@@ -188,7 +188,7 @@ describe('a session ends', () => {
     const removedAt = performance.now();
     expect((await owner.api.delete(`/api/v1/members/${memberId}`)).status).toBe(200);
     await ended;
-    expect(performance.now() - removedAt).toBeLessThan(1_500);
+    expect(performance.now() - removedAt).toBeLessThan(5_000);
     expect(await isOpen(person.cookie)).toBe(false);
     await owner.api.post(`/api/v1/runs/${runId}/cancel`);
   });

@@ -329,7 +329,7 @@ describe('a token that a person makes', () => {
     const endedAt = performance.now();
     expect(await apiClient(base, token).get(`/api/v1/runs/${runId}`)).toMatchObject(unknown);
     await closed;
-    expect(performance.now() - endedAt).toBeLessThan(2_000);
+    expect(performance.now() - endedAt).toBeLessThan(5_000);
     await api.post(`/api/v1/runs/${runId}/cancel`);
   });
 
