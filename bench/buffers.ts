@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { plannerSettings } from '../src/platform/database/open-database.ts';
 import { statements } from '../src/platform/database/sql.ts';
 
 /** The tenant that is bound as the first two values of every statement of a scope. */
@@ -15,6 +16,7 @@ export async function buffersOf(client: pg.ClientBase, tenant: TenantValues, rea
   await client.query('begin');
   try {
     await client.query('set local role atelier_tenant');
+    for (const setting of plannerSettings) await client.query(`set local ${setting}`);
     await client.query(
       `select set_config('atelier.organization_id', $1, true), set_config('atelier.environment', $2, true)`,
       [...tenant],

@@ -251,3 +251,34 @@ test('connections that made their plans when the tables were nearly empty', asyn
     return services;
   });
 });
+
+test('lists of deliveries that were counted in a thousand blocks', async () => {
+  const { env, client } = await open();
+  await insertManyRows(client, few);
+  await client.query(
+    `insert into delivery_block (subscription_id, ends_at, ends_id, organization_id, environment, is_counted)
+     select $1, now() - make_interval(mins => n), uuidv7(), $1, 'test', true from generate_series(1, 1000) n`,
+    [firstId],
+  );
+  await client.query(
+    `insert into delivery_block_count (subscription_id, ends_at, ends_id, event_type, organization_id, environment, pending,
+                                       retrying, dead_lettered, delivered, failed)
+     select subscription_id, ends_at, ends_id, type, organization_id, environment, 1, 2, 3, 4, 5
+       from delivery_block, unnest(array['workflow.run.completed', 'workflow.run.failed', 'video.completed']) type
+      where subscription_id = $1 and is_counted`,
+    [firstId],
+  );
+  const services = await openFor(env);
+  const scope = scopeOf(services);
+  const [eventType, status] = ['workflow.run.failed', 'failed'] as const;
+  const totalOf = async (filter: object) => (await listDeliveries(scope, firstId, { ...page, ...filter })).total;
+  const buffersBefore = await buffersRead(client);
+  const before = await connected(client);
+  const totals = [await totalOf({}), await totalOf({ eventType }), await totalOf({ status, eventType })];
+  const own = without(await connected(client), before);
+  await services.close();
+  await areEnded(client, own);
+  // Beside the blocks there are a few deliveries that none has.
+  expect(totals.map((total) => total - (total % 1_000))).toEqual([45_000, 15_000, 5_000]);
+  expect((await buffersRead(client)) - buffersBefore).toBeLessThan(totals.length * 2_000);
+});

@@ -7,6 +7,9 @@ import { SharedConnections } from './shared-connections.ts';
 import { sqlOn } from './sql.ts';
 import { TenantConnections } from './tenant-connections.ts';
 
+/** What PostgreSQL may not do in statements of the product, see `inRole`. */
+export const plannerSettings = ['enable_seqscan=off', 'enable_bitmapscan=off'] as const;
+
 /**
  * How the product connects. A wait that takes longer than this fails with an error that says so: for a free connection, for a
  * lock, for PostgreSQL to end a statement, and for an answer at all, which a server that stands still never gives.
@@ -22,7 +25,7 @@ const inRole = (role: string) => ({
   statement_timeout: 10_000,
   query_timeout: 12_000,
   idle_in_transaction_session_timeout: 15_000,
-  options: `-c role=${role} -c enable_seqscan=off -c enable_bitmapscan=off`,
+  options: [`role=${role}`, ...plannerSettings].map((setting) => `-c ${setting}`).join(' '),
 });
 
 /** The connections of the role `system`, with the entity manager where there are entities for it. */

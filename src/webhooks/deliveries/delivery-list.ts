@@ -103,7 +103,8 @@ const parametersOf = ({ filters }: Kind) => {
 };
 
 // One row for each block and type, and for each noted change. What no block has, usually the latest thousand or two, and
-// blocks that are not counted yet are counted one by one.
+// blocks that are not counted yet are counted one by one. The parts of a block are brought together by grouping: for a join the
+// planner, which takes them to be few, would read all of them again for each block.
 function marksOf(kind: Kind) {
   const counted = (begin: string, end: string) => `(select count(*)::int ${positions(kind, between(begin, end))})`;
   return statement({
@@ -115,18 +116,19 @@ function marksOf(kind: Kind) {
               coalesce(lag(ends_id) over positions, '${noId}') as begins_id
          from delivery_block where ${ownOf('')}
        window positions as (order by ends_at, ends_id)),
-     total as (
-       select ends_at, ends_id, sum(${kind.count})::int as count from delivery_block_count
-        where ${ownOf('')} and ${kind.isType} group by 1, 2),
-     change as (
-       select ends_at, ends_id, sum((${kind.isStatus('becomes')})::int - (${kind.isStatus('was')})::int)::int as count
-         from delivery_change
-        where ${ownOf('')} and ${kind.isType} group by 1, 2),
+     part as (
+       select ends_at, ends_id, is_counted,
+              case when is_counted then 0 else ${counted('begins_at, begins_id', 'ends_at, ends_id')} end as count from block
+       union all
+       select ends_at, ends_id, null, ${kind.count} from delivery_block_count where ${ownOf('')} and ${kind.isType}
+       union all
+       select ends_at, ends_id, null, (${kind.isStatus('becomes')})::int - (${kind.isStatus('was')})::int
+         from delivery_change where ${ownOf('')} and ${kind.isType}),
      range as (
        select ends_at, ends_id,
-              case when is_counted then coalesce(total.count, 0) + coalesce(change.count, 0)
-                   else ${counted('begins_at, begins_id', 'ends_at, ends_id')} end as count
-         from block left join total using (ends_at, ends_id) left join change using (ends_at, ends_id)
+              (case when bool_or(is_counted) then sum(count)
+                    else sum(count) filter (where is_counted is not null) end)::int as count
+         from part group by ends_at, ends_id having bool_or(is_counted is not null)
        union all
        select 'infinity', '${lastId}', ${counted('ends_at, ends_id', `'infinity', '${lastId}'`)}
          from (select '-infinity'::timestamptz as ends_at, '${noId}'::uuid as ends_id
