@@ -237,7 +237,7 @@ test('messages under way have a limit, and those whose client hung up count', as
   const { testKey: key } = await product.createTenant({ plan: 'free' });
   const client = apiClient(product.process.api, key);
   const before = await creditsOf(client);
-  const slow = chatBody('sandbox:slow=3 A snail');
+  const slow = chatBody('sandbox:slow=6 A snail');
   const streams = Array.from({ length: 5 }, () => streamReply({ api: product.process.api, key }, '/api/chat', slow));
   for (const stream of await Promise.all(streams)) {
     expect(stream.status).toBe(200);

@@ -62,16 +62,17 @@ const makeDue = systemStatement({
 });
 
 test('a backlog whose work hangs in the database leaves connections to what somebody waits for', async () => {
-  let [held, prompt] = [0, 0];
+  let held = 0;
+  const prompt = new Set<string>();
   const handlers = {
     ...idle(),
     'test.held_up': async (on: Scope) => {
       held++;
       await on.rows(holdUp).catch(() => {});
     },
-    'test.prompt': async (on: Scope) => {
+    'test.prompt': async (on: Scope, subjectId: string) => {
       await on.rows(looks);
-      prompt++;
+      prompt.add(subjectId);
     },
   };
   const outbox = new Outbox({ database, background, log }, handlers, { promptKinds: ['test.prompt'] });
@@ -85,14 +86,18 @@ test('a backlog whose work hangs in the database leaves connections to what some
   database.outbox = withoutNudge;
   await enqueue(40);
   await sqlOn(database.pool).rows(makeDue);
-  const drained = outbox.drain();
+  const drained = [outbox.drain()];
   database.outbox = outbox;
   await enqueue(20);
-  await until('what somebody waits for is done', async () => prompt === 60);
+  await until('what somebody waits for is done', async () => {
+    // What a busy machine does not attempt in time after the commit is left to the next drain.
+    drained.push(outbox.drain());
+    return prompt.size === 60;
+  });
   // Much of the backlog has not begun: what hangs gives up after some seconds, so that a slow machine begins more of it.
   expect(held).toBeLessThanOrEqual(45);
   await holder.query('select pg_advisory_unlock_all()');
-  await drained;
+  await Promise.all(drained);
 });
 
 describe('tenants', () => {
