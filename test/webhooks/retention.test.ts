@@ -39,6 +39,8 @@ const eventsOf = async (...deliveries: string[]) =>
     )
   ).rowCount;
 
+// The product's own sweeps may come first: what is left counts, and not who removed the rest.
+
 test('deliveries and their attempts are kept for the days of the plan, counted from their end', async () => {
   await setPlan('pro');
   const { id } = await scene.subscribe();
@@ -49,13 +51,13 @@ test('deliveries and their attempts are kept for the days of the plan, counted f
     await add(id, 95, 'retrying'),
   ];
   await query('update delivery set finished_at = now() where id = $1', deliveryIds.parse(ended));
-  expect(await forgetOldDeliveries(scene.product.database)).toBe(1);
+  await forgetOldDeliveries(scene.product.database);
   expect(await kept(id)).toEqual([fresh, ended, open].sort());
   expect([await attemptsOf(old), await attemptsOf(fresh)]).toEqual([0, 1]);
 
   await setPlan('free');
-  // A delivery, and the events of the two that are gone by now.
-  expect(await forgetOldDeliveries(scene.product.database)).toBe(3);
+  // Goes with the events of the two that are gone by now.
+  await forgetOldDeliveries(scene.product.database);
   expect(await kept(id)).toEqual([ended, open].sort());
   // Their events are older than anything can recover, and are needed to show and to send what is left.
   expect(await eventsOf(ended, open)).toBe(2);
@@ -82,7 +84,8 @@ test('more than a batch of a webhook is removed in one go, and nothing of anothe
     deliveryIds.parse(foreign),
     organizationIds.parse(other.organizationId),
   );
-  expect(await forgetOldDeliveries(scene.product.database)).toBe(1_201);
+  await forgetOldDeliveries(scene.product.database);
+  expect((await query('select from delivery where subscription_id = $1', webhookIds.parse(id))).rowCount).toBe(1);
   expect((await query('select from delivery where id = $1', deliveryIds.parse(foreign))).rowCount).toBe(1);
 });
 
@@ -109,7 +112,7 @@ test('recover reaches back as far as the plan keeps deliveries, and never behind
   await add(delivered.id, 60);
   await setPlan('free');
   expect((await recover(delivered.id, 31)).status).toBe(400);
-  expect(await forgetOldDeliveries(scene.product.database)).toBeGreaterThan(0);
+  await forgetOldDeliveries(scene.product.database);
   await setPlan('pro');
   expect((await recover(delivered.id, 89.9)).body.data.queued).toBe(0);
 });
@@ -127,8 +130,8 @@ test('a deleted webhook goes with the last of its deliveries', async () => {
   await forget();
   expect(await isThere()).toBe(true);
   await query('update delivery set created_at = $2, finished_at = $2 where subscription_id = $1', uuid, at(40));
-  expect(await forgetOldDeliveries(scene.product.database)).toBeGreaterThan(0);
-  expect(await forget()).toBe(1);
+  await forgetOldDeliveries(scene.product.database);
+  await forget();
   expect(await isThere()).toBe(false);
   expect((await query('select from recovery where subscription_id = $1', uuid)).rowCount).toBe(0);
 });
@@ -137,5 +140,6 @@ test('the progress of a recovery is removed after a quarter of a year', async ()
   const { id } = await scene.subscribe();
   await recover(id, 1);
   await query(`update recovery set id = uuidv7(interval '-92 days') where subscription_id = $1`, webhookIds.parse(id));
-  expect(await forgetOldRecoveries(scene.product.database, 100)).toBe(1);
+  await forgetOldRecoveries(scene.product.database, 100);
+  expect((await query('select from recovery where subscription_id = $1', webhookIds.parse(id))).rowCount).toBe(0);
 });
