@@ -9,6 +9,7 @@ import { answerPage, asPage, showError } from '../../pages/form-page.ts';
 import { requestLog } from '../../requests/request-log.ts';
 import { enter, entryOf } from './begin-session.ts';
 import { nextOf } from './next.ts';
+import { PageCookie } from './page-cookie.ts';
 import { providerFailed } from './page-html.ts';
 
 const title = 'Sign in';
@@ -20,13 +21,10 @@ const refusals: Record<OidcRefusal, string> = {
 
 /** Signing in at an OpenID provider: the way there, and the way back. */
 export function oidcRoutes({ accounts, database, env }: Services): OpenAPIHono<ApiEnv> {
-  const { oidc, cookie } = accounts;
+  const { oidc } = accounts;
   const routes = new OpenAPIHono<ApiEnv>();
   if (!oidc) return routes;
-  const name = `${cookie.name}.oidc`;
-  const attributes = `Path=/; HttpOnly; SameSite=Lax${cookie.isSecure ? '; Secure' : ''}`;
-  const keep = (c: ApiContext, value: string, seconds: number) =>
-    c.header('Set-Cookie', `${name}=${value}; Max-Age=${seconds}; ${attributes}`, { append: true });
+  const cookie = new PageCookie(accounts.cookie, 'oidc');
   const failed = (c: ApiContext, message: string, status: 400 | 403) =>
     answerPage(c, title, providerFailed(message), status);
 
@@ -36,12 +34,12 @@ export function oidcRoutes({ accounts, database, env }: Services): OpenAPIHono<A
   routes.get(begin, async (c) => {
     const { state, cookie: value } = oidc.states.begin(nextOf(c));
     const url = await oidc.authorizeUrl(state);
-    keep(c, value, oidc.states.lifeSeconds);
+    cookie.keep(c, value, oidc.states.lifeSeconds);
     return c.redirect(url, 302);
   });
   routes.get(end, async (c) => {
-    const kept = oidc.states.read(cookie.valueOf(name, c.req.header('cookie')));
-    keep(c, '', 0);
+    const kept = oidc.states.read(cookie.valueIn(c));
+    cookie.end(c);
     if (!kept) return failed(c, 'This sign-in was not begun in this browser, or it took too long.', 400);
     const { searchParams } = new URL(c.req.url);
     try {

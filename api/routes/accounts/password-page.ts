@@ -10,21 +10,22 @@ import { answerPage, asPage, formChecks, showError } from '../../pages/form-page
 import { joined, problem } from '../../pages/html-page.ts';
 import { addressOf, headersFor, signedIn, takeCookies, toSignIn } from './begin-session.ts';
 import { field, maxFormBytes, ownForm } from './own-forms.ts';
+import { PageCookie } from './page-cookie.ts';
 import { type PasswordProof, passwordForm, passwordIsSet } from './page-html.ts';
-import { endRenewal, renewalIn } from './renewal-cookie.ts';
 
 const title = 'Your password';
 
 /** Where a person who is signed in sets a first password, changes it, or replaces one that is forgotten. */
 export function passwordPage({ accounts, database, env }: Services): OpenAPIHono<ApiEnv> {
   const { limits, origin } = accounts;
+  const renewal = new PageCookie(accounts.cookie, 'renewal');
 
   const refused = (c: ApiContext, message: string, asked: PasswordProof) =>
     answerPage(c, title, joined(problem(message), passwordForm(asked)), 400);
   /** What proves that the person may choose a password. */
   const proofOf = async (c: ApiContext, person: SignedIn): Promise<PasswordProof> => {
     if (!(await hasPassword(database, person.userId))) return 'none';
-    return (await mayRenew(database, person, renewalIn(c, accounts.cookie))) ? 'link' : 'password';
+    return (await mayRenew(database, person, renewal.valueIn(c))) ? 'link' : 'password';
   };
 
   /** @returns whether the current password is right */
@@ -69,11 +70,11 @@ export function passwordPage({ accounts, database, env }: Services): OpenAPIHono
     const reason = passwordProblem(newPassword, person.email);
     if (reason !== undefined) return refused(c, reason, asked);
     if (asked === 'link') {
-      const token = renewalIn(c, accounts.cookie)!;
+      const token = renewal.valueIn(c)!;
       if (!(await renewPassword(database, person, { token, newPassword }))) {
         return refused(c, 'The link was opened too long ago.', 'password');
       }
-      endRenewal(c, accounts.cookie);
+      renewal.end(c);
     } else if (asked === 'password') {
       const isChanged = await change(c, person, field(fields, 'currentPassword'), newPassword);
       if (!isChanged) return refused(c, 'The current password is not right.', asked);

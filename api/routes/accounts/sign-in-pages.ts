@@ -14,13 +14,14 @@ import { type Html, joined, problem } from '../../pages/html-page.ts';
 import { addressOf, enter, entryOf, headersFor, takeCookies } from './begin-session.ts';
 import { nextOf, withNext } from './next.ts';
 import { checkFormOrigin, field, maxFormBytes, ownForm } from './own-forms.ts';
+import { PageCookie } from './page-cookie.ts';
 import { codeForm, invitationForm, linkForm, linkIsDead, linkIsMailed, signInForms } from './page-html.ts';
-import { keepRenewal } from './renewal-cookie.ts';
 
 /** Small pages on which people sign in: server-rendered, and without script. */
 export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
   const { accounts, database, background, env } = services;
   const { limits, times, mailer, baseUrl, origin } = accounts;
+  const renewal = new PageCookie(accounts.cookie, 'renewal');
 
   const forms = (c: ApiContext, email = ''): Html => {
     const { hasPasskeys, oidc } = accounts;
@@ -109,7 +110,8 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
     const userId = await redeemLink(database, c.req.param('token'), entryOf(c, accounts));
     if (userId === undefined) return answerPage(c, 'Sign in', linkIsDead, 404);
     if (await hasPassword(database, userId)) {
-      keepRenewal(c, accounts.cookie, await createRenewal(database, userId, times), times.linkMs);
+      const seconds = Math.max(1, Math.ceil(times.linkMs / 1000));
+      renewal.keep(c, await createRenewal(database, userId, times), seconds);
     }
     return enter(c, accounts, userId);
   });
