@@ -7,7 +7,7 @@ import type { ActionProgress } from '../src/temporal/contracts/integrations.ts';
 import type { JobContext } from '../src/temporal/contracts/jobs.ts';
 import { jobActivities } from './job-activities.ts';
 
-export interface ActionActivityServices extends PerformServices {
+interface ActionActivityServices extends PerformServices {
   database: Database;
   log: Log;
   startedActions: DirectWork<ActionProgress>;

@@ -11,14 +11,14 @@ import { scopeOf } from './work-scope.ts';
 const heartbeatMs = 2_000;
 const unexpected = 'An unexpected error. An operator can try it again.';
 
-export interface BookingRef extends WorkContext {
+interface BookingRef extends WorkContext {
   bookingId: string;
 }
 
 export const createBookingActivities = (services: PerformServices) => ({
   /**
-   * Performs what is due of a booking. What fails is noted, and no failure of the activity. After five attempts that failed
-   * unexpectedly what is due has failed, until an operator asks for it again.
+   * Performs the due effects of a booking. A failed effect is recorded and does not fail the activity. After five
+   * attempts that failed unexpectedly, the due effects have failed until an operator retries them.
    */
   async performEffects({ bookingId, retry, ...ref }: BookingRef & { retry: boolean }): Promise<BookingProgress> {
     const scope = scopeOf(services.database, ref);

@@ -10,12 +10,12 @@ import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
-/** How long one activity goes on with further runs. Organizations alternate between activities. */
+/** Maximum duration of one activity, which continues with further runs. Organizations alternate between activities. */
 const maxWorkMs = 3_000;
 /** Attempts after which an error that is not expected is a failure of the run that it concerns. */
 const unexpectedAttempts = 8;
 
-export interface BulkActionActivityServices extends BulkActionServices {
+interface BulkActionActivityServices extends BulkActionServices {
   /** Aborted when the process begins to drain. */
   draining: AbortController;
 }

@@ -11,13 +11,13 @@ import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 
-export type CalendarRef = Omit<SyncCalendarArgs, 'policy'>;
+type CalendarRef = Omit<SyncCalendarArgs, 'policy'>;
 
 const heartbeatMs = 2_000;
 
-export interface CalendarActivityServices extends PullServices, CalendarScheduleServices {
+interface CalendarActivityServices extends PullServices, CalendarScheduleServices {
   database: Database;
-  /** Factor for the waits that providers ask for; below 1 only in tests. */
+  /** Factor for the waits that providers request; below 1 only in tests. */
   calendarTimeScale: number;
 }
 
@@ -42,7 +42,7 @@ export const createCalendarActivities = (services: CalendarActivityServices) => 
         pullCalendar(services, scope, ref.calendarId, signal),
       );
       if ('stopped' in outcome && outcome.stopped !== 'deleted') throw lostAccess(outcome.stopped);
-      // Nothing of it is to come: its Schedule is removed.
+      // Nothing more is due for it: its Schedule is removed.
       if ('stopped' in outcome) await followCalendar(services, scope, ref.calendarId, { sync: false });
       return outcome;
     } catch (failure) {
@@ -61,7 +61,7 @@ export const createCalendarActivities = (services: CalendarActivityServices) => 
     }
   },
 
-  /** Shows a calendar as one that could not be read. */
+  /** Marks a calendar as one that could not be read. */
   recordSyncFailure(ref: CalendarRef, problem: CalendarProblem): Promise<void> {
     return recordSyncFailure(scopeOfCalendar(services.database, ref), ref.calendarId, problem);
   },

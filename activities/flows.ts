@@ -13,10 +13,10 @@ import { failingUnexpected } from './unexpected-error.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
-/** How long a walk goes on. Its activity has ten seconds, and one that is repeated would do its last work twice. */
+/** Maximum duration of a walk. Its activity has ten seconds, and a repeated activity would do its last work twice. */
 const maxWalkMs = 3_000;
 
-export interface FlowActivityServices extends FlowServices {
+interface FlowActivityServices extends FlowServices {
   /** Aborted when the process begins to drain. */
   draining: AbortController;
 }
@@ -62,7 +62,7 @@ export const createFlowActivities = ({ draining, ...services }: FlowActivityServ
       return respondInTemporal(services, scopeOf(database, context), runId, answer);
     },
 
-    /** Executes steps that call out, as many beside each other as may be, and what answers at once between them. */
+    /** Executes steps that call out, as many in parallel as allowed, and the instant steps between them. */
     driveFlow({ policy, ...ref }: FlowArgs): Promise<FlowProgress> {
       const until = performance.now() + driveMsOf(policy);
       let stepId: string | undefined;

@@ -13,11 +13,9 @@ import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 2_000;
 
-export type FollowRef = Omit<FollowIntegrationArgs, 'policy'> & { requestMs: number };
+type FollowRef = Omit<FollowIntegrationArgs, 'policy'> & { requestMs: number };
 
-export interface FollowActivityServices
-  extends Pick<FollowServices, 'integrations' | 'clientStates'>,
-    FollowScheduleServices {
+interface FollowActivityServices extends Pick<FollowServices, 'integrations' | 'clientStates'>, FollowScheduleServices {
   database: Database;
   env: { PUBLIC_URL: string };
 }
@@ -30,7 +28,7 @@ export const createFollowActivities = ({ database, env, ...services }: FollowAct
     const outcome = await withHeartbeats(heartbeatMs, (signal) =>
       followConnection({ ...services, publicUrl }, scope, ref.connectionId, { signal, requestMs }),
     );
-    // Nothing of it is to come: its Schedule is removed.
+    // Nothing more is due for it: its Schedule is removed.
     if ('stopped' in outcome && outcome.stopped === 'disconnected') {
       await followSchedule(services, scope, ref.connectionId, { run: false });
     }

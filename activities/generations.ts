@@ -25,7 +25,7 @@ async function withoutRetries(isLast: boolean, work: () => Promise<void>): Promi
   }
 }
 
-export interface GenerationActivityServices extends AdvanceServices {
+interface GenerationActivityServices extends AdvanceServices {
   database: Database;
   log: Log;
 }
@@ -38,11 +38,17 @@ interface AdvanceRef extends JobContext {
 export const createGenerationActivities = (services: GenerationActivityServices) => {
   const { attempt, recordCancelled } = jobActivities(generationJob, services);
   return {
-    /** Asks the provider once where a generation stands, and records its end. Fails retryably while that may change. */
+    /**
+     * Polls the provider once for the state of a generation, and records its end. Fails retryably while the state may
+     * change.
+     */
     advanceGeneration({ maxAttempts, withoutFile = 0, ...ref }: AdvanceRef): Promise<GenerationProgress> {
-      return attempt(ref, (scope, call) =>
-        advanceGeneration(services, scope, ref, { ...call, maxAttempts, withoutFile }),
-      );
+      return attempt(ref, async (scope, call) => {
+        const progress = await advanceGeneration(services, scope, ref, { ...call, maxAttempts, withoutFile });
+        // It keeps this process busy no longer, and the next one of its tenant may start.
+        if (progress.kind === 'wait') services.generationWaiters.notifyLocal(ref.id);
+        return progress;
+      });
     },
 
     /**

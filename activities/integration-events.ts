@@ -6,9 +6,9 @@ import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
 
-export type FetchEventsRef = Omit<FetchEventsArgs, 'policy'> & { requestMs: number };
+type FetchEventsRef = Omit<FetchEventsArgs, 'policy'> & { requestMs: number };
 
-export interface EventActivityServices extends FetchServices {
+interface EventActivityServices extends FetchServices {
   database: Database;
 }
 

@@ -24,14 +24,14 @@ interface StoppableJob<Services> {
   stop(services: Services, scope: Scope, ref: JobRef, reason: StopReason): Promise<boolean>;
 }
 
-/** What the activities of every job do around their work. */
+/** The common work of every job's activities. */
 export const jobActivities = <Services>(
   job: StoppableJob<Services>,
   services: NoInfer<Services> & { database: Database; log: Log },
 ) => ({
   /**
    * Makes an attempt at a job's work, with heartbeats. Temporal makes another one after a failure of a provider, which
-   * `work` throws only while another attempt may succeed. An error that keeps coming back fails the job.
+   * `work` throws only while another attempt may succeed. A persistent error fails the job.
    */
   attempt<Result>(ref: JobContext, work: (scope: Scope, call: Attempt) => Promise<Result>): Promise<Result> {
     const { database, log } = services;

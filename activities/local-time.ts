@@ -4,9 +4,9 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 const localMs = 8_000;
 
 /**
- * Does the work of an activity that is tried as a local one first. Work that takes too long for a local activity would take
- * too long again, so the first attempt is the only one: its workflow falls back to an activity with heartbeats. The work
- * itself goes on meanwhile, and what it records is not done again.
+ * Does the work of an activity that is tried as a local one first. Work that takes too long for a local activity would
+ * take too long again, so the first attempt is the only one: its workflow falls back to an activity with heartbeats.
+ * The work itself continues, and its recorded results are not produced again.
  * @throws ApplicationFailure that is not retried, of a local activity whose work is not done after eight seconds
  */
 export async function inLocalTime<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -8,7 +8,7 @@ import type { MessageProgress } from '../src/temporal/contracts/conversation.ts'
 import type { JobContext } from '../src/temporal/contracts/jobs.ts';
 import { jobActivities } from './job-activities.ts';
 
-export interface MessageActivityServices extends AskServices {
+interface MessageActivityServices extends AskServices {
   database: Database;
   log: Log;
 }

@@ -2,7 +2,10 @@ import { ApplicationFailure } from '@temporalio/activity';
 import type { ProviderFailure } from '../src/platform/provider-failure.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 
-/** A failure of a provider, as one after which Temporal retries the activity: after the time the provider asked for, if any. */
+/**
+ * A failure of a provider in the form after which Temporal retries the activity: after the time that the provider
+ * requested, if any.
+ */
 export const retryableFailure = ({
   message,
   retryAfterMs,

@@ -1,35 +1,57 @@
 import { type ApplicationFailure, Context } from '@temporalio/activity';
 import { cancelRunRow } from '../src/automation/runs/cancel-run.ts';
-import { type CallRef, continueRun, walkSteps } from '../src/automation/runs/execute-run.ts';
+import { type CallRef, continueRun, failRun, walkSteps } from '../src/automation/runs/execute-run.ts';
 import type { RunProgress, RunRef, RunServices } from '../src/automation/runs/run-execution.ts';
 import type { Database } from '../src/platform/database/database.ts';
+import type { Scope } from '../src/platform/database/scope.ts';
 import { ProviderFailure } from '../src/platform/provider-failure.ts';
 import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
+import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
-import { failingRun } from './failing-run.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { inLocalTime } from './local-time.ts';
 import { retryableFailure } from './retryable-failure.ts';
+import { failingUnexpected } from './unexpected-error.ts';
 import { scopeOf } from './work-scope.ts';
 
 /** Reported every third time: the answer says whether it was cancelled, so a cancelled call is aborted within seconds. */
 const heartbeatMs = 1_000;
 
-/** A provider's failure as a retryable ApplicationFailure: retried when the provider asks for it, up to the policy's limit. */
+/**
+ * A provider's failure as a retryable ApplicationFailure: retried when the provider allows it, up to the policy's
+ * limit.
+ */
 function retryable({ message, retryAfterMs }: ProviderFailure, { modelCall }: RunPolicy): ApplicationFailure {
   const limited = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, modelCall.maximumRetryAfterMs);
   return retryableFailure({ message, retryAfterMs: limited });
 }
 
-/** What a step's activity is called with. */
-export interface CallStepArgs extends CallRef, WorkContext {
+/** Does the work of an activity of a run. The run fails when that keeps failing unexpectedly. */
+export const failingRun = <Result>(
+  services: RunServices,
+  scope: Scope,
+  ref: RunRef,
+  work: () => Promise<Result>,
+): Promise<Result> => {
+  const job = {
+    log: services.log,
+    kind: 'run',
+    facts: { runId: ref.runId },
+    failureType: failureTypes.runFailed,
+    fail: () => failRun(services, scope, ref),
+  };
+  return failingUnexpected(job, work);
+};
+
+/** The arguments of a step's activity. */
+interface CallStepArgs extends CallRef, WorkContext {
   /** Attempts of a step in all, interrupted ones included, unless the step sets its own number. */
   maxAttempts: number;
   /** How long steps after the first one may begin. */
   continueForMs: number;
 }
 
-export interface RunActivityServices extends RunServices {
+interface RunActivityServices extends RunServices {
   database: Database;
   /** Aborted when the process begins to drain. */
   draining: AbortController;
@@ -45,9 +67,9 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
   },
 
   /**
-   * Executes a step that calls out, however long its model takes, and the steps after it. Heartbeats say which step is
-   * being executed. Fails retryably while the provider may answer later. An activity that was retried stops after its step,
-   * so that the attempts and the intervals between them are those of one step.
+   * Executes a step that calls out, however long its model takes, and the steps after it. Heartbeats name the current
+   * step. Fails retryably while the provider may answer later. An activity that was retried stops after its step, so
+   * that the attempts and the intervals between them are those of one step.
    */
   async callStep({ maxAttempts, continueForMs, ...ref }: CallStepArgs): Promise<RunProgress> {
     const context = Context.current();

@@ -14,8 +14,8 @@ import { Scope } from '../src/platform/database/scope.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { ToolServerUnavailable } from '../src/tools/tool.ts';
-import { failingRun } from './failing-run.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import { failingRun } from './runs.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
@@ -37,7 +37,7 @@ async function toolTenant(database: Database, scope: Scope, { runId }: StepRef):
   return { isTrial, scope: isTrial ? new Scope(database, { ...tenant, environment: 'test' }, correlationId) : scope };
 }
 
-export interface StepToolActivityServices extends StepToolServices, RunServices {
+interface StepToolActivityServices extends StepToolServices, RunServices {
   database: Database;
 }
 

@@ -15,8 +15,9 @@ export interface Job {
 }
 
 /**
- * Does the work of an activity whose workflow retries it without limit. An error that is not temporary fails the job after
- * five attempts: its row, and its workflow with the error's message. What the activity throws deliberately passes.
+ * Does the work of an activity whose workflow retries it without limit. An error that is not temporary fails the job
+ * after five attempts: its row, and its workflow with the error's message. Errors that the activity throws deliberately
+ * pass through.
  */
 export async function failingUnexpected<Result>(job: Job, work: () => Promise<Result>): Promise<Result> {
   try {

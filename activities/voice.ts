@@ -5,7 +5,7 @@ import { voiceJob } from '../src/voice/job.ts';
 import { type PerformServices, performCall } from '../src/voice/perform-call.ts';
 import { jobActivities } from './job-activities.ts';
 
-export interface VoiceActivityServices extends PerformServices {
+interface VoiceActivityServices extends PerformServices {
   database: Database;
   log: Log;
 }

@@ -18,8 +18,8 @@ import { lookAtRetries } from '../src/webhooks/retries/retry-release.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 
-export type DeliveryRef = WorkContext & { deliveryId: string };
-export type SubscriptionRef = WorkContext & { subscriptionId: string };
+type DeliveryRef = WorkContext & { deliveryId: string };
+type SubscriptionRef = WorkContext & { subscriptionId: string };
 
 const heartbeatMs = 2_000;
 /** Between two looks at an attempt that a caller waits for. */
@@ -31,7 +31,7 @@ export const createWebhookActivities = (services: Services) => {
     operatorScopeOf(database, { organizationId, environment }, correlationId);
 
   return {
-    /** Does what operators asked for, releases the retries that are due soon, and says when to look again. */
+    /** Performs the requests of operators, releases the retries that are due soon, and returns when to look again. */
     async lookAtRetries({
       subscriptionId,
       orders,
@@ -42,12 +42,12 @@ export const createWebhookActivities = (services: Services) => {
       return look;
     },
 
-    /** Reads how a dead letter stands. */
+    /** Reads the state of a dead letter. */
     lookAtLetter({ deliveryId, ...context }: DeliveryRef): Promise<DeadLetterProgress> {
       return findDeadLetterProgress(scopeOf(database, context), deliveryId);
     },
 
-    /** Waits for the first attempt of a delivery that was replayed. The dispatchers make it. */
+    /** Waits for the first attempt of a replayed delivery. The dispatchers make it. */
     awaitAttempt({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
       deliveries.wake();
       return withHeartbeats(heartbeatMs, (signal) => {

@@ -3,16 +3,16 @@ import { connectionOf } from './connection/connection.ts';
 import type { ApiContext } from './context.ts';
 
 /**
- * Sets headers of the answer, whatever the handler answers. They are set on Node's response, because in a `Response` they
- * would be copied several times. A handler's own header of the same name overrides them. A request that did not arrive on
- * a socket has no Node response, and a stream that has begun has sent its headers.
+ * Sets headers of the answer for any answer of the handler. They are set on Node's response, because in a `Response`
+ * they would be copied several times. A handler's own header of the same name overrides them. A request that did not
+ * arrive on a socket has no Node response, and a stream that has begun has sent its headers.
  */
 export function setAnswerHeaders(c: ApiContext, headers: Readonly<Record<string, string>>): void {
   const outgoing = (c.env as HttpBindings | undefined)?.outgoing;
   if (outgoing && !outgoing.headersSent) for (const name in headers) outgoing.setHeader(name, headers[name]!);
 }
 
-/** What a caller learns of the limits of its organization, and a refused one must not. */
+/** Information about the limits of its organization for a caller, which a refused caller must not get. */
 export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Cache-Control'];
 
 /** Removes headers that were set for another answer. */
@@ -28,7 +28,7 @@ export function closeAfterAnswer(c: ApiContext): void {
   if (incoming) connectionOf(incoming)?.lingerAtEnd();
 }
 
-/** Counts what waits of the answer, until its client takes it, as the organization's. */
+/** Counts the waiting bytes of the answer as the organization's, until the client takes them. */
 export function attributeAnswer(c: ApiContext, organizationId: string): void {
   const incoming = (c.env as HttpBindings | undefined)?.incoming;
   if (incoming) connectionOf(incoming)?.belongsTo(organizationId);

@@ -21,7 +21,7 @@ import { surfaceFinder } from './surface.ts';
 
 type App = OpenAPIHono<ApiEnv>;
 
-/** 405 with the methods of the path, which a preflight asks for, or 404 when the path has none. */
+/** 405 with the methods of the path, which a preflight asks for, or 404 if the path has none. */
 function answerUnmatched(app: App, c: ApiContext): Response {
   const { path, method } = c.req;
   const allowed = allowedMethods(app, path);

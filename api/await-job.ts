@@ -22,7 +22,7 @@ export async function refusalOf(open: OpenRequest, what: 'answer' | 'reply'): Pr
   return (await open.refusal()) ?? (open.signal.aborted ? notReady(what) : undefined);
 }
 
-export interface AwaitedJob<Found> {
+interface AwaitedJob<Found> {
   open: OpenRequest;
   waiters: Waiters;
   /** How long the request waits. */

@@ -15,14 +15,14 @@ export interface ApiEnv {
     correlationId: string;
     /** The log of the process; `requestLog` gives that of the request. */
     log: Log;
-    /** Where the request comes from; worked out only for who asks. */
+    /** The address of the client, computed on first use. */
     clientAddress: () => string;
     surface: Surface;
     dialect: Dialect;
     /** The JSON body as it was sent, where a route has one. */
     body: unknown;
     caller: Caller;
-    /** Who is signed in, on routes that belong to a person and to no organization. */
+    /** The signed-in person, on routes that belong to a person and to no organization. */
     person: SignedIn;
     scope: Scope;
     /** The code of the failure of the run that the answer reports. */

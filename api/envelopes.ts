@@ -1,8 +1,8 @@
 import type { AppError, FieldError } from '../src/platform/errors.ts';
 import { errorStatus } from './errors/error-status.ts';
 
-/** What the envelopes take from the failed request. */
-export interface ErrorRendering {
+/** The data of the failed request that the envelopes need. */
+interface ErrorRendering {
   requestId: string;
   /** The code as the request's dialect spells it. */
   code: string;
@@ -25,8 +25,8 @@ export const e1: Envelope = (error, { requestId, code, facts }) => ({
 const maxErrorsShown = 5;
 
 /**
- * The sentence of a failure where the answer has nothing else. A body that does not fit its schema is described by what
- * is wrong with it; those of published sentences carry no list of errors.
+ * The sentence of a failure, for answers without other members. A body that does not match its schema is described by
+ * its problems; failures with published sentences have no list of errors.
  */
 export function sentenceOf({ code, message, facts }: AppError): string {
   if (code === 'unauthorized') return 'Unauthorized';

@@ -9,7 +9,7 @@ const envelopeBytes = 64;
 
 type Members = Record<string, unknown>;
 
-/** A part of an answer that something smaller can stand for. */
+/** A part of an answer that a smaller value can replace. */
 export interface Replaceable {
   holder: Members;
   /** Size of the part as JSON. */
@@ -64,7 +64,7 @@ export function fitAnswer<Answer extends object>(
 /** A smaller value is not replaced: its reference would take as much. */
 const minReferredBytes = 512;
 
-/** A member that a reference can stand for, where it is large enough. */
+/** A member that a reference can replace, if it is large enough. */
 export function referred(
   holder: Members,
   name: string,
@@ -83,8 +83,8 @@ export interface Texts {
 }
 
 /**
- * An answer of at most 2 MiB, most of which are texts: where it is larger they are cut, to the first of these lengths with which
- * it fits. What cannot be cut stays.
+ * An answer of at most 2 MiB, most of which is text: a larger one is cut, to the first of these lengths with which it
+ * fits. Other parts stay.
  * @param lengths characters, falling
  */
 export function cutTexts<Answer extends object>(

@@ -11,7 +11,7 @@ interface Routers<T> {
   /** Paths without parameters. */
   literal: RegExpRouter<T>;
   literalPaths: ReadonlySet<string>;
-  /** Paths below a literal beginning that stands where other paths have a parameter; the longest beginning is first. */
+  /** Paths below a literal beginning in the place of a parameter of other paths; the longest beginning is first. */
   nested: [beginning: string, RegExpRouter<T>][];
   others: RegExpRouter<T>;
 }
@@ -26,14 +26,17 @@ const beginningOf = (path: string): string[] => {
   return segments.slice(0, segments.findIndex(isParameter));
 };
 
-/** Whether another path has a parameter where this beginning has a literal. @param places what stands before parameters */
+/**
+ * Whether another path has a parameter where this beginning has a literal. @param places the beginnings before
+ * parameters
+ */
 const standsBesideParameter = (beginning: readonly string[], places: ReadonlySet<string>): boolean =>
   beginning.some((_, at) => places.has(beginning.slice(0, at).join('/')));
 
 /**
- * Hono's fastest router, several times: for paths without parameters, for paths below a literal that stands where others have
- * a parameter, and for all others. One alone refuses `/calendars/connect` beside `/calendars/:id`, and Hono would then use
- * a slower one for every request. A literal path is never an id, as in OpenAPI.
+ * Hono's fastest router, several times: for paths without parameters, for paths below a literal in the place of a
+ * parameter of other paths, and for all others. A single one refuses `/calendars/connect` beside `/calendars/:id`, and
+ * Hono would then use a slower router for every request. A literal path is never an id, as in OpenAPI.
  */
 export class LiteralFirstRouter<T> implements Router<T> {
   name = 'LiteralFirstRouter';

@@ -17,10 +17,10 @@ export type SecurityScheme =
   | { type: 'http'; scheme: 'bearer'; bearerFormat?: string; description: string }
   | { type: 'apiKey'; in: 'header' | 'cookie'; name: string; description: string };
 
-/** The HTTP side of a feature: its routes, and what the reference says about them. */
+/** The HTTP side of a feature: its routes, and its text in the reference. */
 export interface ApiFeature extends Pick<Surface, 'ids'> {
   tags: readonly Tag[];
-  /** What the start page says of it. */
+  /** The text of the start page about it. */
   overview?: { title: string; text: string };
   example?: FeatureExample;
   /** The envelope of its failures, where it is the feature's own. */

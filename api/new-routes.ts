@@ -10,9 +10,17 @@ z.config({ customError: issueMessage });
 /** Maximum length in a failure of a member's name, and of a message; longer ones are cut. */
 const [maxName, maxMessage] = [100, 1_000];
 
-/** What is wrong with a request that does not match its schema. */
+/** The problem of a value that may have one of several forms: in the intended form, if only one is likely. */
+function inMeantForm(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const likely = issue.errors.filter((faults) => faults.every(({ path }) => path.length > 0));
+  if (likely.length !== 1) return [issue];
+  return likely[0]!.flatMap((fault) => inMeantForm({ ...fault, path: [...issue.path, ...fault.path] }));
+}
+
+/** The problem of a request that does not match its schema. */
 export const problemsOfSchema = ({ issues }: z.ZodError): FieldError[] =>
-  listed(issues).map(({ path, message }) => ({
+  listed(issues.flatMap(inMeantForm)).map(({ path, message }) => ({
     path: path.map((name) => shortened(String(name), maxName)).join('.'),
     message: shortened(message, maxMessage),
   }));

@@ -11,10 +11,10 @@ type Middleware = MiddlewareHandler<ApiEnv>;
 type Parameters = z.ZodObject;
 type Content = { 'application/json': { schema: z.ZodType } };
 
-/** What the operations of a file have in common. */
+/** The common properties of a file's operations. */
 interface Shared {
   tag: string;
-  /** The middleware that `requireKey` makes. Its scopes are the operation's security. Operations for everyone have none. */
+  /** The middleware that `requireKey` creates. Its scopes are the operation's security. Public operations have none. */
   key?: Middleware;
   /** Whether the operations are part of the versioned API, whose failures come in two dialects. */
   hasDialects?: boolean;
@@ -41,7 +41,7 @@ interface Contract {
   headers?: Parameters;
   /** A JSON body: `jsonContent(...)`. Requests may then be answered with 413 and 415. */
   body?: Content;
-  /** Whether a request may come without a body. Without `body`: whether one that comes is read and ignored. */
+  /** Whether a request may come without a body. Without `body`: whether a sent body is read and ignored. */
   bodyIsOptional?: boolean;
   /** The largest body in bytes; 1 MiB unless given. */
   maxBytes?: number;
@@ -59,7 +59,7 @@ interface Contract {
   failures?: readonly ErrorStatus[];
 }
 
-/** What the handler of an operation can read: the parts of the request that its contract names. */
+/** The input of an operation's handler: the parts of the request that its contract names. */
 type RequestOf<Given> = (Given extends { params: infer Params extends Parameters } ? { params: Params } : object) &
   (Given extends { query: infer Query extends Parameters } ? { query: Query } : object) &
   (Given extends { headers: infer Headers extends Parameters } ? { headers: Headers } : object) &

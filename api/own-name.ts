@@ -5,8 +5,8 @@ import { isRead } from './middleware/session.ts';
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * Sends pages that are opened under another name of this machine to the public one: cookies belong to a name, and those of
- * `localhost` are none of `127.0.0.1`.
+ * Redirects pages that are opened under another name of this machine to the public name: cookies belong to a name, and
+ * those of `localhost` do not apply to `127.0.0.1`.
  */
 export function toOwnName(publicUrl: string) {
   const own = new URL(publicUrl);

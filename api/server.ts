@@ -24,7 +24,9 @@ const closeIdleEveryMs = 50;
 /** HTTP/1.0 has no Host, and some load balancers use it for their probes. */
 const hostOfHttp10 = 'localhost';
 
-/** What RFC 9112 (3.2) refuses: a request without Host, and one with several, of which a proxy may believe another one. */
+/**
+ * The refusals of RFC 9112 (3.2): a request without Host, and one with several, of which a proxy may use another one.
+ */
 function hostProblem({ headers, rawHeaders, httpVersion }: IncomingMessage): string | undefined {
   if (!headers.host && httpVersion !== '1.0') return 'The header Host is missing.';
   let hosts = 0;
@@ -36,7 +38,7 @@ function hostProblem({ headers, rawHeaders, httpVersion }: IncomingMessage): str
   return hosts > 1 ? 'The header Host is given more than once.' : undefined;
 }
 
-export interface ApiServer {
+interface ApiServer {
   port: number;
   /**
    * Reports not ready, waits until load balancers noticed, stops accepting connections, and resolves when the requests

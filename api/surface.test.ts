@@ -52,7 +52,7 @@ test.each([
   expect(canonicalPath(versioned, path)).toBe(canonical);
 });
 
-test('the mounts of the product agree with each other, and tell each tag and security scheme once', () => {
+test('the mounts of the product agree with each other, and declare each tag and security scheme once', () => {
   expect(() => surfaceFinder(mounts)).not.toThrow();
   const tags = mounts.flatMap((mount) => mount.tags.map(({ name }) => name));
   const schemes = mounts.flatMap(({ securitySchemes = {} }) => Object.keys(securitySchemes));

@@ -10,8 +10,8 @@ export interface Surface {
   /** Whether requests and answers come in dialects A and B. Without dialects X-API-Variant is ignored. */
   hasDialects: boolean;
   /**
-   * Ids that may stand in the path of a request with an Idempotency-Key. The two forms of an id name one resource, so
-   * that a retry may use the other one.
+   * Ids that may be in the path of a request with an Idempotency-Key. The two forms of an id name one resource, so that
+   * a retry may use the other one.
    */
   ids: readonly ResourceId[];
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A receiver in this process, whose clock tells when something arrives. */
+/** A receiver in this process, whose clock measures arrivals. */
 export async function openArrivals() {
   let arrived = Promise.withResolvers<void>();
   const server = createServer((request, response) => {

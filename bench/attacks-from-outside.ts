@@ -64,7 +64,7 @@ export async function fanOutOfSandboxEvents(attacker: Attacker): Promise<Prepare
 const pipelined = 1_000;
 const unreadMs = 3_000;
 
-/** Without a key: requests for the largest fixed file one after the other, whose answers nobody reads. */
+/** Without a key: requests for the largest fixed file one after the other, whose answers are not read. */
 export async function pipelineUnreadScripts({ api }: Attacker): Promise<Prepared> {
   const { hostname, port } = new URL(api);
   const requests = `GET /docs/scalar.js HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`.repeat(pipelined);

@@ -2,7 +2,7 @@ import { startChildProgram } from './child-program.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { Stand } from './stand.ts';
 
-/** What a model says, in Anthropic's form. */
+/** The answer of a model, in Anthropic's form. */
 export const text = 'A short answer.';
 export const message = {
   id: 'msg_bench',
@@ -19,7 +19,7 @@ export const wholeAnswer = JSON.stringify({
   usage,
 });
 
-/** A provider that answers with what it was told, at once unless it was told to wait. */
+/** A provider that returns configured answers, at once unless a delay is configured. */
 export interface LoopbackModel {
   answerWith(type: string, answer: string, afterMs?: number): Promise<unknown>;
   stop(): Promise<void>;

@@ -94,7 +94,8 @@ const items: Item[] = [
 
 /**
  * The items of `--quick`: together they take less than the limit below, and cover requests, runs, deliveries, credits,
- * bookings, messages, tools and events. Those that fill tables with a million rows or wait for retries are left to the whole bench.
+ * bookings, messages, tools and events. Items that fill tables with a million rows or wait for retries are left to the
+ * whole bench.
  */
 const quickItems = [
   readWorkflow,
@@ -113,7 +114,7 @@ const quickItems = [
   makeBookings,
   inboundEvents,
 ];
-/** An item that would begin later is left out, so that a quick bench ends within six minutes on a busy machine too. */
+/** An item that would begin later is left out, so that a quick bench ends within six minutes also on a busy machine. */
 const quickLimitMs = 5 * 60_000;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);

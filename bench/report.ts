@@ -81,7 +81,10 @@ export function describeOutcome(outcome: Outcome): string[] {
   return [`${item.name}  ${item.title}`, `  FAILED: ${inspect(outcome.error)}`, ''];
 }
 
-/** Appends the result, or why there is none, to a file of JSON Lines: what was measured is there whatever follows. */
+/**
+ * Appends the result, or the reason why there is none, to a file of JSON Lines, so that a later failure loses no
+ * result.
+ */
 export function appendResult(file: string, outcome: Outcome): void {
   const { name, title } = outcome.item;
   const result = 'findings' in outcome ? resultOf(outcome.findings) : { error: String(outcome.error) };

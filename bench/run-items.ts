@@ -18,7 +18,7 @@ export interface RunOptions {
   /** The cleanup of the whole bench. Each item has its own, which runs when the item ends or with this one. */
   cleanup: Cleanup;
   openStand(): Promise<SharedStand>;
-  /** Makes the shared servers as they were: nothing is left to do of the item before, and tables have statistics. */
+  /** Restores the shared servers: no work of the previous item is left, and tables have statistics. */
   settle(pool: Pool): Promise<void>;
   /** Called after each item. */
   report(outcome: Outcome): void;

@@ -5,8 +5,8 @@ const lookEveryMs = 250;
 const maxMs = 120_000;
 
 /**
- * Makes the database as it was before an item: no webhook, nothing left to do, no dead rows, and statistics of every table, so
- * that plans of the next item do not depend on whether autovacuum has come by.
+ * Restores the state of the database before an item: no webhook, no pending work, no dead rows, and statistics of every
+ * table, so that plans of the next item do not depend on the timing of autovacuum.
  * @throws Error when work is left after two minutes
  */
 export async function settle(pool: Pool): Promise<void> {
@@ -15,19 +15,20 @@ export async function settle(pool: Pool): Promise<void> {
   await pool.query('vacuum (analyze)');
 }
 
-/** Waits until nothing is left to do of what an item began: no open run, nothing to start. */
+/** Waits until the work of an item has ended: no open run or generation, and none to start. */
 export async function untilSettled(pool: Pool): Promise<void> {
   const until = performance.now() + maxMs;
   while (performance.now() < until) {
     const { rows } = await pool.query<{ busy: boolean }>(
       `select exists (select from outbox)
               or exists (select from run r join automation a on a.id = r.automation_id
-                          where r.status in ('queued', 'running') and a.deleted_at is null) as busy`,
+                          where r.status in ('queued', 'running') and a.deleted_at is null)
+              or exists (select from generation where status = 'processing') as busy`,
     );
     if (!rows[0]?.busy) return;
     await sleep(lookEveryMs);
   }
-  throw new Error(`Runs or outbox entries are left ${maxMs / 1000} s after the item.`);
+  throw new Error(`Runs, generations or outbox entries are left ${maxMs / 1000} s after the item.`);
 }
 
 /**

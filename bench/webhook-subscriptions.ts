@@ -13,7 +13,7 @@ export async function subscribe(client: ProductClient, url: string): Promise<str
   return webhookIds.parse(id)!;
 }
 
-/** Writes events with a delivery each, over the subscriptions in turn, as the transaction of what they announce does. */
+/** Writes events with a delivery each, over the subscriptions in rotation, like the transaction that publishes them. */
 export async function announceMany(pool: pg.Pool, subscriptions: readonly string[], count: number): Promise<void> {
   await pool.query(
     `with told as (

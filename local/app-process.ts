@@ -5,7 +5,7 @@ import { type BackgroundChild, followInBackground } from './background-child.ts'
 import { fileSize, lastLines } from './log-file.ts';
 import { termThenKill } from './processes.ts';
 
-export interface AppOptions {
+interface AppOptions {
   /** Roles of the process. */
   roles: readonly string[];
   env: Record<string, string | undefined>;

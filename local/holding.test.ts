@@ -44,7 +44,7 @@ async function startLeftover(): Promise<ChildProcess> {
 }
 
 describe('holding a data folder', () => {
-  test('a second start is refused while the first one runs, and told its process', async () => {
+  test('a second start is refused while the first one runs, with the id of its process', async () => {
     const holder = await startHolder();
     await expect(holdDataFolder(folder, { log() {} })).rejects.toThrow(`process ${holder.pid}`);
   });

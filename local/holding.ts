@@ -25,7 +25,7 @@ export interface Holding {
 }
 
 /** Exclusive use of a data folder. */
-export interface Hold {
+interface Hold {
   /** Records a process, so that a later start can stop it if this one is killed. */
   record(part: Part, pid: number): void;
   /** Records that this stack is stopping, so that the next start waits for it. */
@@ -34,7 +34,7 @@ export interface Hold {
   release(): void;
 }
 
-export interface HoldOptions {
+interface HoldOptions {
   log: (line: string) => void;
   /** How long to wait for an earlier stack that is stopping. */
   waitMs?: number;

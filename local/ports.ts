@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 import type { LocalSettings } from '../src/platform/env.ts';
 
@@ -42,16 +43,20 @@ async function portProblem(port: number): Promise<string | undefined> {
   return problem === 'EADDRINUSE' ? 'is taken' : `cannot be used (${problem})`;
 }
 
-/** A TCP port of 127.0.0.1 that is free now, chosen by the system. */
-export function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
+/** Below the ports that systems give to outgoing connections: Linux from 32768 on, others from 49152 on (RFC 6335). */
+const chosenFrom = { first: 15_000, count: 17_000 };
+
+/**
+ * A TCP port of 127.0.0.1 that is free now. A server that stops and starts again finds it free, too: no outgoing connection
+ * gets it meanwhile, as happens to a port that the system chose.
+ * @throws Error when a hundred ports at random are all taken
+ */
+export async function findFreePort(): Promise<number> {
+  for (let tried = 0; tried < 100; tried++) {
+    const port = chosenFrom.first + randomInt(chosenFrom.count);
+    if ((await bindProblem(port)) === undefined) return port;
+  }
+  throw new Error('No free port was found.');
 }
 
 function bindProblem(port: number): Promise<string | undefined> {

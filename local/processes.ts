@@ -38,8 +38,8 @@ export function isRunning(record: ProcessRecord): boolean {
 }
 
 /**
- * Sends the signals of `options` in order until the recorded process is gone.
- * Throws if it still runs after all of them.
+ * Sends the signals of `options` in order until the recorded process has ended. Throws if it still runs after all of
+ * them.
  */
 export async function stopProcess(record: ProcessRecord, options: StopOptions): Promise<void> {
   for (const [index, { signal, waitMs }] of options.steps.entries()) {

@@ -1,3 +1,4 @@
+import { localOwner } from '../src/accounts/local-owner.ts';
 import type { Stack } from './stack.ts';
 
 type Ready = Pick<Stack, 'api' | 'temporal' | 'temporalUi' | 'signInLink' | 'organizationId' | 'testKey' | 'liveKey'>;
@@ -12,6 +13,14 @@ export function readyJson(stack: Ready, pid: number): string {
   return JSON.stringify({ ...reached, organizationId, testKey, liveKey, signInLink });
 }
 
+/** The link works once, and people often follow it late. A signed-in person needs none. */
+const consoleOf = ({ api, signInLink: link }: Pick<Ready, 'api' | 'signInLink'>): string =>
+  link === undefined
+    ? `  Console       ${api}/app\n`
+    : `  Sign in       ${link}
+                (once, for 15 minutes; then npm run cli -- user link --email ${localOwner.email})
+`;
+
 /** The text printed when the stack is ready. */
 export function readyText(stack: Ready): string {
   return `
@@ -20,7 +29,7 @@ Atelier is ready.
   API           ${stack.api}
   Reference     ${stack.api}/docs
   Guides        ${stack.api}/docs/guides
-${stack.signInLink === undefined ? '' : `  Sign in       ${stack.signInLink}\n`}  Temporal UI   ${stack.temporalUi ?? `(of the server at ${stack.temporal})`}
+${consoleOf(stack)}  Temporal UI   ${stack.temporalUi ?? `(of the server at ${stack.temporal})`}
   Organization  ${stack.organizationId}
   Test key      ${stack.testKey}
   Live key      ${stack.liveKey}

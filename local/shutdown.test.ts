@@ -36,7 +36,7 @@ describe('the shutdown', () => {
 });
 
 describe('settleAll', () => {
-  test('waits for all, tells the others of the first failure, and throws it', async () => {
+  test('waits for all, signals the first failure to the others, and throws it', async () => {
     const seen: string[] = [];
     const all = settleAll(new AbortController().signal, (signal) => [
       Promise.reject(new Error('first')),

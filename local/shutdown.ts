@@ -1,7 +1,7 @@
 import type { Part } from './holding.ts';
 import { PARTS } from './holding.ts';
 
-export interface Stoppable {
+interface Stoppable {
   stop(options?: { hasty?: boolean }): Promise<void>;
 }
 

@@ -25,7 +25,7 @@ export interface Product {
   entryPoint?: string;
   /** Builds the workflow bundle in the folder, if it does not exist yet. */
   prepareBundle(folder: string): Promise<unknown>;
-  /** Builds the console's pages, if those that exist were made from other sources. */
+  /** Builds the console's pages, if the existing ones were built from other sources. */
   buildConsole(): Promise<void>;
   /**
    * Migrates the database, makes the login of the application, and returns the credentials of the organization Demo, stored
@@ -50,7 +50,7 @@ export interface DatabaseLogins {
   url: string;
 }
 
-export interface StackOptions {
+interface StackOptions {
   settings: LocalSettings;
   product: Product;
   /** Receives progress messages. */
@@ -74,7 +74,10 @@ export interface Stack extends Credentials {
   stop(options?: { hasty?: boolean }): Promise<void>;
 }
 
-/** The content of `connection.json`: what the CLI and a process started by hand need to work with the running stack. */
+/**
+ * The content of `connection.json`: the data for the CLI, and for a process started by hand, to work with the running
+ * stack.
+ */
 export interface Connection {
   pid: number;
   environment: Record<string, string>;
@@ -219,7 +222,8 @@ async function startWorkflowServer({ settings, folder, ports, shutdown, record, 
   const namespace = settings.parentEnvironment.TEMPORAL_NAMESPACE || 'default';
   const address = settings.temporalAddress;
   if (address !== undefined) {
-    // A managed server can refuse this. Then its operator must have prepared the namespace, or the app reports what is missing.
+    // A managed server can refuse this. Then its operator must have prepared the namespace, or the app reports the
+    // missing parts.
     const { TEMPORAL_TLS, TEMPORAL_API_KEY } = settings.parentEnvironment;
     const endpoint = temporalEndpoint({ TEMPORAL_ADDRESS: address, TEMPORAL_TLS, TEMPORAL_API_KEY });
     await prepareNamespaceAt(endpoint, namespace).catch((error: Error) => {
@@ -263,7 +267,7 @@ const operatorSettings = (given: Variables, ownerEmail: string, uiUrl: string | 
   ...namedSettings({ TEMPORAL_UI_URL: given.TEMPORAL_UI_URL || uiUrl }, ['TEMPORAL_UI_URL']),
 });
 
-/** Those of the variables that have a value. */
+/** The variables that have a value. */
 function namedSettings(given: Variables, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.flatMap((name) => (given[name] ? [[name, given[name]] as const] : [])));
 }

@@ -27,7 +27,7 @@ export interface Foundation {
   background: Background;
   /** Performs work whose cost tenants decide, in processes of its own. */
   boundedWork: BoundedWork;
-  /** Aborted when the process begins to drain: waiting requests are then answered with what is known. */
+  /** Aborted when the process begins to drain: waiting requests are then answered with the current state. */
   draining: AbortController;
   /** Undefined where the environment names no collector. */
   tracing: Tracing | undefined;

@@ -100,11 +100,11 @@ export const failPoints = [...catalog.failPoints, ...failPoint.names];
 export const readEnv = (variables?: Record<string, string | undefined>): Env =>
   readVariables(catalog.settings, variables);
 
-/** The product's database, for programs that need nothing else. */
+/** The product's database, for programs that need no other service. */
 export const openProductDatabase = (url: string, poolSize: number): Promise<Database> =>
   openDatabase({ url, poolSize, entities });
 
-export interface ServiceOptions {
+interface ServiceOptions {
   connection: ConnectionLike;
   tracing?: Tracing | undefined;
   /** Whether this process serves the gauges of the whole installation. */

@@ -57,7 +57,7 @@ async function ownersView(): Promise<unknown> {
     const { status, body } = await call(client, operation);
     // Looking is a request too, and is counted as one.
     const { requests: _, ...data } = body.data ?? {};
-    // Addresses of files are signed anew whenever they are told.
+    // Addresses of files are signed anew for each answer.
     const text = JSON.stringify(data)
       .replaceAll(/\?expires=\d+&signature=[\w-]+/g, '')
       // A cursor is a point in time, and each use of a key is noted.

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { isGoneWithin, type ProcessRecord, recordProcess } from '../local/processes.ts';
 
-/** Processes that work in a folder, or have it in their arguments or environment. Only Linux tells. */
+/** Processes that work in a folder, or have it in their arguments or environment. Only Linux can list them. */
 export function processesOf(folder: string): ProcessRecord[] {
   if (process.platform !== 'linux') return [];
   const mentions = (pid: string) => {
@@ -29,7 +29,7 @@ function signal(records: ProcessRecord[], name: NodeJS.Signals): void {
 }
 
 /**
- * Ends everything that runs in a folder or for it: what is left of a run, whoever started it. PostgreSQL gets the time
+ * Ends everything that runs in a folder or for it: the rest of a run, whichever process started it. PostgreSQL gets the time
  * to end its own processes and to give its memory back.
  */
 export async function endProcessesOf(folder: string): Promise<void> {

@@ -9,7 +9,7 @@ const expectedMs: Record<string, number> = { crash: 60_000, product: 20_000 };
 
 /**
  * Longest first, so that no long file is left to run alone at the end. Files that mostly wait for others to notice a
- * death take turns with files that mostly compute: the processors always have something to do.
+ * death alternate with files that mostly compute: the processors always have something to do.
  */
 export default class Sequencer extends JestSequencer {
   override sort(tests: Test[]): Test[] {

@@ -29,7 +29,7 @@ export const compileCache = fileURLToPath(new URL('../node_modules/.cache/compil
  */
 export const temporalOfTests = { durable: false, env: { GOGC: '400' } };
 
-/** The same of a PostgreSQL server: only a power cut could tell it from a careful one. */
+/** The same of a PostgreSQL server: only a power cut could distinguish it from a careful one. */
 export const postgresOfTests = { fsync: 'off', full_page_writes: 'off' };
 
 export const serversFile = (folder: string) => join(folder, 'servers.json');

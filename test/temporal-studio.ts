@@ -6,9 +6,9 @@ import { runningServers } from './servers.ts';
 
 /** Studio's videos as an operator of Temporal sees them. Ids are `vid_…`. */
 export interface StudioView {
-  /** As Temporal names it; undefined for one that it was never told of. */
+  /** As Temporal names it; undefined for one that it does not know. */
   statusOf(id: string): Promise<string | undefined>;
-  /** What its workflow says about itself; empty for one that Temporal was not told of yet. */
+  /** What its workflow says about itself; empty for one that Temporal does not know yet. */
   detailsOf(id: string): Promise<string>;
   cancel(id: string): Promise<void>;
   terminate(id: string): Promise<void>;

@@ -7,7 +7,7 @@ import { runningServers } from './servers.ts';
 
 /** Temporal as an operator sees it, who knows nothing of the product's processes. */
 export interface TemporalView {
-  /** As Temporal names it, RUNNING or CANCELLED for example; undefined for a run that it was never told of. */
+  /** As Temporal names it, RUNNING or CANCELLED for example; undefined for a run that it does not know. */
   statusOf(runId: string): Promise<string | undefined>;
   cancel(runId: string): Promise<void>;
   /** The activities of a run so far, local ones left out, by type; an attempt that is retried is not another one. */

@@ -12,7 +12,7 @@ export interface TestDatabase {
   url: string;
   /** For the superuser who owns it. */
   ownerUrl: string;
-  /** Drops it, whoever is still connected. */
+  /** Drops it, even with open connections. */
   drop(): Promise<void>;
 }
 

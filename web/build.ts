@@ -5,15 +5,15 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
 /**
- * Builds the console into `web/dist`, with each text file compressed beside itself, unless the present build was made
- * from the same sources. Another process may build at the same time: a build is moved into its place when it is whole.
+ * Builds the console into `web/dist`, with each text file compressed beside itself, unless the present build has the
+ * same sources. Another process may build at the same time: a finished build is moved into its place as a whole.
  */
 
 const folder = import.meta.dirname;
 const dist = join(folder, 'dist');
 const stampName = '.sources';
 
-/** Identifies everything that a build is made from. */
+/** Identifies all sources of a build. */
 function hashOfSources(): string {
   const hash = createHash('sha256');
   const root = join(folder, '..');

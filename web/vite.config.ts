@@ -7,7 +7,7 @@ export default defineConfig({
   plugins: [tailwindcss()],
   build: {
     target: 'es2023',
-    // Nothing is inlined: the content security policy allows images as data, and scripts and styles as files alone.
+    // Nothing is inlined: the content security policy allows images as data, but scripts and styles only as files.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

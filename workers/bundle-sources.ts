@@ -27,7 +27,7 @@ const packageOf = (specifier: string): string =>
 
 /**
  * The files that are in the bundle of these entry points, relative to `root` and sorted: the modules that they import,
- * directly or not, and the manifest of each package among them, which stands for its version. Imports of types leave no
+ * directly or not, and the manifest of each package among them, which represents its version. Imports of types leave no
  * trace in a bundle.
  */
 export async function bundleSources(root: string, entries: readonly string[]): Promise<string[]> {

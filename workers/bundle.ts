@@ -8,7 +8,7 @@ import { bundleSources } from './bundle-sources.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What the bundle is made of: the workflows, their interceptors and the program that builds it. */
+/** The sources of the bundle: the workflows, their interceptors and the program that builds it. */
 const entries = ['workflows/index.ts', 'workflows/trace.ts', 'workers/build-bundle.ts'];
 /** Where an image has the bundle of its own sources. The folder that a worker reads may be a volume. */
 const shippedFolder = join(root, 'bundles');

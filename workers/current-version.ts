@@ -17,9 +17,9 @@ export const announcePromotion = ({ notifications }: CurrentVersionServices, ver
   notifications.send(channel, labelOf(version));
 
 /**
- * Allows eager starts on the queue in this process for as long as its version is the current one. An eager start takes the worker on
- * the same connection whatever its version: without this, an API process that goes on after a promotion would start all
- * of its workflows on the version before.
+ * Allows eager starts on the queue in this process for as long as its version is the current one. An eager start uses
+ * the worker on the same connection whatever its version: without this, an API process that still runs after a
+ * promotion would start all of its workflows on the previous version.
  * @returns resolves when `stopping` is aborted
  */
 export async function followCurrentVersion(

@@ -3,7 +3,7 @@ import type { Log } from '../src/platform/observability/log.ts';
 import { type Bundle, removeBundle } from './bundle.ts';
 import type { StartedWorker } from './workflow-worker.ts';
 
-export interface EarlierVersionOptions {
+interface EarlierVersionOptions {
   /** How many open workflows began with this version, according to Temporal's visibility, which lags. */
   countOpen(): Promise<number>;
   startWorker(): Promise<StartedWorker>;

@@ -4,14 +4,14 @@ import { startUpgradingWorker } from './upgrading-worker.ts';
 import type { WorkflowSlots } from './workflow-worker.ts';
 
 /**
- * Activities ask providers and store files; the pool of renderings bounds what is computed at the same time. A task may last
- * as long as an instant generation, and an eager start that finds no place is dispatched later than others.
- * There are more places than messages and voice calls that any plan may have under way, so that one organization does not
- * hold all of them.
+ * Activities ask providers and store files; the pool of renderings bounds concurrent computations. A task may last as
+ * long as an instant generation, and an eager start that finds no free slot is dispatched later than others. There are
+ * more slots than messages and voice calls that any plan may have under way, so that one organization does not hold all
+ * of them.
  */
 const slots: WorkflowSlots = { activities: 500, tasks: 100, cached: 200, polls: 4 };
 
-/** Makes what is asked of Studio and Voice, replies to messages, and calls the tools of steps. */
+/** Makes generations and voice calls, replies to messages, and calls the tools of steps. */
 export async function startGenerationWorker(context: RoleContext): Promise<RunningRole> {
   const { activeRuns, database, log } = context.services;
   const worker = await startUpgradingWorker(context, queues.generation, slots, true);

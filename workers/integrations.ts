@@ -9,6 +9,6 @@ import type { WorkflowSlots } from './workflow-worker.ts';
  */
 const slots: WorkflowSlots = { activities: 300, tasks: 50, cached: 200, polls: 4 };
 
-/** Does what integrations are asked to do. */
+/** Performs the actions of integrations. */
 export const startIntegrationsWorker = (context: RoleContext): Promise<RunningRole> =>
   startUpgradingWorker(context, queues.integrations, slots, true);

@@ -93,7 +93,7 @@ async function stop(reason: string, exitCode: number): Promise<void> {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal, 0));
-// With a parent that supervises this process: when the parent is gone, nothing else would stop it.
+// With a parent that supervises this process: after the parent's end, nothing else would stop it.
 const parentGone = () => stop('the parent is gone', 0);
 process.on('disconnect', parentGone);
 if (process.connected === false) parentGone();
@@ -117,5 +117,5 @@ if (env.NODE_ENV !== 'production') {
 const api = roles.apiPort === undefined ? undefined : `http://${env.HOST}:${roles.apiPort}`;
 log.info({ roles: names, ...(api && { api }) }, 'ready');
 process.send?.({ type: 'ready', ...(api && { api }) });
-// What this start had to compile spares the next one that, also when this process is killed.
+// Keeps the code that this start compiled for the next one, also if this process is killed.
 flushCompileCache();

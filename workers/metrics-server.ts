@@ -31,7 +31,7 @@ async function listen(server: Server, port: number, host: string): Promise<void>
   await once(server, 'listening');
 }
 
-export interface MetricsServerOptions {
+interface MetricsServerOptions {
   env: PlatformEnv;
   log: Log;
   metrics: Metrics;
@@ -40,8 +40,8 @@ export interface MetricsServerOptions {
 }
 
 /**
- * Serves GET /metrics to every client that reaches METRICS_HOST, without a key: it is for the operator's network alone. Several
- * processes on one machine each need a port; a process that finds its own taken serves on a free one and says so.
+ * Serves GET /metrics to every client that reaches METRICS_HOST, without a key: it is for the operator's network alone.
+ * Several processes on one machine each need a port; a process whose port is in use serves on a free one and logs it.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<RunningRole | undefined> {
   const { env, log, metrics, temporalPort } = options;
@@ -72,7 +72,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     await listen(server, 0, env.METRICS_HOST);
-    log.warn({ wanted: env.METRICS_PORT }, 'the port for metrics is taken');
+    log.warn({ wanted: env.METRICS_PORT }, 'the port for metrics is in use');
   }
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;

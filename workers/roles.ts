@@ -75,11 +75,11 @@ export const roleNames = Object.keys(roles) as RoleName[];
 
 export const isRoleName = (text: string): text is RoleName => Object.hasOwn(roles, text);
 
-export interface StartedRoles {
+interface StartedRoles {
   /** Where the API listens, in a process that has it. */
   apiPort?: number;
   failed: Promise<void>;
-  /** Drains: first the API, so that nothing new arrives, then the workers. */
+  /** Drains: first the API, so that no new work arrives, then the workers. */
   stop(): Promise<void>;
 }
 
@@ -90,7 +90,7 @@ async function contextOf(role: Role, services: Services, connection: NativeConne
   return { services, connection, queue, activities: registerActivities(queue, factories, services) };
 }
 
-/** Starts the workers first: when the API says that it is ready, a run that it starts is taken up. */
+/** Starts the workers first, so that a run is executed as soon as the API is ready to start it. */
 export async function startRoles(
   names: readonly RoleName[],
   services: Services,

@@ -10,7 +10,7 @@ export interface RunningRole {
   stop(): Promise<void>;
 }
 
-/** What a role is started with. */
+/** The inputs of a role. */
 export interface RoleContext {
   services: Services;
   connection: NativeConnection;

@@ -14,8 +14,8 @@ const slots: WorkflowSlots = {
   /** At least the concurrent starts plus the pollers: an eager start that finds no slot is dispatched later than others. */
   tasks: 100,
   /**
-   * Runs that stay in memory between two tasks, most of which wait: about a tenth of a megabyte each. Others are replayed
-   * when they go on, which takes a few milliseconds.
+   * Runs that stay in memory between two tasks, most of which wait: about a tenth of a megabyte each. Others are
+   * replayed when they continue, which takes a few milliseconds.
    */
   cached: 200,
 };

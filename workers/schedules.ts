@@ -3,8 +3,8 @@ import type { Priority } from '../src/temporal/contracts/priorities.ts';
 import type { Queue } from '../src/temporal/contracts/queues.ts';
 import { type KeptSchedule, keepSchedule } from '../src/temporal/schedules.ts';
 
-/** What the clock or an operator starts for the whole installation. */
-export interface InstallationSchedule {
+/** The workflows that a Schedule or an operator starts for the whole installation. */
+interface InstallationSchedule {
   workflowType: string;
   queue: Queue;
   priority: Priority;
@@ -21,8 +21,8 @@ const runLimitMs = 600_000;
 const callMs = 10_000;
 
 /**
- * Makes a Schedule, unless it is there. One that is there keeps its pause and the times that an operator gave it; when it
- * starts something else than this version wants, what it starts and its times are replaced.
+ * Creates a Schedule, unless it exists. An existing Schedule keeps its pause and an operator's changed times; if its
+ * action differs from that of this version, its action and its times are replaced.
  */
 export async function ensureSchedule(
   { temporal, env }: Pick<Services, 'temporal' | 'env'>,
@@ -37,7 +37,7 @@ export async function ensureSchedule(
     workflowType,
     queue,
     args,
-    // A key of its own: it has a turn among the organizations.
+    // A key of its own, so that it gets a slot among the organizations.
     priority: { priorityKey: priority, fairnessKey: workflowType },
     limit: { workflowRunTimeout: runLimitMs },
     paused: pauseNote !== undefined,

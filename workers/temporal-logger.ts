@@ -13,7 +13,10 @@ const quieter: Record<LogLevel, 'trace' | 'debug' | 'warn' | 'error'> = {
 /** A warning of the SDK about every worker that serves activities only, which ours do on purpose. */
 const ofActivityWorkers = 'No workflows registered, not polling for workflow tasks';
 
-/** JSON has nothing of an error that is not at the top of a line: it is described as the process's own are, causes included. */
+/**
+ * JSON omits the members of an error that is not at the top of a line: it is described like the process's own errors,
+ * causes included.
+ */
 const withError = (meta: Record<string | symbol, unknown> | undefined) =>
   meta?.error instanceof Error ? { ...meta, error: describeError(meta.error) } : meta;
 

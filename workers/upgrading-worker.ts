@@ -6,7 +6,7 @@ import type { RoleContext, RunningRole } from './running-role.ts';
 import { startWorkflowWorker, type WorkflowSlots } from './workflow-worker.ts';
 
 /**
- * Serves a queue whose workflows all go on with the code of a new version, so that earlier ones need no worker.
+ * Serves a queue whose workflows all continue with the code of a new version, so that earlier ones need no worker.
  * @param startsEagerly whether workflows that this process starts may begin in it at once
  */
 export async function startUpgradingWorker(

@@ -22,8 +22,8 @@ const maxConcurrentAttempts = 200;
 const slots: WorkflowSlots = { tasks: 20, cached: 200, polls: 4 };
 
 /**
- * Makes the attempts of deliveries, first ones from the database and further ones for the workflows of webhooks, and runs
- * these workflows. All of them go on with the code of a new version, so earlier ones need no worker.
+ * Makes the attempts of deliveries, first ones from the database and further ones for the workflows of webhooks, and
+ * runs these workflows. All of them continue with the code of a new version, so earlier ones need no worker.
  */
 export async function startWebhooksWorker(context: RoleContext): Promise<RunningRole> {
   const { services, connection } = context;

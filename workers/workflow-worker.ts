@@ -9,7 +9,7 @@ import { traceActivities, traceSinks } from './trace-work.ts';
 export interface StartedWorker {
   /** Settles when the worker has ended, for any reason. */
   done: Promise<void>;
-  /** Stops polling; what is under way may end. */
+  /** Stops polling; tasks that are under way may end. */
   shutdown(): void;
 }
 
@@ -20,7 +20,9 @@ export interface WorkflowSlots {
   cached: number;
   /** Open requests for workflow tasks; the SDK's default unless given. */
   polls?: number;
-  /** Activities at the same time. Without it the worker runs local ones alone: another worker serves the others. */
+  /**
+   * Maximum activities at the same time. Without it the worker runs only local ones: another worker serves the others.
+   */
   activities?: number;
 }
 

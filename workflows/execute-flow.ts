@@ -38,12 +38,12 @@ const refused = (why: string) => ApplicationFailure.nonRetryable(why, failureTyp
 const patienceMs = 900_000;
 /** After this long a run that waits for anything else looks by itself whether it has come. */
 const lookAfterMs = 86_400_000;
-/** Events of a history after which the workflow goes on in a new one. */
+/** Events of a history after which the workflow continues as a new one. */
 const maxHistory = 1_500;
 
 /**
- * One run of a flow. Its state is in PostgreSQL alone: the activities decide what comes next, and this workflow decides where that
- * runs, and waits. When the run fails this workflow fails too, so that operators find it among the failed ones.
+ * One run of a flow. Its state is only in PostgreSQL: the activities decide the next steps, and this workflow decides
+ * where they run, and waits. If the run fails this workflow fails too, so that operators find it among the failed ones.
  */
 export async function executeFlow(args: ExecuteFlowArgs): Promise<void> {
   const { policy, ...context } = args;
@@ -62,7 +62,7 @@ export async function executeFlow(args: ExecuteFlowArgs): Promise<void> {
     setCurrentDetails('');
   };
   const nextSlot = (seen: number) =>
-    wokenSince(seen, patienceMs, 'Waits for its turn: as many steps of the organization call out as its plan allows.');
+    wokenSince(seen, patienceMs, 'Waits for a slot: as many steps of the organization call out as its plan allows.');
   const { runId, organizationId, environment, correlationId } = context;
   const ref = { runId, organizationId, environment, correlationId };
 

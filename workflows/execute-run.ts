@@ -41,11 +41,11 @@ function waitForSlot(): () => Promise<void> {
 }
 
 /**
- * One run. The activities that execute and record the steps decide which step comes next, because they have the outputs.
- * This workflow decides where they run: in a local activity while steps answer at once, in an activity with heartbeats when
- * a step calls out. That activity goes on with the steps after it, and hands back the calls of tools that a model asks for:
- * they are made one by one, where the tools are. When the run fails this workflow fails too, so that operators find it among
- * the failed ones.
+ * One run. The activities that execute and record the steps decide which step is next, because they have the outputs.
+ * This workflow decides where they run: in a local activity while steps answer at once, in an activity with heartbeats
+ * when a step calls out. That activity continues with the steps after it, and hands back the calls of tools that a
+ * model asks for: they run one by one, where the tools are. If the run fails this workflow fails too, so that operators
+ * find it among the failed ones.
  */
 export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs): Promise<void> {
   const { continueForMs = 0, retry } = policy.modelCall;

@@ -22,7 +22,7 @@ const wake = defineSignal(fetchEventsMessages.wake);
 /** A workflow that is not in the cache is replayed from its whole history. */
 const maxHistoryLength = 500;
 
-/** What a provider refuses is no failure of the activity, so it fails only where the database cannot be reached. */
+/** A refusal of a provider does not fail the activity, so it fails only if the database cannot be reached. */
 const proxied = ({ timeoutMs, heartbeatTimeoutMs, firstPauseMs, longestPauseMs }: FetchEventsPolicy) =>
   proxyActivities<IntegrationEventActivities>({
     startToCloseTimeout: timeoutMs,
@@ -61,5 +61,5 @@ export async function fetchEvents(args: FetchEventsArgs): Promise<void> {
     }
   }
 }
-// It may wait for hours, and workers of an earlier version may be gone by then.
+// It may wait for hours, and workers of an earlier version may have ended by then.
 setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, fetchEvents);

@@ -28,8 +28,8 @@ const retryEffects = defineSignal(bookingMessages.retryEffects);
 const maxHistoryLength = 500;
 
 /**
- * A booking from when it is made until it has ended: performs what follows from its changes, tries again what failed, and
- * sends its reminders. The rows in PostgreSQL are the truth, and say when something is due.
+ * A booking from its creation until its end: performs the effects of its changes, retries failed ones, and sends its
+ * reminders. The rows in PostgreSQL are the truth, and have the times at which effects are due.
  */
 export async function followBooking(args: FollowBookingArgs): Promise<void> {
   const { policy, ...ref } = args;

@@ -15,9 +15,9 @@ const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: FollowPolicy) =>
   });
 
 /**
- * Asks a provider once for the events of a connection, and keeps its subscriptions alive: started by the connection's
- * Schedule, by a change of its webhooks, or in Temporal's web UI. What the provider refuses is an outcome, because the next
- * run comes anyway.
+ * Polls a provider once for the events of a connection, and keeps its subscriptions alive. Started by the connection's
+ * Schedule, by a change of its webhooks, or in Temporal's web UI. A refusal of the provider is an outcome and not a
+ * failure, because the next run follows anyway.
  */
 export async function followIntegration({ policy, ...ref }: FollowIntegrationArgs): Promise<FollowOutcome> {
   setCurrentDetails('Fetches events from the provider.');

@@ -19,8 +19,8 @@ const tableOf = (results: SweepResult[]): string =>
   ].join('\n');
 
 /**
- * True for a start by the clock, whose time is a multiple of the interval; false for an operator's, except in the very
- * second of a tick: Temporal does not say who started it.
+ * True for a start by the Schedule, whose time is a multiple of the interval; false for an operator's start, except in
+ * the very second of a tick: Temporal does not say who started it.
  */
 function isTick(tickMs: number): boolean {
   const [dueAt] = (workflowInfo().searchAttributes.TemporalScheduledStartTime ?? []) as Date[];

@@ -32,8 +32,8 @@ interface JobWork {
 }
 
 /**
- * Works for a job. When it fails, this workflow fails too, so that operators find it among the failed ones. When an operator
- * cancels the workflow, that is recorded in the row.
+ * Works on a job. If it fails, this workflow fails too, so that operators find it among the failed ones. If an operator
+ * cancels the workflow, the row records it.
  */
 export async function runJob(
   { noun, idName, failureType }: JobContract,

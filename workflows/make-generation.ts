@@ -31,7 +31,7 @@ async function advanceLocally(ref: JobContext, policy: GenerationPolicy): Promis
 
 const providerReported = defineSignal(generationMessages.providerReported);
 
-/** In one line what a generation waits for. */
+/** The reason why a generation waits, in one line. */
 function waitsFor(progress: Extract<GenerationProgress, { ms: number }>): string {
   const until = new Date(Date.now() + progress.ms).toISOString().slice(0, 19);
   if (progress.kind === 'image') {
@@ -74,7 +74,7 @@ export async function makeGeneration({ policy, instant, ...ref }: MakeGeneration
       if (progress.kind === 'ended' || progress.kind === 'failed') return progress;
       if (progress.kind === 'wait') withoutFile = progress.withoutFile ?? withoutFile;
       setCurrentDetails(waitsFor(progress));
-      // A file that is not ready needs its time, even when its provider or its caller asks for it meanwhile.
+      // A file that is not ready needs its time, even if its provider or its caller asks for it.
       const needsTime = 'withoutFile' in progress;
       await condition(() => reported && !needsTime, progress.ms);
     }
@@ -85,5 +85,5 @@ export async function makeGeneration({ policy, instant, ...ref }: MakeGeneration
     cancelling: 'Is being cancelled: its credits are given back, and its provider is notified.',
   });
 }
-// A video waits for half an hour, and workers of an earlier version may be gone by then.
+// A video waits for half an hour, and workers of an earlier version may have ended by then.
 setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, makeGeneration);

@@ -63,7 +63,7 @@ export async function parkDeadLetter(args: ParkDeadLetterArgs): Promise<LetterEn
   const asked = { replay: false, discard: false, look: false };
   let progress: DeadLetterProgress = { kind: 'dead_lettered', why };
   let parked = true;
-  /** How often something came of being parked. */
+  /** How often the delivery was replayed, discarded, or otherwise left the dead letters. */
   let rounds = 0;
 
   const detailsOf = (): string => {
@@ -128,7 +128,7 @@ export async function parkDeadLetter(args: ParkDeadLetterArgs): Promise<LetterEn
     if (!woken) return 'dead_lettered';
     const wanted = { ...asked };
     Object.assign(asked, { replay: false, discard: false, look: false });
-    // While it only looks, it may be asked still.
+    // During a look, a replay or a discard can still be requested.
     const decided = parked && (wanted.replay || wanted.discard);
     parked = parked && !decided;
     if (decided && wanted.replay) progress = await replayed();

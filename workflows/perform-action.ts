@@ -11,7 +11,7 @@ import { jobActivities, runJob } from './job.ts';
 import { orElse } from './or-else.ts';
 
 /**
- * Takes what the process that created the action has begun, in a local activity, which needs no task of its own.
+ * Takes over the action that its creator has begun, in a local activity, which needs no task of its own.
  * @returns undefined where another process has begun it, or it was interrupted
  */
 async function takeBegun(ref: JobContext, { attemptMs }: ActionPolicy): Promise<ActionProgress | undefined> {
@@ -56,5 +56,5 @@ export async function performAction({ policy, dueAt, begun, ...ref }: PerformAct
     cancelling: 'Is being cancelled. A request that was already sent to the provider may still be performed.',
   });
 }
-// One may wait for a day, and workers of an earlier version may be gone by then.
+// An action may wait for a day, and workers of an earlier version may have ended by then.
 setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, performAction);

@@ -38,14 +38,16 @@ interface Carried {
 }
 
 /**
- * Cancels or retries many runs, some at a time. What is done is in PostgreSQL alone. Operators pause and resume it; cancelling
- * this workflow aborts the bulk action.
+ * Cancels or retries many runs, some at a time. The progress is only in PostgreSQL. Operators pause and resume it;
+ * cancelling this workflow aborts the bulk action.
  */
 export async function performBulkAction(args: BulkActionArgs, carried?: Carried): Promise<BulkActionOutcome> {
   let isPaused = carried?.isPaused ?? false;
   let details = carried?.details ?? 'No run is done yet.';
   const show = () =>
-    setCurrentDetails(isPaused ? `Paused by an operator; the signal \`resume\` goes on with it. ${details}` : details);
+    setCurrentDetails(
+      isPaused ? `Paused by an operator; the signal \`resume\` continues with it. ${details}` : details,
+    );
   const set = (paused: boolean) => () => {
     isPaused = paused;
     show();
@@ -76,5 +78,5 @@ export async function performBulkAction(args: BulkActionArgs, carried?: Carried)
     throw failure;
   }
 }
-// One that is paused outlives versions of the code.
+// A paused bulk action outlives versions of the code.
 setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, performBulkAction);

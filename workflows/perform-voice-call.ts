@@ -15,5 +15,5 @@ export async function performVoiceCall({ policy, ...ref }: JobArgs<VoiceCallPoli
     recordCancelled: () => activities.recordVoiceCallCancelled(ref),
   });
 }
-// One may wait behind others for minutes, and workers of an earlier version may be gone by then.
+// A call may wait behind others for minutes, and workers of an earlier version may have ended by then.
 setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, performVoiceCall);

@@ -47,5 +47,5 @@ export async function redriveDeadLetters(given?: RedriveArgs | null, carried?: C
     }
   }
 }
-// A long one goes on with the code of the new version.
+// A long redrive continues with the code of the new version.
 setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, redriveDeadLetters);

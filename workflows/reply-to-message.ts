@@ -9,7 +9,7 @@ import type { JobEnd } from '../src/temporal/contracts/jobs.ts';
 import { jobActivities, runJob } from './job.ts';
 import { orElse } from './or-else.ts';
 
-/** A model that answers at once, and what is recorded of it: a local activity, which needs no task of its own. */
+/** A model that answers at once, and the record of its answer: a local activity, which needs no task of its own. */
 const local = proxyLocalActivities<MessageActivities>({
   startToCloseTimeout: '10 seconds',
   retry: { initialInterval: '100 milliseconds', maximumInterval: '2 seconds', maximumAttempts: 3 },
@@ -43,5 +43,5 @@ export async function takeTurn({ policy, streams, isInstant, ...ref }: ReplyToMe
   };
   await runJob(messageContract, ref, { work, recordCancelled: () => tools.recordTurnCancelled(ref) });
 }
-// One may wait behind others for minutes, and workers of an earlier version may be gone by then.
+// A message may wait behind others for minutes, and workers of an earlier version may have ended by then.
 setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, takeTurn);

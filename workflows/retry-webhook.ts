@@ -31,8 +31,8 @@ const maxHistoryLength = 500;
 const noOrders: RetryOrders = { retryNow: false, pause: false, resume: false };
 
 /**
- * The clock of a webhook whose deliveries fail: releases its retries in time, minutes ahead and in batches, to the
- * dispatchers, which make each when it is due. It ends when nothing waits; the next failure starts it anew. The rows in
+ * The timer of a webhook whose deliveries fail. It releases retries in batches, minutes before they are due, to the
+ * dispatchers, which make each one on time. It ends when none waits; the next failure starts it again. The rows in
  * PostgreSQL are the truth, and say whether the webhook is paused.
  */
 export async function retryWebhook(args: RetryWebhookArgs): Promise<void> {

@@ -24,7 +24,10 @@ export const callingWork = (
   retry: retryWithoutLimit(retry),
 });
 
-/** What is done with tools, where the files of their servers are. The rows say what was called, so a retry calls nothing twice. */
+/**
+ * Work with tools, on the process that has the files of their servers. The rows record the calls, so a retry calls
+ * nothing twice.
+ */
 export const toolWork = (policy: RunPolicy) =>
   proxyActivities<StepToolActivities>({
     ...callingWork(policy, 0),

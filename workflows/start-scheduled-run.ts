@@ -9,8 +9,8 @@ const local = proxyLocalActivities<ScheduleActivities>({
 });
 
 /**
- * Started by a workflow's Schedule at each of its times, and by a trigger or backfill in Temporal's web UI. The time of the
- * run is the time it was due at; one that an operator started by hand is due when it starts.
+ * Started by a workflow's Schedule at each of its times, and by a trigger or backfill in Temporal's web UI. The time of
+ * the run is the time at which it was due; a run that an operator starts by hand is due at its start.
  */
 export async function startScheduledRun(args: ScheduledRunArgs): Promise<ScheduledRunOutcome> {
   const { searchAttributes, startTime } = workflowInfo();

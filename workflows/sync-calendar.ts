@@ -31,7 +31,7 @@ const localOf = ({ recordTimeoutMs, retry }: CalendarPolicy) =>
     retry: { initialInterval: retry.initialIntervalMs, maximumInterval: retry.maximumIntervalMs },
   });
 
-/** What the activity says of its provider; anything else is for operators and not for tenants. */
+/** The activity's error about its provider; other errors are for operators and not for tenants. */
 function problemOf(failure: unknown): CalendarProblem {
   const cause = failure instanceof ActivityFailure ? failure.cause : undefined;
   const [problem] =
@@ -40,9 +40,9 @@ function problemOf(failure: unknown): CalendarProblem {
 }
 
 /**
- * One sync of a calendar, started by its Schedule, by a request, by a push of its provider, or in Temporal's web UI. It fails
- * when the provider stays unreachable, and when access to the calendar is lost, so that operators find it among the failed
- * ones.
+ * One sync of a calendar, started by its Schedule, by a request, by a push of its provider, or in Temporal's web UI. It
+ * fails while the provider stays unreachable, and after access to the calendar is lost, so that operators find it among
+ * the failed ones.
  */
 export async function syncCalendar({ policy, ...ref }: SyncCalendarArgs): Promise<CalendarOutcome> {
   setCurrentDetails('Reads the calendar. Busy times of the last sync stay in force until it is done.');

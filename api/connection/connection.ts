@@ -4,7 +4,7 @@ import { ReadGate } from './read-gate.ts';
 import type { SlowConnection, WaitingBytes } from './waiting-bytes.ts';
 
 /** Each from its head until its answer was handed to the socket. */
-export const maxRequestsUnderWay = 16;
+const maxRequestsUnderWay = 16;
 
 /** How long a connection is still read after its last answer. */
 const lingerMs = 1_000;
@@ -16,8 +16,8 @@ type CountedAnswer = Pick<ServerResponse, 'socket' | 'once'> & { readonly waitin
 const withoutKey = '';
 
 /**
- * A client's connection. Its requests are begun one after the other, as the client reads the answers: of requests that were
- * sent ahead nothing but the heads is in memory. RFC 9112 (9.3.2) allows more at the same time for safe methods alone.
+ * A client's connection. Its requests begin one after the other, as the client reads the answers: of requests that were
+ * sent ahead only the heads are in memory. RFC 9112 (9.3.2) allows concurrency only for safe methods.
  */
 export class Connection implements SlowConnection {
   readonly #socket: Socket;
@@ -58,7 +58,7 @@ export class Connection implements SlowConnection {
     this.#begin(answer, begin);
   }
 
-  /** Whose bytes those of the current answer are, once it is known. */
+  /** The organization whose limit counts the bytes of the current answer, once it is known. */
   belongsTo(organizationId: string): void {
     this.#owner = organizationId;
     if (this.#isWaiting) this.measure();
@@ -81,8 +81,8 @@ export class Connection implements SlowConnection {
   }
 
   /**
-   * Lets the client read the answer after which the connection is closed, although it still sends: what it sends is discarded
-   * for a while. A connection that is closed with unread bytes is reset, and the client sees that in place of the answer
+   * Lets the client read the answer before the connection is closed, although it still sends: its data is discarded for
+   * a while. A connection that is closed with unread bytes is reset, and the client sees that in place of the answer
    * (RFC 9112, 9.6).
    */
   lingerAtEnd(): void {
@@ -105,8 +105,8 @@ export class Connection implements SlowConnection {
   }
 
   /**
-   * One request of those that were sent ahead begins in a round of the event loop: requests that are answered at once would
-   * otherwise follow each other without a pause, and other connections would wait for all of them.
+   * One request of those that were sent ahead begins in a round of the event loop. Otherwise instant requests would
+   * follow each other without a pause, and other connections would wait for all of them.
    */
   #next(): void {
     this.#current = undefined;

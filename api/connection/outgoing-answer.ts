@@ -7,7 +7,7 @@ export const pieceBytes = 64 * 1024;
 /** Bodies that are in memory anyway, whether a client reads them or not. */
 const sharedBodies = new WeakSet<Uint8Array>();
 
-/** Marks a body that is kept for every caller: what waits of it takes no memory for the one who reads it. */
+/** Marks a body that is cached for every caller: its waiting bytes take no memory for a single reader. */
 export function shareBody<Body extends Uint8Array>(body: Body): Body {
   sharedBodies.add(body);
   return body;
@@ -15,9 +15,12 @@ export function shareBody<Body extends Uint8Array>(body: Body): Body {
 
 type Chunk = string | Uint8Array;
 
-/** An answer of which the socket gets no more than its client takes, and whose bytes are counted while they wait. */
+/**
+ * An answer whose bytes are written to the socket only as fast as its client takes them, and are counted while they
+ * wait.
+ */
 export class OutgoingAnswer<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** What is still to be written of a large body. */
+  /** The rest of a large body. */
   #rest: Buffer | undefined;
   #isShared = false;
 

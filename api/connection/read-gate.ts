@@ -16,9 +16,9 @@ export function bytesOf(heads: number, chunk: Buffer): number {
 }
 
 /**
- * Lets the HTTP parser have no more of a connection than the requests that may begin. The rest of what was read waits here,
- * and the socket is not read meanwhile. Without it the parser makes an object of each of the thousands of requests that one
- * packet can have.
+ * Gives the HTTP parser only those requests of a connection that may begin. The rest of the bytes waits here, and the
+ * socket is not read meanwhile. Without it the parser would create an object for each of the thousands of requests that
+ * one packet can have.
  */
 export class ReadGate {
   readonly #socket: Socket;
@@ -26,7 +26,7 @@ export class ReadGate {
   readonly #push: Socket['push'];
   readonly #read: Socket['_read'];
   #backlog: Buffer | undefined;
-  /** The parser has taken what it was given. */
+  /** The parser has taken its input. */
   #isWanted = false;
 
   /** @param headsAllowed how many requests may begin now */
@@ -47,7 +47,7 @@ export class ReadGate {
     };
   }
 
-  /** Some of what was read has not been parsed. */
+  /** Some bytes that were read have not been parsed. */
   get hasBacklog(): boolean {
     return this.#backlog !== undefined;
   }

@@ -1,4 +1,4 @@
-/** A connection whose client has not taken everything that was written to it. */
+/** A connection whose client has not taken all the bytes that were written to it. */
 export interface SlowConnection {
   close(): void;
 }
@@ -12,11 +12,11 @@ interface Waiting {
 
 interface Owner {
   bytes: number;
-  /** The one whose client has taken nothing for the longest time is first. */
+  /** The connection whose client has taken nothing for the longest time is first. */
   connections: Set<SlowConnection>;
 }
 
-export interface WaitingBytesPolicy {
+interface WaitingBytesPolicy {
   /** Maximum over all connections of an organization, and over all callers without a key. */
   maxBytesPerOwner: number;
   /** How long a client may take nothing. */
@@ -26,9 +26,9 @@ export interface WaitingBytesPolicy {
 const maxSweepMs = 5_000;
 
 /**
- * Counts the bytes that wait in memory until clients take them. An answer is made as fast as we can and read as slowly as its
- * client likes, so without a limit its client decides how much memory it costs. Above the limit of an organization the
- * connection whose client has taken nothing for the longest time is closed.
+ * Counts the bytes that wait in memory until clients take them. An answer is written as fast as possible and read at
+ * the speed of its client, so without a limit its client decides how much memory it costs. Above the limit of an
+ * organization, the connection whose client has taken nothing for the longest time is closed.
  */
 export class WaitingBytes {
   readonly #policy: WaitingBytesPolicy;

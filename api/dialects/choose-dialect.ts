@@ -4,11 +4,11 @@ import type { Dialect } from './dialect.ts';
 import { isIdOfB, variants } from './variants.ts';
 
 /** Everything about a request that chooses its dialect, as far as it has been read. */
-export interface DialectSigns {
+interface DialectSigns {
   /** Header X-API-Variant. */
   header?: string | undefined;
   path: string;
-  /** What the body of the request says, once it was read. */
+  /** The dialect that the body of the request implies, once it was read. */
   bodyVariant?: Variant | undefined;
   /** The setting of the caller's key, once it is known. */
   keyVariant?: Variant | undefined;

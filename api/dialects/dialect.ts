@@ -3,8 +3,8 @@ import type { Variant } from '../../src/tenancy/caller.ts';
 import type { Envelope } from '../envelopes.ts';
 
 /**
- * What a dialect is for every feature. How it reads and writes the resources of one feature is in a file of that feature
- * beside this one, as a record with both variants.
+ * The part of a dialect that all features share. How it reads and writes the resources of one feature is in a file of
+ * that feature in this folder, as a record with both variants.
  */
 export interface Dialect {
   readonly variant: Variant;

@@ -15,7 +15,7 @@ type Shown = ReturnType<typeof bookingRecord>;
 const all = (pages: BookingPages, items: BookingView[]): Shown[] =>
   items.map((booking) => bookingRecord(pages, booking));
 
-/** What callers attached to bookings, which a reference to its booking can stand for. */
+/** The callers' data of bookings, which a reference to the booking can replace. */
 const attachedTo = (booking: Shown) => {
   const reference = (bytes: number) => ({ $ref: `/api/v1/scheduling/bookings/${booking.id}`, bytes });
   return [...referred(booking, 'responses', reference), ...referred(booking, 'metadata', reference)];
@@ -25,7 +25,7 @@ const fitBookings = <Answer extends { bookings: Shown[] }>(answer: Answer): Answ
   fitAnswer(answer, () => answer.bookings.flatMap(attachedTo));
 
 /** A page of bookings in each dialect. */
-export const bookingLists: Record<Variant, ListOf> = {
+const bookingLists: Record<Variant, ListOf> = {
   A: (pages, page) => fitBookings({ bookings: all(pages, page.items), pagination: paginationOf(page) }),
   B: (pages, { items, total, limit, offset }) => fitBookings({ bookings: all(pages, items), total, limit, offset }),
 };

@@ -12,6 +12,15 @@ const schema = z.object({
   text: z.string().max(2).optional(),
   filled: z.string().min(1).optional(),
   pair: z.array(z.number()).max(2).optional(),
+  at: z.iso.datetime({ offset: true }).optional(),
+  form: z
+    .discriminatedUnion('type', [z.object({ type: z.literal('a') }), z.object({ type: z.literal('b') })])
+    .optional(),
+  word: z
+    .string()
+    .regex(/^[a-z]+$/)
+    .optional(),
+  byWord: z.record(z.string().regex(/^[a-z]+$/), z.number()).optional(),
   strict: z.strictObject({ monday: z.string().optional() }).optional(),
 });
 const messageOf = (given: unknown) => schema.safeParse(given, { error: issueMessage }).error?.issues[0]?.message;
@@ -33,6 +42,11 @@ test.each([
   [{ name: 'n', text: 'abc' }, 'Expected at most 2 characters.'],
   [{ name: 'n', filled: '' }, 'Expected at least 1 character.'],
   [{ name: 'n', pair: [1, 2, 3] }, 'Expected at most 2 elements.'],
+  [{ name: 'n', at: 'tomorrow' }, 'Expected a time with an offset, as in 2026-12-01T09:00:00Z.'],
+  [{ name: 'n', form: { type: 'c' } }, 'Expected one of a, b.'],
+  [{ name: 'n', form: {} }, 'Expected one of a, b.'],
+  [{ name: 'n', word: '5' }, 'Expected a text that matches /^[a-z]+$/.'],
+  [{ name: 'n', byWord: { 5: 5 } }, 'The name of this member is not valid. Expected a text that matches /^[a-z]+$/.'],
   [{ name: 'n', strict: { mon: [] } }, 'Unknown field: mon.'],
   [{ name: 'n', strict: { ['x'.repeat(5_000)]: 1 } }, `Unknown field: ${'x'.repeat(100)}.`],
 ])('of %j it is said: %s', (given, message) => expect(messageOf(given)).toEqual(message));

@@ -10,7 +10,7 @@ import { statusOf } from '../envelopes.ts';
 import { requestLog } from '../requests/request-log.ts';
 import type { Surface } from '../surface.ts';
 
-/** The failure to answer. An unexpected error is logged, and its answer says nothing about the cause. */
+/** The failure in the answer. An unexpected error is logged, and its answer does not reveal the cause. */
 export function failureOf(c: ApiContext, error: Error): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof HTTPException) {
@@ -31,8 +31,8 @@ export function failureOf(c: ApiContext, error: Error): AppError {
   return new AppError('internal_error', 'Something went wrong on our side.');
 }
 
-/** What the rendering of a failure takes from its request. */
-export interface FailedRequest {
+/** The data of its request that the rendering of a failure needs. */
+interface FailedRequest {
   surface: Surface;
   /** Ignored where the surface has no dialects. */
   dialect: Dialect;
@@ -54,7 +54,7 @@ export function answerTo(failure: AppError, { surface, requestId, ...request }: 
 /** Answers a failure. */
 export function renderError(c: ApiContext, error: Error): Response {
   const failure = failureOf(c, error);
-  // What is refused before authentication, such as an address over its limit, has no dialect yet.
+  // A refusal before authentication, such as that of an address over its limit, has no dialect yet.
   const dialect = c.get('dialect') ?? chooseDialect({ header: c.req.header('x-api-variant'), path: c.req.path });
   const answer = answerTo(failure, { surface: c.get('surface'), dialect, requestId: c.get('requestId') });
   setAnswerHeaders(c, answer.headers);

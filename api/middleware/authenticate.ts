@@ -48,7 +48,7 @@ export function readKey(header: ReadHeader): string | undefined {
   return fromBearer ?? fromHeader;
 }
 
-/** Whether the request is one of a person who is signed in: a key comes first. @throws AppError */
+/** Whether the request is that of a signed-in person; a key has precedence. @throws AppError */
 function isOfSession(
   c: ApiContext,
   accounts: Access['accounts'],
@@ -150,11 +150,11 @@ function announce(c: ApiContext, access: Access, tenant: Tenant, decision: RateD
   access.useCounter.countRequests(tenant, c.get('caller')?.keyId ?? null, requests);
 }
 
-/** What the `{id}` of a path is, where the route reads nothing else of its request. */
-export interface IdInPath {
+/** The kind of the `{id}` of a path, if the route reads nothing else of its request. */
+interface IdInPath {
   /** @returns undefined where no resource can have this id */
   parse(text: string): string | undefined;
-  /** The answer to an id that nothing has, as the caller wrote it. */
+  /** The answer to an unknown id, in the form that the caller wrote. */
   notFound(id: string): AppError;
 }
 
@@ -172,7 +172,7 @@ const originOf = (c: ApiContext): RequestOrigin => ({
   },
 });
 
-/** What a route asks of every request, before it looks at it. */
+/** The checks of a route that precede everything else. */
 export interface Requirements {
   scopes: readonly string[];
   id?: IdInPath;
@@ -186,10 +186,10 @@ export interface Requirements {
 
 const requirements = new WeakMap<object, Requirements>();
 
-/** What this middleware requires, if it is one of `requireKey` or `requireKeyAndId`. */
+/** The scope that this middleware requires, if it is one of `requireKey` or `requireKeyAndId`. */
 export const requirementsOf = (handler: object): Requirements | undefined => requirements.get(handler);
 
-/** Whether a caller is allowed what a route requires. @throws AppError forbidden */
+/** Whether a caller has the permissions that a route requires. @throws AppError forbidden */
 export function checkScopes(caller: Caller, { scopes, reader }: Requirements): void {
   const { session } = caller;
   if (session) checkSessionMethod(session);
@@ -203,7 +203,7 @@ function checkId(text: string, { parse, notFound }: IdInPath): void {
 }
 
 function middlewareFor(access: Access, required: Requirements) {
-  // What is refused is thrown at once and not in a promise, and known callers are not waited for.
+  // A refusal is thrown at once and not in a promise, and known callers cause no wait.
   const middleware = createMiddleware<ApiEnv>((c, next) => {
     const signs = { header: c.req.header('x-api-variant'), path: c.req.path };
     c.set('dialect', chooseDialect(signs));
@@ -234,13 +234,13 @@ function middlewareFor(access: Access, required: Requirements) {
 }
 
 /**
- * Requires a valid key within its rate limits and with the required scopes, or a session whose role stands for them, and
- * sets the tenant's scope.
+ * Requires a valid key within its rate limits and with the required scopes, or a session whose role has equal rights,
+ * and sets the tenant's scope.
  */
 export const requireKey = (access: Access, ...scopes: string[]) => middlewareFor(access, { scopes });
 
 /**
- * The same for a route that reads nothing of its request but an `{id}`, which must be well-formed. A GET request that is
+ * The same for a route that reads only an `{id}` of its request, which must be well-formed. A GET request that is
  * refused for its id needs no route then: see `refuseEarly`.
  */
 export const requireKeyAndId = (access: Access, id: IdInPath, ...scopes: string[]) =>

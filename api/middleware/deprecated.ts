@@ -4,7 +4,7 @@ import type { ApiEnv } from '../context.ts';
 import { requestLog } from '../requests/request-log.ts';
 import { routeTemplate } from '../requests/route-template.ts';
 
-export interface Deprecation {
+interface Deprecation {
   /** `YYYY-MM-DD`, the earliest day of the route's removal: at least twelve months after its announcement. */
   sunset: string;
 }

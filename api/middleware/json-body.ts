@@ -110,14 +110,15 @@ export interface JsonBodyOptions {
 /** Reads, limits and checks a JSON body before any schema sees it. */
 export const jsonBody = (options: JsonBodyOptions = {}) => {
   const { optional = false, variantOf, maxBytes = usualMaxBytes, asText = false, readYaml } = options;
+  const wanted = `Send the body as application/json${readYaml === undefined ? '' : ' or application/yaml'}.`;
   const isAccepted = (type: string) =>
     jsonType.test(type) || (asText && textType.test(type)) || (readYaml !== undefined && yamlType.test(type));
   return createMiddleware<ApiEnv>(async (c, next) => {
     if (c.req.header('content-encoding')) throw unsupported('Content-Encoding is not accepted.');
     const type = c.req.header('content-type');
-    if (type !== undefined && !isAccepted(type)) throw unsupported('Send the body as application/json.');
+    if (type !== undefined && !isAccepted(type)) throw unsupported(wanted);
     const bytes = await readBytes(c, maxBytes);
-    if (bytes.length > 0 && type === undefined) throw unsupported('Send the body as application/json.');
+    if (bytes.length > 0 && type === undefined) throw unsupported(wanted);
     const sent = bytes.length === 0 && optional ? '{}' : decode(bytes);
     const text = readYaml && type !== undefined && yamlType.test(type) ? await readYaml(c, sent) : sent;
     const body = parse(text, maxBytes);

@@ -4,7 +4,7 @@ import { unauthorized } from '../../src/tenancy/refusals.ts';
 import type { ApiEnv } from '../context.ts';
 import { readKey } from './authenticate.ts';
 
-/** Programs come with a key. Tokens of browsers and cookies prove nothing here. */
+/** Programs use a key. Tokens of browsers and cookies have no rights here. */
 export const keysAlone = createMiddleware<ApiEnv>((c, next) => {
   const key = readKey((name) => c.req.header(name));
   if (key === undefined) throw unauthorized('missing_api_key');

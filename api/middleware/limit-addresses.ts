@@ -6,7 +6,7 @@ import type { ApiEnv } from '../context.ts';
 import { limitedRange } from '../requests/client-address.ts';
 import { onTokenPages } from './security-headers.ts';
 
-export interface BroadLimit {
+interface BroadLimit {
   /** Requests of one address in a window. */
   max: number;
   windowSeconds: number;

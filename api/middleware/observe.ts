@@ -23,7 +23,7 @@ export interface AnsweredRequest {
 /** Counts a request and logs one line about it. */
 export function recordRequest({ log, metrics }: Pick<Services, 'log' | 'metrics'>, request: AnsweredRequest): void {
   const { requestId, correlationId, method, route, status, ms, caller, failedRun } = request;
-  // What is wrong on our side stays a failure of the service.
+  // A fault on our side stays a failure of the service.
   const isRunsFailure = failedRun !== undefined && failedRun !== 'internal_error';
   metrics.requestAnswered({ method, route, status, runFailed: isRunsFailure, seconds: ms / 1000 });
   const level = isProbe(route) && status < 400 ? 'debug' : 'info';

@@ -12,7 +12,7 @@ export const onEveryAnswer = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
-/** Beside those of every answer, where the path has a token: nothing keeps or finds such a page. */
+/** Headers in addition to those of every answer, if the path has a token: such a page must not be cached or indexed. */
 export const onTokenPages = { 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex' } as const;
 
 /** The policy of the reference page: scripts, styles and requests of its own origin only. */

@@ -48,7 +48,7 @@ export function checkOrigin(c: ApiContext, { origin }: AccountServices['accounts
   throw new AppError('forbidden', message, { reason: 'csrf' });
 }
 
-/** Who is signed in. @throws AppError unauthorized */
+/** The signed-in person. @throws AppError unauthorized */
 export async function findSession(c: ApiContext, accounts: AccountServices['accounts']) {
   const header: ReadHeader = (name) => c.req.header(name);
   const { method, path } = c.req;
@@ -65,9 +65,9 @@ function readEnvironment(header: ReadHeader): Environment {
   throw invalid([{ path: environmentHeader, message: 'Expected test or live.' }]);
 }
 
-/** An organization that the person is no member of is like one that does not exist. */
+/** For a person who is not a member, an organization is like one that does not exist. */
 const noOrganization = () =>
-  new AppError('not_found', `You are no member of the organization in ${organizationHeader}.`);
+  new AppError('not_found', `You are not a member of the organization in ${organizationHeader}.`);
 
 function missingOrganization(path: string): AppError {
   if (barePaths.test(path)) return new AppError('validation_error', 'No organization found');
@@ -114,19 +114,19 @@ export async function identifySession(
 
 const needsRole = (required: Role) => new AppError('forbidden', `This needs the role ${required}.`, { required });
 
-/** Whether a person may what a role may. @throws AppError forbidden */
+/** Whether a person has the rights of a role. @throws AppError forbidden */
 export function checkRole({ role }: CallerSession, required: Role): void {
   if (isAtLeast(role, required)) return;
-  // A viewer writes nothing, whatever it needs besides.
+  // A viewer can write nothing, whatever else the operation requires.
   throw needsRole(role === 'viewer' ? 'member' : required);
 }
 
-/** Whether a person may use what a scope of keys stands for. @throws AppError forbidden */
+/** Whether a person has the rights of a scope of keys. @throws AppError forbidden */
 export function checkSessionScope(session: CallerSession, scope: string): void {
   if (!session.isRead) checkRole(session, roleForScope(scope));
 }
 
-/** What a session needs for any request: a member who may only read changes nothing. @throws AppError forbidden */
+/** The requirement of any request with a session: a read-only member changes nothing. @throws AppError forbidden */
 export function checkSessionMethod(session: CallerSession): void {
   if (!session.isRead) checkRole(session, 'member');
 }

@@ -46,12 +46,12 @@ const reference = (kind: string, name: string) => ({ $ref: `#/components/${kind}
 // biome-ignore lint/suspicious/noExplicitAny: a JSON document is walked and changed here
 type Json = any;
 
-export interface OpenApiSettings {
+interface OpenApiSettings {
   version: string;
   publicUrl: string;
   /** The word in the names of the headers of webhooks. */
   webhookBrand: string;
-  /** What the parts of the product declare. */
+  /** The declarations of the product's parts. */
   catalog: Pick<Catalog, 'errors' | 'events' | 'limits' | 'scopes'>;
 }
 
@@ -72,9 +72,9 @@ function addReferred(document: Json, kind: string, all: Record<string, unknown>)
 }
 
 /**
- * The same schema in the form that generators of clients read: a description stands beside the reference that it
- * describes, not in an `allOf`; nothing says that the names of members are strings, which they always are; and the values
- * of a map that may be null are not narrowed further, for which Go has no type.
+ * The same schema in the form that generators of clients read: a description is beside the reference that it describes,
+ * not in an `allOf`; the type of member names is omitted, because it is always string; and the values of a map that may
+ * be null are not narrowed further, for which Go has no type.
  */
 function plainSchema(value: Json): Json {
   if (Array.isArray(value)) return value.map(plainSchema);

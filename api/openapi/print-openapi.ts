@@ -4,7 +4,7 @@ import { openLog } from '../../src/platform/observability/log.ts';
 import { openServices, readEnv } from '../../src/services.ts';
 import { buildApp } from '../app.ts';
 
-// The document does not depend on any server, so nothing is connected.
+// The document does not depend on any server, so no connection is opened.
 const env = readEnv({ DATABASE_URL: 'postgresql://127.0.0.1/none', TEMPORAL_ADDRESS: '127.0.0.1:1' });
 const services = await openServices(env, openLog('silent', 'openapi'), {
   connection: Connection.lazy(),

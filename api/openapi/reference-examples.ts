@@ -12,7 +12,7 @@ export interface Commands {
 /** The commands that show a feature in the reference. */
 export interface FeatureExample {
   title: string;
-  /** What the commands do, in Markdown. */
+  /** A description of the commands, in Markdown. */
   text: string;
   commands(make: Commands): readonly string[];
 }

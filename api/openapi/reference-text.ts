@@ -153,7 +153,7 @@ const examplesText = (base: string, examples: readonly FeatureExample[]): string
   ]),
 ];
 
-/** What the text of the reference is derived from. */
+/** The sources of the reference's text. */
 interface ReferenceFacts {
   publicUrl: string;
   /** The ids of the operations that need a scope, by scope. */
@@ -162,7 +162,7 @@ interface ReferenceFacts {
   limits: readonly PlanLimit[];
 }
 
-/** What the reference says before its operations, in Markdown. */
+/** The text of the reference before its operations, in Markdown. */
 export const referenceText = ({ publicUrl, operationsByScope, examples, limits }: ReferenceFacts): string =>
   [
     `Durable workflows of AI steps behind a REST API. The [guides](${withoutSlash(publicUrl)}/docs/guides) explain each feature.`,

@@ -6,10 +6,10 @@ import type { ApiContext, ApiEnv } from '../context.ts';
 import { statusOf } from '../envelopes.ts';
 import { framedPolicy, type Html, pageOf, pagePolicy, problem, scriptedPolicy } from './html-page.ts';
 
-// Pages with a form for people without a key: of bookings, of approvals, and those on which attendees book. The limits of addresses, and the headers because of
-// which no cache keeps such a page, come with their prefix.
+// Pages with a form for people without a key: of bookings, of approvals, and those on which attendees book. Their
+// prefix determines the limits of addresses and the headers that prevent caching.
 
-/** Allows what a page applies and where its form goes, and nothing else. */
+/** Allows only the style that a page uses and the target of its form. */
 export const asPage = createMiddleware<ApiEnv>((c, next) => {
   c.header('Content-Security-Policy', pagePolicy);
   return next();
@@ -18,7 +18,7 @@ export const asPage = createMiddleware<ApiEnv>((c, next) => {
 /** Lets a page load scripts of our own. */
 export const allowScripts = (c: ApiContext): void => c.header('Content-Security-Policy', scriptedPolicy);
 
-/** Lets pages of these origins show this one in a frame. @param origins as they stand in a header */
+/** Lets pages of these origins embed this one in a frame. @param origins in the form of the header */
 export function allowFrames(c: ApiContext, origins: readonly string[]): void {
   if (origins.length === 0) return;
   // It has no list of origins; the policy is what browsers follow that know both.
@@ -41,7 +41,7 @@ export function showError(error: Error, c: ApiContext) {
   return answerPage(c, title, problem(error.message), statusOf(error));
 }
 
-/** Refuses forms of other sites, and those of more bytes. */
+/** Refuses forms of other sites, and forms of more bytes. */
 export const formChecks = (maxBytes: number) =>
   [
     createMiddleware<ApiEnv>(async (c, next) => {

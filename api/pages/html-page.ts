@@ -28,7 +28,10 @@ img { max-width: 100%; height: auto; }
 .problem { border-left: .3rem solid #b00020; padding: .5rem 1rem; }
 `;
 
-/** Nothing but this style is applied, nothing is loaded, and forms go to this origin alone. @param ancestors who may show it */
+/**
+ * Allows only this style, no loaded resources, and forms to this origin. @param ancestors the origins that may embed
+ * the page
+ */
 const policyOf = (ancestors: string, ...more: string[]) =>
   [
     "default-src 'none'",
@@ -41,7 +44,7 @@ const policyOf = (ancestors: string, ...more: string[]) =>
 
 export const pagePolicy = policyOf("'none'");
 
-/** The same of a page with scripts of this origin, which ask this origin alone. */
+/** The same for a page with scripts of this origin, which call only this origin. */
 export const scriptedPolicy = policyOf("'none'", "script-src 'self'", "connect-src 'self'");
 
 /** The same of a page that pages of these origins may show in a frame. */

@@ -11,7 +11,7 @@ export function allowedMethods(app: Hono<ApiEnv>, path: string): string[] {
     const routes = handlers.flatMap(([[, route]]) => (route.method === 'ALL' ? [] : [route.path]));
     return routes.length > 0 ? [{ method, isExact: routes.includes(path) }] : [];
   });
-  // A path of its own is none of the ids that stand in its place elsewhere.
+  // A literal path is never one of the ids that other routes have in its place.
   const exact = served.filter(({ isExact }) => isExact);
   return (exact.length > 0 ? exact : served).map(({ method }) => method);
 }

@@ -44,7 +44,7 @@ export function clientAddress(
     const next = canonical(hops[at]!);
     if (next === undefined) break;
     address = next;
-    // Nothing is left of the first hop, whichever it is.
+    // The first hop is the last candidate, trusted or not.
     if (at === 0 || !trusted.has(address)) break;
   }
   return address;

@@ -7,7 +7,7 @@ const maxOriginLength = 300;
 const maxAge = 600;
 
 const allowedHeaders = ['authorization', 'content-type', 'idempotency-key', 'last-event-id'];
-/** Our client sends it with every request: it reads one dialect. It is allowed to those that ask for it. */
+/** Our client sends it with every request, because it reads one dialect. Preflights that ask for it get permission. */
 const variantHeader = 'x-api-variant';
 const exposedHeaders = [
   'X-Request-ID',
@@ -36,7 +36,7 @@ interface Preflight {
   wanted: readonly string[];
 }
 
-/** What is asked before a request with a token; undefined for any other request. */
+/** The preflight of a request with a token; undefined for any other request. */
 function preflightOf(c: ApiContext): Preflight | undefined {
   const origin = c.req.header('origin');
   const headers = c.req.header('access-control-request-headers');

@@ -1,6 +1,6 @@
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
-// A number in JSON's grammar. One that a double cannot hold would change its value.
+// A number in JSON's grammar. A number that a double cannot hold would change its value.
 const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 /** So many digits without an exponent are never beyond a double. */

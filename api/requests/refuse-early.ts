@@ -26,7 +26,7 @@ import { clientAddress, limitedRange } from './client-address.ts';
 import { requestIds } from './request-ids.ts';
 import { templateOf, unmatched } from './route-template.ts';
 
-/** Requests whose head needs no interpretation; what is special about others is the adapter's to judge. */
+/** Requests whose head needs no interpretation; the adapter handles all others. */
 const plainHost = /^[a-z0-9._-]+(?::(?:[1-5]\d{3,4}|[6-9]\d{3}))?$/;
 const plainTarget = /^(\/[A-Za-z0-9/_-]*)(?:\?[A-Za-z0-9=&_-]*)?$/;
 
@@ -76,10 +76,10 @@ interface Refusal {
 export type RefuseEarly = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * Refuses what a flood consists of before it reaches the routes: GET requests without a valid key, of an organization over
- * its limit, of an address over its limit, or for an id that nothing can have. `requireKey` decides the same and gives the same answer, at three times
- * the cost; whatever needs the database, Redis or an interpretation of the request is left to it. Counts nothing about
- * requests that it lets pass.
+ * Refuses typical flood requests before they reach the routes: GET requests without a valid key, of an organization
+ * over its limit, of an address over its limit, or for an id that cannot exist. `requireKey` decides the same and gives
+ * the same answer, at three times the cost; requests that need the database, Redis or an interpretation are left to it.
+ * Counts nothing for requests that it lets pass.
  */
 export function refuseEarly(
   app: OpenAPIHono<ApiEnv>,
@@ -91,7 +91,7 @@ export function refuseEarly(
   // A span of its own, or another limit first, is the routes' business.
   if (tracing || env.BROAD_RATE_MAX !== undefined) return () => false;
 
-  /** By the router's handlers of a route; false where a key is not the first thing that it asks for. */
+  /** By the router's handlers of a route; false if a key is not its first requirement. */
   const routes = new WeakMap<object, KeyedRoute | false>();
   const readRoute = (handlers: readonly { handler: object; method: string; path: string }[]): KeyedRoute | false => {
     const [first, second] = handlers;
@@ -109,7 +109,7 @@ export function refuseEarly(
     return route;
   };
 
-  /** Whether it may be a request of a person who is signed in, or one that says two things about its organization. */
+  /** Whether it may be a request of a signed-in person, or one that names its organization twice. */
   const mayBeSession = (header: ReadHeader) =>
     header('x-atelier-organization') !== undefined || accounts.cookie.valueIn(header('cookie')) !== undefined;
 
@@ -125,13 +125,13 @@ export function refuseEarly(
       if (decision) return { caller, failure: tooManyRequests(decision), headers: headersOf(decision) };
       return refusalOfId(asked, header, caller);
     } catch (error) {
-      // What is wrong on our side is for the routes to report.
+      // The routes report faults on our side.
       if (!(error instanceof AppError)) return undefined;
       return { failure: error.code === 'unauthorized' ? countFailure(error, header, peer) : error };
     }
   };
 
-  /** Counts the request: it is one that the caller may make, and its answer is that nothing has this id. */
+  /** Counts the request: the caller may make it, and its answer is that the id does not exist. */
   const refusalOfId = ({ route, path, surface }: AskedRoute, header: ReadHeader, caller: Caller) => {
     const { required, idAt } = route;
     if (!required.id || idAt < 0) return undefined;
@@ -144,7 +144,7 @@ export function refuseEarly(
     return { caller, failure: required.id.notFound(id), headers: headersOf(decision) };
   };
 
-  /** What is over its limit already; the routes count what is not. */
+  /** Refuses requests over their limit; the routes count the others. */
   const refusalOfAddress = (
     family: AddressFamily,
     header: ReadHeader,

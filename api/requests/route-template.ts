@@ -13,9 +13,9 @@ const templates = new Map<string, string>();
 /** The route of a request as the document writes it, `/api/v1/workflows/{id}`; `unmatched` where there is none. */
 export const routeTemplate = (c: ApiContext): string => templateOf(matchedRoutes(c));
 
-/** The same for what the router found. */
+/** The same for the result of the router. */
 export function templateOf(routes: readonly Pick<RouterRoute, 'method' | 'path'>[]): string {
-  // Middleware matches every method. What is registered for one method is the route.
+  // Middleware matches every method. A handler of one method is the route.
   const path = routes.findLast(({ method }) => method !== 'ALL')?.path;
   if (path === undefined) return unmatched;
   let template = templates.get(path);

@@ -8,7 +8,7 @@ const maxBytesTogether = 16 * 1024 * 1024;
 let reading = 0;
 
 /**
- * Reads the body of a caller who has proved nothing yet, and keeps its bytes counted until `prove` is done with it.
+ * Reads the body of an unauthenticated caller, and keeps its bytes counted until `prove` has finished with it.
  * @throws AppError payload_too_large; service_unavailable while too many such bodies are in memory
  */
 export async function withUnprovenBody<Result>(

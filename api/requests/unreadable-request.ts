@@ -8,7 +8,7 @@ import { onEveryAnswer } from '../middleware/security-headers.ts';
 
 const notHttp = 'The request is not valid HTTP.';
 
-/** What is wrong with a request that Node cannot parse, by the code of Node's error. */
+/** The problem of a request that Node cannot parse, by the code of Node's error. */
 const meanings: Record<string, [status: number, message: string]> = {
   HPE_HEADER_OVERFLOW: [431, 'The headers are too large.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The chunk extensions are too large.'],
@@ -55,7 +55,7 @@ export function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void 
 }
 
 /**
- * Answers CONNECT, which asks for a tunnel, and closes the connection.
+ * Refuses CONNECT, a request for a tunnel, and closes the connection.
  * @param isIdle no answer of the connection is under way; into one that is, nothing may be written
  */
 export function refuseConnect(socket: Duplex, isIdle: boolean): void {

@@ -10,13 +10,13 @@ interface Links {
   [name: string]: {
     operationId: string;
     parameters?: Record<string, string>;
-    /** JSON in which an expression stands between braces: members of the body that follow from this answer. */
+    /** JSON with an expression between braces: members of the body that depend on this answer. */
     requestBody?: string;
     description?: string;
   };
 }
 
-export interface AnswerMore<Value> {
+interface AnswerMore<Value> {
   examples: Examples<Value>;
   /** The operations that can follow, by their ids: `create` leads to `get`. */
   links?: Links;
@@ -84,7 +84,7 @@ export const streamAnswer = (description: string, examples: Examples<string>) =>
   content: eventStream(examples),
 });
 
-/** A successful answer with what it cost in a header: in the envelope `{success, data}`. */
+/** A successful answer with its cost in a header: in the envelope `{success, data}`. */
 export const paidAnswer = <Schema extends z.ZodType>(
   description: string,
   data: Schema,
@@ -94,7 +94,7 @@ export const paidAnswer = <Schema extends z.ZodType>(
   return { ...whole, headers: { ...whole.headers, ...headersOf(['X-Credits-Used']) } };
 };
 
-/** A successful answer that is an MP3 file, with what it cost in a header. */
+/** A successful answer that is an MP3 file, with its cost in a header. */
 export const soundAnswer = (description: string) => ({
   description,
   headers: { ...successHeaders(true), ...headersOf(['X-Credits-Used', 'Content-Disposition']) },
@@ -106,7 +106,7 @@ export const soundAnswer = (description: string) => ({
   },
 });
 
-/** The answer that a model wrote: in the envelope `{success, data}` with what it cost, or as a stream, which ends with the cost. */
+/** The answer of a model: in the envelope `{success, data}` with its cost, or as a stream, which ends with the cost. */
 export const replyAnswer = <Schema extends z.ZodType>(
   description: string,
   data: Schema,

@@ -5,6 +5,6 @@ export const consentSchema = z
   .object({
     authUrl: z.string().openapi({ description: 'Where to send the owner of the account.' }),
     state: z.string().openapi({ description: 'Identifies this request. It can be used once.' }),
-    expiresIn: z.int().openapi({ description: 'Seconds.' }),
+    expiresIn: z.int().openapi({ description: 'Seconds until the request expires.' }),
   })
   .openapi('Consent');

@@ -6,7 +6,7 @@ export const freeForm = z
   .custom<Record<string, unknown>>(isJsonObject, 'Expected an object.')
   .openapi({ type: 'object', additionalProperties: {} });
 
-/** Members that are no strings of which each is reported: as many as an answer lists. An object may have tens of thousands. */
+/** Maximum reported members that are not strings: as many as an answer lists. An object may have tens of thousands. */
 const maxReported = 100;
 
 /** An object whose members are all strings. */

@@ -6,7 +6,7 @@ import { headersOf, onAll } from './headers.ts';
 export const inboundTag = {
   name: 'Inbound',
   description:
-    'Addresses that browsers and providers call, and programs of yours do not: they take no key. Each request proves in its own way where it comes from.',
+    'Addresses that browsers and providers call, not your programs. They take no key: each request proves its origin in its own way.',
 };
 const tags = [inboundTag.name];
 
@@ -80,13 +80,13 @@ const receivedOrVerified = z
     challenge: z
       .string()
       .optional()
-      .openapi({ description: 'Alone, in the answer to the verification of the address.' }),
+      .openapi({ description: 'The only member of the answer to the verification of the address.' }),
   })
   .openapi('SlackEventReceipt');
 
 interface ReceiveMore {
   params?: z.ZodObject;
-  /** What the provider sends; absent where everything is in headers. */
+  /** The message of the provider; absent if everything is in headers. */
   body?: { schema: z.ZodType; example: unknown };
   /** 200 unless given. */
   status?: 200 | 202;

@@ -4,32 +4,31 @@ import type { ApiContext } from '../context.ts';
 
 const integer = (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : Number.NaN);
 
+interface IntegerParameter {
+  minimum: number;
+  maximum: number;
+  description: string;
+}
+
 /** An integer in a query. A repeated parameter arrives as an array and is refused. */
-export const integerInQuery = (minimum: number, maximum: number, expectation: string) =>
+export const integerInQuery = (name: string, { minimum, maximum, description }: IntegerParameter) =>
   z
     .string()
     .transform(integer)
-    .refine((value) => value >= minimum && value <= maximum, expectation)
-    .optional();
+    .refine((value) => value >= minimum && value <= maximum, `Expected an integer from ${minimum} to ${maximum}.`)
+    .optional()
+    .openapi({ param: { name, in: 'query' }, type: 'integer', minimum, maximum, description });
 
 /** PostgreSQL's integers end a little above this. */
 const maxOffset = 2_000_000_000;
 
 export const pageQuery = {
-  limit: integerInQuery(1, 100, 'Expected an integer from 1 to 100.').openapi({
-    param: { name: 'limit', in: 'query' },
-    type: 'integer',
+  limit: integerInQuery('limit', {
     minimum: 1,
     maximum: 100,
     description: 'Default 50 in dialect A, 20 in dialect B.',
   }),
-  offset: integerInQuery(0, maxOffset, `Expected an integer from 0 to ${maxOffset}.`).openapi({
-    param: { name: 'offset', in: 'query' },
-    type: 'integer',
-    minimum: 0,
-    maximum: maxOffset,
-    description: 'Default 0.',
-  }),
+  offset: integerInQuery('offset', { minimum: 0, maximum: maxOffset, description: 'Default 0.' }),
 };
 
 export const paginationSchema = z

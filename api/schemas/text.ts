@@ -8,7 +8,7 @@ export const text = (maximum: number) =>
     .refine((value) => [...value].length <= maximum, `Expected at most ${maximum} characters.`)
     .openapi({ type: 'string', maxLength: maximum });
 
-/** Text of which at least one character is no white space. */
+/** Text with at least one character that is not white space. */
 export const filledText = (maximum: number, problem = 'Expected at least one character that is not a space.') =>
   text(maximum)
     .refine((value) => value.trim() !== '', problem)
@@ -24,7 +24,7 @@ export const lineText = (maximum: number) =>
     .refine(isOneLine, controlProblem)
     .openapi({ type: 'string', maxLength: maximum, description: lineRule });
 
-/** The same, of which at least one character is no white space. */
+/** The same, with at least one character that is not white space. */
 export const filledLine = (maximum: number) =>
   filledText(maximum)
     .refine(isOneLine, controlProblem)

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { formatId } from '../../src/studio/core/ids.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import { openArrivals } from '../arrivals.ts';
 import type { Attack } from '../attack.ts';
@@ -9,6 +11,7 @@ import type { Cleanup } from '../cleanup.ts';
 import { insertRuns } from '../insert-runs.ts';
 import type { Finding, Item, Verdict } from '../item.ts';
 import { createNeighbour, liftLimits, type Neighbour } from '../neighbour.ts';
+import { ProductClient } from '../product-client.ts';
 import type { AttackerArgs } from '../programs/attacker.ts';
 import { untilCounted, untilSettled } from '../settled.ts';
 import type { Stand } from '../stand.ts';
@@ -21,7 +24,7 @@ const rounds = 3;
 const roundMs = 2_000;
 /** Until the attack is in full swing. */
 const rampMs = 1_000;
-/** Between attacks, once what the one before left behind has ended. */
+/** The time between attacks, after the effects of the previous one have ended. */
 const restMs = 2_000;
 /** So that one operation's work is over before the next. */
 const pauseMs = 10;
@@ -38,8 +41,8 @@ type Times = Record<keyof Operations, number[]> & { failures: number };
 const names = ['GET', 'run', 'delivery'] as const;
 
 /**
- * P22: what a tenant feels of another one that does what it can to be in the way. The attacker has the limits of the largest
- * plan that anybody can buy, and spends its minute within the seconds that are measured.
+ * P22: the effect on a tenant of another tenant that attacks as hard as it can. The attacker has the limits of the
+ * largest plan on sale, and spends its minute within the measured seconds.
  */
 export const badNeighbour: Item = {
   name: 'P22',
@@ -94,13 +97,14 @@ export const badNeighbour: Item = {
       for (const organization of organizations) await liftLimits(stand, organization);
       const { answers } = await attacker.ask<{ answers: Record<string, number> }>({ order: 'end' });
       await attacker.stop();
+      for (const organization of organizations) await cancelVideos(pool, stand, organization);
       const finding = findingOf(attack, answers, quiet, beside);
       findings.push(finding);
-      // It takes minutes, so that it says how far it is.
+      // It takes minutes, so it reports its progress.
       process.stderr.write(
         `${attack.name}: ${finding.verdicts.map(({ values }) => median(values).toFixed(1)).join(', ')}\n`,
       );
-      // What is left then would be in the way of the next attack, and is a finding like any other.
+      // Remaining work would disturb the next attack, and is a finding like any other.
       const isSettled = await untilSettled(pool).then(
         () => true,
         () => false,
@@ -131,6 +135,17 @@ async function measure(operations: Operations, windowMs: number): Promise<Times>
     }
   }
   return times;
+}
+
+/** Videos of the sandbox are computed one after the other, for minutes, unless their organization cancels them. */
+async function cancelVideos(pool: pg.Pool, { api }: Stand, { organizationId, key }: Neighbour): Promise<void> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select id from generation where organization_id = $1 and kind = 'video' and status = 'processing'`,
+    [organizationIds.parse(organizationId)],
+  );
+  const client = new ProductClient(api, key);
+  for (const { id } of rows) await client.send('POST', `/api/studio/generate-video/${formatId('video', id)}/cancel`);
+  client.close();
 }
 
 async function startAttacker(

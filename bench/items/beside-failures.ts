@@ -27,7 +27,7 @@ const refusedDeliveries = 2_500;
 const letters = 2_000;
 const parkedDeadLetters = 1_000;
 const restMs = 30_000;
-/** For what was asked of the installation before to end, such as the sweeps of ended runs. */
+/** Waits for the end of earlier work of the installation, such as the sweeps of ended runs. */
 const calmMs = 10_000;
 /** For what needs some time to come about. */
 const patienceMs = 240_000;
@@ -44,7 +44,7 @@ interface Scene {
 /** How long runs took, in ms, round by round. */
 type Measured = number[][];
 
-/** P24: what a tenant's runs feel of deliveries that fail, and what those cost while they wait. */
+/** P24: the effect of failing deliveries on a tenant's runs, and the cost of those deliveries while they wait. */
 export const besideFailures: Item = {
   name: 'P24',
   title: 'synchronous run of one step, p95, beside deliveries that fail / the same without; CPU at rest',
@@ -135,7 +135,7 @@ async function subscribeMany(client: ProductClient, urls: string[]): Promise<str
   return ids;
 }
 
-/** Nothing of these webhooks is left to the next measurement. */
+/** These webhooks leave no work to the next measurement. */
 async function remove(scene: Scene, client: ProductClient, ids: string[]): Promise<void> {
   for (const id of ids) await client.send('DELETE', `/api/v1/webhooks/${id}`);
   await eventually('nothing waits', isNone(scene, ids, "status in ('pending', 'retrying')"));
@@ -170,7 +170,7 @@ async function besideStorm(scene: Scene, cleanup: Cleanup): Promise<Finding> {
   return findingOf('storm', quiet, beside, [events]);
 }
 
-/** CPU of all processes of the installation while nothing is asked of it, in cores. */
+/** CPU of all processes of the idle installation, in cores. */
 async function coresAtRest({ stand: { meter } }: Scene): Promise<number> {
   await sleep(calmMs);
   const before = meter.read();

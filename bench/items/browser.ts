@@ -17,14 +17,14 @@ export async function openBrowser(cleanup: Cleanup): Promise<Browser> {
   const { chromium } = await import('playwright-core');
   const browser = await chromium.launch({
     executablePath: chromiumPath,
-    // Its own walls do not stand where everything runs as root. It visits nothing but the product.
+    // Its own sandbox does not work if everything runs as root. It visits only the product.
     args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
   });
   cleanup.add(() => browser.close());
   return browser;
 }
 
-/** A window of an owner of the stand's organization, who is signed in. */
+/** A window of a signed-in owner of the stand's organization. */
 export async function signedIn(
   { databaseUrl, organizationId, api }: Pick<Stand, 'databaseUrl' | 'organizationId' | 'api'>,
   browser: Browser,

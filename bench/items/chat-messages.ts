@@ -24,7 +24,10 @@ const side = (name: string, operation: Operation, calls = alone): Side => {
   return { name, warmUp: measure, round: measure };
 };
 
-/** P17 and P18: what a durable turn with its charge costs on top of the call of a model, and of its first words. */
+/**
+ * P17 and P18: the additional cost of a durable message with its charge over the call of a model, and over its first
+ * words.
+ */
 export const chatTurns: Item = {
   name: 'P17',
   title: 'POST /api/chat with a live key on a loopback provider: p50 alone; P18: time to the first delta of its stream',

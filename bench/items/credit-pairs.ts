@@ -31,7 +31,7 @@ const bareStatement = (phase: 1 | 2, change: string) => ({
 const bareReserve = bareStatement(1, 'available = available - $3::int, held = held + $3');
 const bareSettle = bareStatement(2, 'held = held - $3::int');
 
-/** Organizations with credits, of which many have the test grant alone. */
+/** Organizations with credits, many of which have only the test grant. */
 async function prepareOrganizations(pool: pg.Pool, database: Database, count: number): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(
     `insert into organization (id, name, plan, created_at, updated_at)

@@ -53,7 +53,7 @@ export const deliverWebhooks: Item = {
 async function deliver(pool: pg.Pool, subscriptions: string[], howMany: number): Promise<Round> {
   await announceMany(pool, subscriptions, howMany);
   const began = performance.now();
-  // Found by their own indexes, so that looking costs next to nothing.
+  // Found by their own indexes, so that the query costs next to nothing.
   const isLeft = async () => {
     const { rows } = await pool.query(
       `select exists (select from delivery where status = 'pending' and attempts = 0)

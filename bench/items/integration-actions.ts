@@ -23,7 +23,7 @@ const tokens = JSON.stringify({
 });
 const posted = JSON.stringify({ ok: true, channel: message.channel, ts: '1503435956.000247' });
 
-/** Connects Slack as its owner would who agrees: the answer of the token endpoint is what the provider says now. */
+/** Connects Slack as a consenting owner would: the provider returns the answer of the token endpoint from now on. */
 async function connect({ api, liveClient }: Stand): Promise<void> {
   const { state } = await liveClient.post<{ state: string }>('/api/v1/integrations/slack/connect', {});
   const query = new URLSearchParams({ state, code: 'bench' });

@@ -67,7 +67,7 @@ async function measure(stand: Stand, client: pg.Client, subscription: string): P
   return { rows, verdicts };
 }
 
-/** P26: what a page of deliveries and its total read, whatever the filter and however far back. */
+/** P26: the rows that a page of deliveries and its total read, for any filter and any offset. */
 export const listDeliveries: Item = {
   name: 'P26',
   title:

@@ -57,7 +57,7 @@ async function measure(stand: Stand, client: pg.Client): Promise<Finding> {
   return { rows: [], verdicts };
 }
 
-/** P39: what a page of the feed of events reads, wherever its cursor stands. */
+/** P39: the rows that a page of the feed of events reads, for any cursor. */
 export const listEvents: Item = {
   name: 'P39',
   title: `GET /api/v1/events, ${limit} of ${events.toLocaleString('en-US')} events, buffers of 8 KiB`,

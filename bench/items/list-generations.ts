@@ -41,7 +41,7 @@ async function measure(stand: Stand, client: pg.Client): Promise<Finding> {
   return { rows, verdicts };
 }
 
-/** P27: what a page of Studio's history and its total read, whatever the filter and however far back. */
+/** P27: the rows that a page of Studio's history and its total read, for any filter and any offset. */
 export const listGenerations: Item = {
   name: 'P27',
   title: `GET /api/studio/history, ${limit} of 1,000,000 generations with their total, p50 alone, and buffers of 8 KiB`,

@@ -7,7 +7,7 @@ import { createWorkflowOfSteps } from './workflow-of-steps.ts';
 const runs = 1_000_000;
 const firstPage = 'the first page';
 
-/** P8: how long a page takes that nobody pages to by hand, with the total that comes with every page. */
+/** P8: the duration of a page far behind the first, with the total that comes with every page. */
 export const listRuns: Item = {
   name: 'P8',
   title: 'GET /api/v1/workflows/{id}/runs, 50 of 1,000,000 runs with their total, p50 alone',

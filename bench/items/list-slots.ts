@@ -19,7 +19,7 @@ const sorted = 'sorted loop';
 
 type WrittenSlot = ReturnType<typeof writeSlots>[number];
 
-/** A host who is open from 8 to 18 every day, with every limit set and none of them reached. */
+/** A host with hours from 8 to 18 every day, with every limit set and none of them reached. */
 function situation(): { list(occupied?: Facts['occupied']): ReturnType<typeof listSlots>; starts: number[] } {
   const found = readDayRange(first, last);
   if ('problems' in found) throw new Error('The days of the bench are wrong.');
@@ -75,7 +75,7 @@ function requireSame(one: WrittenSlot[], other: WrittenSlot[]): void {
   if (textOf(one) !== textOf(other)) throw new Error('The sides of the bench do not list the same slots.');
 }
 
-/** P14: what the slots of two months cost beside the bookings that are read for them; the part without database. */
+/** P14: the cost of the slots of two months besides the bookings that are read for them; the part without database. */
 export const listSlotsItem: Item = {
   name: 'P14',
   title: `60 days of slots of ${duration} minutes in ${timezone} with 1,000 bookings, in memory`,

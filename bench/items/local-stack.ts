@@ -12,7 +12,7 @@ import { memoryBelow } from '../memory.ts';
 
 const program = fileURLToPath(new URL('../../local/start.ts', import.meta.url));
 const warmStarts = 5;
-/** After ready, until memory is looked at: what the start left behind is collected by then. */
+/** From ready to the reading of memory: by then the garbage of the start is collected. */
 const idleMs = 8_000;
 const readyLimitMs = 120_000;
 
@@ -22,7 +22,7 @@ interface RunningStack {
   stop(): Promise<void>;
 }
 
-/** P10: how long a person waits for `npm start`, the second time and later, and what the stack costs while nobody uses it. */
+/** P10: how long a person waits for `npm start`, the second time and later, and the cost of the idle stack. */
 export const localStack: Item = {
   name: 'P10',
   title: 'the local stack: start to ready, and memory at rest',

@@ -32,7 +32,7 @@ const insert = { name: 'insert', text: 'insert into bench.booking values ($1, $2
 
 const attendee = { name: 'Grace', email: 'grace@example.com', phone: null, timezone: 'UTC' };
 
-/** P15: bookings of free times, beside the constraint and the lock alone. Nothing performs their effects meanwhile. */
+/** P15: bookings of free times, compared with only the constraint and the lock. Their effects are not performed. */
 export const makeBookings: Item = {
   name: 'P15',
   title: `bookings of ${minutes} minutes, ${crowd.concurrency} concurrent over ${connections} connections`,
@@ -89,7 +89,7 @@ export const makeBookings: Item = {
     const measure = async (what: string, of: string[], atLeast: number): Promise<Finding> => {
       let [ownRound, bareRound] = [0, 0];
       const hostIds = of.map(() => newId());
-      /** A host, and a time that nobody has asked for. */
+      /** A host, and a time without a booking. */
       const next = <T>(n: number, among: T[]) => ({
         host: among[n % among.length]!,
         start: new Date(firstStart + Math.floor(n / among.length) * minutes * minuteMs),

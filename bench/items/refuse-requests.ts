@@ -21,7 +21,7 @@ interface Refusal {
   fromManyAddresses?: boolean;
 }
 
-/** P2: what it costs to say no, which is what a flood makes a server do. */
+/** P2: the cost of a refusal, which a flood causes a server. */
 export const refuseRequests: Item = {
   name: 'P2',
   title: 'rejected requests, 32 keep-alive connections',

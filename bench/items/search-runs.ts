@@ -18,7 +18,7 @@ interface Inserted {
   to: Date;
 }
 
-/** Runs of two days, newest last, of which each filter finds some: rare ones and common ones. */
+/** Runs of two days, newest last. Each filter matches some: rare ones and common ones. */
 async function insertRuns(client: pg.Client, workflowId: string): Promise<Inserted> {
   const [batchId, parentRunId] = [newId(), newId()];
   await client.query('set session_replication_role = replica');
@@ -131,7 +131,7 @@ async function measure(stand: Stand, client: pg.Client, workflowId: string): Pro
   return { rows: [], verdicts };
 }
 
-/** P35: what a page of the runs of all workflows and its total read, whatever the filter. */
+/** P35: the rows that a page of the runs of all workflows and its total read, for any filter. */
 export const searchRunsItem: Item = {
   name: 'P35',
   title: `GET /api/v1/runs, ${limit} of ${runs.toLocaleString('en-US')} runs with every filter, buffers of 8 KiB`,

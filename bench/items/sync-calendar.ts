@@ -31,7 +31,7 @@ const eventOf = (index: number) => {
   };
 };
 
-/** Reads all pages, as somebody would who only wants to have them. @returns the token of the next time */
+/** Reads all pages, like a plain client. @returns the token of the next sync */
 async function readBare(origin: string, query: Record<string, string>): Promise<string> {
   const common = { singleEvents: 'true', maxResults: '2500', ...query };
   for (let page: Record<string, string> = {}; ; ) {
@@ -89,7 +89,7 @@ async function open(stand: Stand) {
   };
 }
 
-/** P16: what a sync costs beside the pages that it reads, without Temporal, which adds a workflow to each. */
+/** P16: the cost of a sync besides the pages that it reads, without Temporal, which adds a workflow to each. */
 export const syncCalendar: Item = {
   name: 'P16',
   title: `A first sync of ${events} events of a calendar, and one of ${changes} changes`,

@@ -39,8 +39,8 @@ const keep = statement({
 });
 
 /**
- * P20: a call of a tool with its turn and its limits, beside the call alone on the same program; then with what is committed
- * of it: its result, with the product its audit entry too, as chat and steps of workflows do it.
+ * P20: a call of a tool with its lock and its limits, compared with the call alone on the same program; then with its
+ * commits: its result, and for the product also its audit entry, as chat and steps of workflows do it.
  */
 export const toolCalls: Item = {
   name: 'P20',

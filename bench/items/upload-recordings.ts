@@ -17,7 +17,9 @@ const sampleMs = 20;
 const megabytes = 25;
 const fileBytes = megabytes * 1024 * 1024;
 
-/** No recording: it is refused when all of it has come and was looked at, so that nothing but the upload is measured. */
+/**
+ * Not a recording: it is refused after it has arrived completely and was examined, so that only the upload is measured.
+ */
 const file = randomBytes(fileBytes);
 file.write('a text', 0, 'latin1');
 

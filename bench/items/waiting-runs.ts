@@ -34,7 +34,7 @@ async function megabytesOf(pid: number): Promise<number> {
   return memoryBelow(pid).reduce((sum, { proportional }) => sum + proportional, 0);
 }
 
-/** Cores that the product, PostgreSQL and Temporal use while nothing is asked. */
+/** Cores that the idle product, PostgreSQL and Temporal use. */
 async function coresAtRest({ meter }: Stand): Promise<Record<string, number>> {
   const from = meter.read();
   const begun = performance.now();

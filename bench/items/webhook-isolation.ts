@@ -13,7 +13,9 @@ const eventsInRound = 60;
 /** So that one event's work is over before the next. */
 const restMs = 25;
 
-/** P11: what a tenant's deliveries feel of another one's, whose receiver takes everything and answers nothing. */
+/**
+ * P11: the effect on a tenant's deliveries of another tenant, whose receiver accepts everything and answers nothing.
+ */
 export const webhookIsolation: Item = {
   name: 'P11',
   title: `time from an event to its receiver, while another tenant has ${eventsToNowhere} events for one that hangs`,

@@ -12,9 +12,12 @@ export interface AttackerArgs {
   attack: string;
 }
 
-/** Makes one attack: `prepare`, `begin`, `end`. It has a process of its own, so that its work delays no clock of the bench. */
+/**
+ * Makes one attack: `prepare`, `begin`, `end`. It has a process of its own, so that its work does not disturb the
+ * clocks of the bench.
+ */
 const { api, keys, hangingUrl, attack: name } = JSON.parse(process.argv[2] ?? '') as AttackerArgs;
-/** Who was refused asks again after this time: a refusal is the product's answer, and no attack of its own. */
+/** A refused client repeats its request after this time: a refusal is the product's answer, and not an attack. */
 const refusedMs = 1_000;
 const attack = attacks.find((one) => one.name === name) as Attack;
 const clients = keys.map((key) => new ProductClient(api, key));
@@ -51,7 +54,7 @@ async function call({ repeat }: Prepared, caller: number): Promise<void> {
 
 async function end(): Promise<void> {
   isOver = true;
-  // Cuts what is open. What was created goes with a client of its own.
+  // Closes open connections, then deletes the created resources.
   for (const client of clients) client.close();
   for (const { client, path } of created) await client.send('DELETE', path).catch(() => {});
   for (const client of clients) client.close();

@@ -5,7 +5,10 @@ import type { Answer } from '../product-client.ts';
 /** An answer that comes after some time. */
 export type TimedAnswer = Answer & { afterMs?: number };
 
-/** `node:http` that reads nothing and answers every request with the bytes it was told, on the port of its argument or a free one. */
+/**
+ * `node:http` that reads nothing and answers every request with configured bytes, on the port of its argument or a free
+ * one.
+ */
 let configured: TimedAnswer = { status: 404, headers: {}, text: '' };
 
 const server = createServer({ keepAliveTimeout: 75_000 }, (_, response) => {

@@ -2,7 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 
-/** The baseline of reading a workflow: `node:http`, `pg`, and the product's own SELECT, prepared. Nobody is asked who they are. */
+/**
+ * The baseline of reading a workflow: `node:http`, `pg`, and the product's own SELECT, prepared. There is no
+ * authentication.
+ */
 const select = `select a.id, a.name, a.description, a.state, a.total_runs as "totalRuns", a.created_at as "createdAt",
           a.updated_at as "updatedAt", d.ai_provider as "aiProvider", d.ai_model as "aiModel", d.steps, d.config, d.inputs
      from automation a join definition d on d.id = a.definition_id

@@ -43,7 +43,7 @@ process.on('message', async ({ workflow, load }: SelfDrive) => {
     client.workflow.execute(workflow, { workflowId: newId(), taskQueue, requestEagerStart: true } as never);
   process.send?.(await ('count' in load ? timeAlone(execute, load) : ratePerSecond(execute, load)));
 });
-// A signal makes the worker drain by itself; without whoever started us, so do we.
+// On a signal the worker drains by itself. If the parent process ends, this one ends too.
 process.on('disconnect', () => worker.getState() === 'RUNNING' && worker.shutdown());
 
 const done = worker.run();

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { HttpLoad, LoadReport } from '../http-load.ts';
 
-/** Sends one load, described in the only argument, and says what came of it. */
+/** Sends one load, described in the only argument, and reports the results. */
 type Headers = Record<string, string>;
 interface Request {
   headers: Headers;
@@ -16,7 +16,7 @@ interface Options {
 /** The package brings no types. */
 const autocannon = createRequire(import.meta.url)('autocannon') as (options: Options) => Promise<LoadReport>;
 
-/** As many as it takes for none of them to be told to wait. */
+/** Enough that none of them has to wait. */
 const addresses = 65_536;
 let sent = 0;
 /** The next address of a network that is reserved for benchmarks. */

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 export interface ReceiverOrder {
   /** From now on nothing fails. */
   mended: boolean;
-  /** Seconds after which those that fail ask to be tried again. */
+  /** The value in seconds of `Retry-After` in failed answers. */
   retryAfter?: number;
 }
 

@@ -5,10 +5,10 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 
-/** PostgreSQL refuses to run as root. Under root it runs as "nobody", which needs no new account. */
+/** PostgreSQL refuses to run as root. Under root it runs as the user "nobody", which needs no new account. */
 export const UNPRIVILEGED = { uid: 65534, gid: 65534 };
 
-export interface PostgresBinaries {
+interface PostgresBinaries {
   initdb: string;
   postgres: string;
 }
@@ -90,7 +90,7 @@ async function copyTo(parent: string, source: Installed, log: (line: string) => 
   }
 }
 
-/** Anyone can write to the parent directory, so only files that root created and nobody else can change are executed. */
+/** Anyone can write to the parent directory, so only files that root created and that no other user can change are executed. */
 function isWholeCopy(target: string, source: string): boolean {
   const folder = lstatSync(target, { throwIfNoEntry: false });
   if (!folder?.isDirectory() || folder.uid !== 0 || (folder.mode & 0o022) !== 0) return false;

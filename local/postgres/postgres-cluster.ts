@@ -55,9 +55,9 @@ export function spawnPostgresProgram({ program, paths, args, logFile }: ProgramR
 }
 
 /**
- * Creates the cluster in `directory` if there is none: UTF8, locale C.UTF-8, password authentication for all.
- * It is created next to `directory` and renamed, so that a crash leaves no incomplete cluster.
- * Throws with the last log lines when initdb fails.
+ * Creates the cluster in `directory` if there is none: UTF8, locale C.UTF-8, password authentication for all. It is
+ * created next to `directory` and renamed, so that a crash leaves no incomplete cluster. Throws with the last log lines
+ * if initdb fails.
  */
 export async function prepareCluster(
   directory: string,

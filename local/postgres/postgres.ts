@@ -13,7 +13,7 @@ import {
 } from './postgres-cluster.ts';
 import { FAST_SHUTDOWN, HASTY_SHUTDOWN, readPostmasterFile, stopOrphan } from './postgres-orphan.ts';
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** Created if it does not exist. */
   dataDirectory: string;
   port: number;

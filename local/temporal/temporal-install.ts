@@ -15,7 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { tryLock } from '../kernel-lock.ts';
 
-export interface TemporalInstall {
+interface TemporalInstall {
   version: string;
   /** Path of the program. It is renamed into place, so that no incomplete program is executed. */
   target: string;

@@ -13,7 +13,7 @@ const ALREADY_EXISTS = 6;
  * Prepares a namespace: creates it if it does not exist, and sets a retention of at least 30 days and the search
  * attributes. Safe to repeat and to run concurrently. Throws the server's gRPC errors.
  */
-export async function prepareNamespace(connection: Connection, namespace: string): Promise<void> {
+async function prepareNamespace(connection: Connection, namespace: string): Promise<void> {
   await prepareRetention(connection, namespace);
   await registerSearchAttributes(connection, namespace);
 }

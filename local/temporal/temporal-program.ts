@@ -17,7 +17,7 @@ export interface TemporalProgram {
   source: 'TEMPORAL_CLI' | 'PATH' | 'cache' | 'download' | 'build';
 }
 
-export interface TemporalSearch {
+interface TemporalSearch {
   settings: Pick<LocalSettings, 'temporalCli' | 'cacheFolder' | 'parentEnvironment'>;
   /** Receives progress messages, at least every 10 s during a download or build. */
   log: (line: string) => void;

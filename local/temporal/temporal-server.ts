@@ -10,7 +10,7 @@ import { termThenKill } from '../processes.ts';
 import { prepareNamespaceAt } from './temporal-namespace.ts';
 import { atLeast, type TemporalProgram } from './temporal-program.ts';
 
-export interface TemporalOptions {
+interface TemporalOptions {
   program: TemporalProgram;
   /** SQLite file with all state, created if it does not exist. Without it the state is in memory. */
   databaseFile?: string;
@@ -25,7 +25,7 @@ export interface TemporalOptions {
   logFile?: string;
   /** Called with the process id as soon as the process is spawned. */
   onSpawn?: (pid: number) => void;
-  /** Settings beside those of every server, as `name=value`. */
+  /** Settings in addition to those of every server, as `name=value`. */
   dynamicConfig?: readonly string[];
   /** Environment of the server, such as GOMAXPROCS; empty by default. */
   env?: Record<string, string | undefined>;
@@ -67,11 +67,24 @@ const DYNAMIC_CONFIG = [
   'matching.enableFairness=true',
 ];
 
+/** The server chooses ports for its services itself, and another program may take one before it listens. */
+const maxStarts = 3;
+
 /**
  * Starts Temporal's development server on 127.0.0.1 and prepares the namespace.
  * Throws with the server's last log lines when it does not answer within 30 s.
  */
 export async function startTemporal(options: TemporalOptions): Promise<RunningTemporal> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOnce(options);
+    } catch (error) {
+      if (attempt === maxStarts || !(error as Error).message.includes('address already in use')) throw error;
+    }
+  }
+}
+
+async function startOnce(options: TemporalOptions): Promise<RunningTemporal> {
   const { port, uiPort } = options;
   const address = `127.0.0.1:${port}`;
   const logFile = options.logFile ?? join(tmpdir(), `temporal-${port}.log`);

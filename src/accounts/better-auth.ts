@@ -24,7 +24,7 @@ export interface AuthOptions {
   mayAnybodySignUp: boolean;
 }
 
-/** Begins a session for a person who has proved who they are in a way of ours. Not served: our pages call it. */
+/** Begins a session for a person whose identity our own code has verified. Not served: our pages call it. */
 const sessionsOfOurs = (challengeMs: number) => ({
   id: 'atelier-sessions',
   endpoints: {
@@ -36,7 +36,7 @@ const sessionsOfOurs = (challengeMs: number) => ({
         const user = await internalAdapter.findUserById(ctx.body.userId);
         if (!user) throw new APIError('NOT_FOUND');
         if ((user as { twoFactorEnabled?: boolean | null }).twoFactorEnabled) {
-          // The challenge of the plugin, which asks for it after passwords alone: its own pages end this one too.
+          // The challenge of the plugin, which requests it only after passwords: its own pages end this one too.
           const identifier = `2fa-${generateRandomString(20)}`;
           const expiresAt = new Date(Date.now() + challengeMs);
           await internalAdapter.createVerificationValue({ value: user.id, identifier, expiresAt });
@@ -49,7 +49,7 @@ const sessionsOfOurs = (challengeMs: number) => ({
           await ctx.setSignedCookie(cookie.name, identifier, secret, cookie.attributes);
           return ctx.json({ needsCode: true });
         }
-        // Always a new one: what a browser brought along is no part of it.
+        // Always a new one, without anything that the browser sent.
         const session = await internalAdapter.createSession(user.id);
         await setSessionCookie(ctx, { session, user });
         return ctx.json({ needsCode: false });
@@ -66,7 +66,7 @@ const maxPasskeys = 20;
 const unverifiedPerson = () =>
   new APIError('BAD_REQUEST', { message: 'The passkey must ask for your finger, face or PIN.', code: 'NOT_VERIFIED' });
 
-/** A passkey is signed in with alone: it must be two factors by itself. The plugin does not ask for that. */
+/** A passkey is the only proof of a sign-in, so it must be two factors by itself. The plugin does not require that. */
 const passkeys = (hostname: string, origin: string) =>
   passkey({
     rpID: hostname,
@@ -95,7 +95,7 @@ const given = z.object({
   email: z.string().optional(),
 });
 
-/** The served paths where a password is chosen, and the field that has it. Our page checks what is chosen there itself. */
+/** The served paths that set a password, and its field. Our own page checks the passwords that it sets itself. */
 const choosing: Record<string, 'password' | 'newPassword'> = {
   '/sign-up/email': 'password',
   '/change-password': 'newPassword',
@@ -104,7 +104,7 @@ const choosing: Record<string, 'password' | 'newPassword'> = {
 /** Lists of members show a hundred names in one answer. */
 const maxNameLength = 200;
 const isStorable = (text: string) => !text.includes('\0');
-/** What a person says of themselves. */
+/** The profile data of a person. */
 const shown = z.object({
   name: z.string().max(maxNameLength).refine(isStorable).optional(),
   image: z.string().max(2_000).refine(isStorable).nullish(),
@@ -152,7 +152,7 @@ const optionsOf = ({ pool, log, publicUrl, secret, cookie, times, mayAnybodySign
       maxPasswordLength,
       password: { hash: hashPassword, verify: ({ hash, password }) => verifyPassword(hash, password) },
     },
-    // How long it goes on without use is decided where sessions are looked up.
+    // The lookup of sessions decides how long it lives without use.
     session: { expiresIn: times.sessionMaxMs / 1000, disableSessionRefresh: true, cookieCache: { enabled: false } },
     advanced: {
       database: { generateId: 'uuid' },
@@ -167,7 +167,7 @@ const optionsOf = ({ pool, log, publicUrl, secret, cookie, times, mayAnybodySign
     plugins: [
       sessionsOfOurs(times.secondStepMs),
       organization({ allowUserToCreateOrganization: false }),
-      // Who has no password proves a code in its place, on our page.
+      // A person without a password proves a code instead, on our page.
       twoFactor({ issuer: 'Atelier', allowPasswordless: true, twoFactorCookieMaxAge: secondsOf(times.secondStepMs) }),
       ...(hasPasskeys(hostname) ? [passkeys(hostname, origin)] : []),
     ],

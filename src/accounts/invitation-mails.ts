@@ -4,7 +4,7 @@ import type { Mailer } from '../platform/mail.ts';
 import { invitationPath } from './core/paths.ts';
 import { tokenOfInvitation } from './tokens.ts';
 
-// An invitation is mailed right after it is made, and by a sweep where the process ended before that.
+// An invitation is mailed right after its creation, or by a sweep if the process ended before that.
 
 const findUnmailed = systemStatement({
   name: 'invitation.unmailed',
@@ -21,7 +21,7 @@ const setMailed = systemStatement({
   text: `update auth."invitation" set "mailedAt" = clock_timestamp() where id = :id`,
 });
 
-export interface InvitationMailServices {
+interface InvitationMailServices {
   database: Database;
   mailer: Mailer;
   secret: string | undefined;

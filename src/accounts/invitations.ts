@@ -18,15 +18,6 @@ export interface Acting extends AuditAuthor {
   userId?: string;
 }
 
-export interface InvitationView {
-  id: string;
-  email: string;
-  role: Role;
-  status: 'pending' | 'accepted' | 'expired' | 'revoked';
-  expiresAt: string;
-  createdAt: string;
-}
-
 const isOrganizationOpen = systemStatement({
   name: 'invitation.lock_organization',
   parameters: { organizationId: 'uuid' },
@@ -121,7 +112,7 @@ export interface NewInvitation {
   role: Role;
 }
 
-export interface IssuedInvitation {
+interface IssuedInvitation {
   id: string;
   email: string;
   role: Role;
@@ -175,7 +166,7 @@ export async function invite(
   return { id, email, role, token, createdAt, expiresAt };
 }
 
-export interface PendingInvitation {
+interface PendingInvitation {
   id: string;
   organizationId: string;
   organizationName: string;
@@ -230,7 +221,7 @@ export async function acceptInvitation(
   });
 }
 
-/** Accepts what an address is invited to, for the person who has just proved it. */
+/** Accepts the invitations of an address, for the person who has just proved it. */
 export async function acceptAll(
   tx: UnitOfWork,
   email: string,

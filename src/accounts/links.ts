@@ -29,7 +29,7 @@ const consume = systemStatement({
     returning value as email`,
 });
 
-/** For whom a link is made: people with an account, and those who are invited. */
+/** The people that a link can be created for: people with an account, and invited people. */
 export const mayHaveLink = systemStatement({
   name: 'account_link.may_have',
   parameters: { email: 'text' },
@@ -65,7 +65,7 @@ export async function findLink(database: Database, token: string): Promise<strin
 }
 
 /**
- * Uses a link up: its address is proved, and what it is invited to is accepted.
+ * Uses up a link: its address is proved, and its invitations are accepted.
  * @returns the user's id; undefined where the link was used or is too old
  */
 export async function redeemLink(database: Database, token: string, entry: Entry): Promise<string | undefined> {

@@ -55,7 +55,7 @@ export async function listInvitations(
   return { items: rows, total: rows[0]?.total ?? 0, limit, offset };
 }
 
-/** Ends an invitation; one that is over stays as it is. @throws AppError not_found; conflict once it was accepted */
+/** Ends an invitation. An ended one stays unchanged. @throws AppError not_found; conflict once it was accepted */
 export async function revokeInvitation(
   database: Database,
   { organizationId, id }: { organizationId: string; id: string },

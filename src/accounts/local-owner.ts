@@ -21,7 +21,7 @@ const hasOwner = systemStatement({
 });
 
 /**
- * Makes a link that signs the first owner of a local installation in, and the owner where there is none.
+ * Creates a link that signs in the first owner of a local installation, and creates that owner if there is none.
  * @param organizationId `org_…`
  * @returns the path of the link; undefined once an owner has signed in
  */

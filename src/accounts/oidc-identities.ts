@@ -32,8 +32,9 @@ const accountIdOf = ({ issuer, subject }: OidcIdentity) => `${issuer} ${subject}
 export type OidcRefusal = 'unproved_address' | 'no_account';
 
 /**
- * The person of an identity. One that is new joins the account of its address, which the provider must have proved; an account
- * is made for who is invited, and for everybody where everybody may sign up. Organizations come by invitations alone.
+ * The person of an identity. A new identity joins the account of its address, which the provider must have proved. For
+ * an invited person an account is created; where sign-up is open, for every person. Membership of organizations comes
+ * only from invitations.
  * @returns the user's id, or why there is none
  */
 export async function userOfIdentity(

@@ -3,16 +3,16 @@ import { ownPath } from './core/next-path.ts';
 import { consolePath } from './core/paths.ts';
 import { randomToken, tokenPattern } from './tokens.ts';
 
-/** What a browser keeps while its person is at the provider. */
-export interface OidcState {
+/** The state that a browser holds while its person is at the provider. */
+interface OidcState {
   state: string;
   /** Where the person goes afterwards. */
   next: string;
 }
 
 /**
- * States of sign-ins at a provider. They are in a cookie of the browser that began, and nowhere else: who only follows a link
- * begins nothing that another browser could end, and beginning costs no row.
+ * States of sign-ins at a provider. They are only in a cookie of the browser that began the sign-in: a person who only
+ * follows a link begins nothing that another browser could end, and beginning costs no row.
  */
 export class OidcStates {
   readonly #secret: string;
@@ -47,7 +47,7 @@ export class OidcStates {
     return { state, next: ownPath(Buffer.from(next, 'base64url').toString()) ?? consolePath };
   }
 
-  /** What the provider writes into its token for this sign-in alone. */
+  /** The value that the provider writes into its token for this sign-in alone. */
   nonceOf(state: string): string {
     return this.#sign('nonce', state);
   }

@@ -20,10 +20,12 @@ const deadlineMs = 10_000;
 const metadataMs = 10 * 60_000;
 const clockToleranceSeconds = 30;
 const maxSubjectLength = 255;
-/** Sign-ins of one process that ask the provider at the same time; more wait, and more than those are refused. */
+/**
+ * Maximum sign-ins of one process that ask the provider at the same time. Some more wait, and further ones are refused.
+ */
 const [maxConcurrent, maxWaiting] = [8, 100];
 
-export interface OidcOptions {
+interface OidcOptions {
   issuer: string;
   clientId: string;
   clientSecret: string;
@@ -46,7 +48,7 @@ export interface OidcIdentity {
   name: string;
 }
 
-/** The provider's answer cannot be used. Its cause is for the log: what a provider says is not shown. */
+/** The provider's answer cannot be used. Its cause is for the log: texts of a provider are not shown. */
 export class OidcFailure extends Error {
   override name = 'OidcFailure';
 }
@@ -101,7 +103,7 @@ export class Oidc {
   }
 
   /**
-   * The person who has signed in at the provider.
+   * The person of a sign-in at the provider.
    * @param query of the address to which the provider has sent the browser back
    * @throws OidcFailure; AppError service_unavailable where the provider cannot be asked
    */
@@ -140,7 +142,7 @@ export class Oidc {
     return identityOf(claims, await this.#userInfo(oauth, server, client, claims, given.access_token, options));
   }
 
-  /** What the provider says of the person beside the token, where the token has no address. */
+  /** The provider's data about the person besides the token, if the token has no address. */
   async #userInfo(
     oauth: Library,
     server: AuthorizationServer,
@@ -160,7 +162,7 @@ export class Oidc {
     return usesBody ? oauth.ClientSecretPost(clientSecret) : oauth.ClientSecretBasic(clientSecret);
   }
 
-  /** Asks for the metadata at most once at a time; a failure is not kept. */
+  /** Requests the metadata at most once at a time; a failure is not cached. */
   #discover(oauth: Library, deadline: number): Promise<AuthorizationServer> {
     const now = Date.now();
     if (this.#server && this.#server.until > now) return this.#server.found;
@@ -220,7 +222,7 @@ export class Oidc {
   }
 }
 
-/** Both claims come from one place: an address of the token is not proved by what is said beside it. */
+/** Both claims come from one place: other data does not prove an address of the token. */
 function identityOf(token: IDToken, beside: Record<string, unknown>): OidcIdentity {
   const of = token.email === undefined ? beside : token;
   return {

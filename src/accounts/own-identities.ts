@@ -12,7 +12,9 @@ const maxListed = 100;
 /** Organizations of one person whose audit logs record it. */
 const maxRecorded = 100;
 
-/** An account is named by its issuer and its subject, with a space between them. A slash at the issuer's end says nothing. */
+/**
+ * An account is named by its issuer and its subject, with a space between them. A slash at the issuer's end is ignored.
+ */
 const issuerOf = (accountId: string) => `rtrim(split_part(${accountId}, ' ', 1), '/')`;
 const columns = `id, ${issuerOf('"accountId"')} as issuer, "createdAt" from auth."account"
    where "userId" = :userId and "providerId" = 'oidc'`;
@@ -55,7 +57,7 @@ const findOrganizations = systemStatement({
   text: `select "organizationId" as id from auth."member" where "userId" = :userId order by "organizationId" limit ${maxRecorded}`,
 });
 
-export interface OwnIdentity {
+interface OwnIdentity {
   /** Canonical uuid. */
   id: string;
   issuer: string;
@@ -63,7 +65,7 @@ export interface OwnIdentity {
 }
 
 /** How people sign in on this installation. */
-export interface WaysToSignIn {
+interface WaysToSignIn {
   /** The issuer of the provider; undefined where there is none: identities of another one cannot sign in. */
   issuer: string | undefined;
   hasPasskeys: boolean;
@@ -77,8 +79,9 @@ const noIdentity = (id: string) =>
   new AppError('not_found', `You have no identity with the id ${identityIds.format(id)}.`);
 
 /**
- * Takes an identity from a person, who no longer signs in by it. Open sessions go on. The audit log of each of their
- * organizations says so. A mailed link is no way that counts here: the person may no longer read that address.
+ * Removes an identity of a person, who can no longer sign in with it. Open sessions continue. The audit log of each of
+ * the person's organizations records it. A mailed link does not count as another way to sign in: the person may no
+ * longer read that address.
  * @param id a canonical uuid
  * @throws AppError not_found, conflict where the person could sign in by nothing else
  */

@@ -17,7 +17,7 @@ const remove = systemStatement({
 /** The passkeys of a person, oldest first. @param userId a canonical uuid */
 export const listPasskeys = ({ pool }: Database, userId: string) => sqlOn(pool).rows(list, { userId });
 
-/** Removes a passkey of a person; one that is not theirs stays. Both ids are canonical uuids. */
+/** Removes a passkey of a person, and no other person's. Both ids are canonical uuids. */
 export async function removePasskey({ pool }: Database, userId: string, id: string): Promise<void> {
   await sqlOn(pool).rows(remove, { userId, id });
 }

@@ -74,7 +74,7 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
     openSessions.answeredBy((inUse) => sessions.areOpen(inUse));
     const mayAnybodySignUp = env.ACCOUNTS_SIGN_UP === 'open';
     const baseUrl = withoutSlash(publicUrl);
-    // The address of a provider is the operator's, like those of other providers.
+    // The operator chooses the address of a provider, as for other providers.
     const providerEgress = new Egress(providerRules(env));
     return {
       accounts: {
@@ -112,7 +112,7 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
       run: () => inBatches((limit) => sessions.forgetOld(limit)),
     },
     {
-      name: 'remove accounts that nobody proved',
+      name: 'remove accounts whose address was not proved',
       everyMs: 3_600_000,
       run: () => inBatches((limit) => forgetUnproved(sqlOn(database.pool), times.unprovedMs, limit)),
     },

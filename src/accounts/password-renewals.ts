@@ -6,8 +6,8 @@ import { hashPassword } from './passwords.ts';
 import type { SignedIn } from './sessions.ts';
 import { hashOfToken, randomToken, tokenPattern } from './tokens.ts';
 
-// Who forgot the password signs in by a one-time link, and may then set a new one without it: once, in that browser alone,
-// and only for a while. A session that somebody else has of the person can not.
+// A person without the password signs in by a one-time link, and may then set a new password without the old one: once,
+// in that browser alone, and only for a while. Other sessions of the person cannot.
 
 const insert = systemStatement({
   name: 'password_renewal.create',

@@ -64,7 +64,7 @@ export function readRole(text: string): Role {
   return text;
 }
 
-/** The person whose address it is, who has just proved it; made where there is none yet. @returns the user's id */
+/** The person of an address that has just been proved. Created if there is none. @returns the user's id */
 export async function provenUser(sql: Sql, email: string, name = ''): Promise<string> {
   const made = await sql.one(insert, { email, name: name || email.slice(0, email.lastIndexOf('@')) });
   if (made) return made.id;

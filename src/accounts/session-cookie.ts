@@ -1,6 +1,9 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
-/** The key of signatures below cookies, made of the installation's signing key: who replaces that ends all sessions. */
+/**
+ * The key of cookie signatures, derived from the installation's signing key: a replacement of that key ends all
+ * sessions.
+ */
 export const accountsSecret = (urlSigningKey: string): string =>
   Buffer.from(hkdfSync('sha256', urlSigningKey, '', 'atelier accounts', 32)).toString('base64url');
 
@@ -21,7 +24,7 @@ export class SessionCookie {
     this.#secret = secret;
   }
 
-  /** The value in a Cookie header, whatever it is; undefined where there is none. */
+  /** The value in a Cookie header, unchecked; undefined without one. */
   valueIn(header: string | undefined): string | undefined {
     return this.valueOf(this.name, header);
   }
@@ -36,7 +39,7 @@ export class SessionCookie {
     return undefined;
   }
 
-  /** The token of a session, if the signature is ours. Whether the session goes on is for the database to say. */
+  /** The token of a session, if the signature is ours. Only the database knows whether the session continues. */
   tokenOf(value: string): string | undefined {
     if (this.#secret === undefined) return undefined;
     let text: string;

@@ -8,7 +8,7 @@ import type { SessionInUse } from '../tenancy/index.ts';
 import { isAtLeast } from './core/roles.ts';
 import type { AccountTimes } from './core/times.ts';
 
-// Sessions are looked up for every request and cached nowhere: one that has ended is refused everywhere, at once.
+// Sessions are looked up for every request and never cached: an ended one is refused everywhere, at once.
 
 const isOpen = `s."expiresAt" > clock_timestamp()
   and s."updatedAt" > clock_timestamp() - make_interval(secs => :idleSeconds)`;
@@ -106,7 +106,7 @@ const forgetOld = systemStatement({
    select (select count(*) from old)::int + (select count(*) from used)::int as count`,
 });
 
-/** A person who is signed in. */
+/** A signed-in person. */
 export interface SignedIn {
   /** The session's id, a canonical uuid. */
   id: string;
@@ -116,7 +116,7 @@ export interface SignedIn {
 }
 
 /** The same in an organization that the person is a member of. */
-export interface SignedInMember extends SignedIn {
+interface SignedInMember extends SignedIn {
   role: Role;
   organizationId: string;
   organizationName: string;
@@ -165,7 +165,7 @@ export class Sessions {
     return found.role === null ? { id, userId, email, name } : (found as SignedInMember);
   }
 
-  /** Whether each of the sessions goes on, and its person is still a member with the role that is required. */
+  /** Whether each of the sessions continues, and its person is still a member with the required role. */
   async areOpen(sessions: readonly SessionInUse[]): Promise<boolean[]> {
     const found = await sqlOn(this.#database.pool).rows(findGoingOn, {
       sessionIds: sessions.map(({ sessionId }) => sessionId),
@@ -189,7 +189,7 @@ export class Sessions {
     return (await sqlOn(this.#database.pool).rows(endAll, { userId })).length;
   }
 
-  /** Removes what has ended: sessions, and links and codes. @returns how many */
+  /** Removes ended sessions, links and codes. @returns how many */
   async forgetOld(limit: number): Promise<number> {
     return (await sqlOn(this.#database.pool).one(forgetOld, { idleSeconds: this.#idleSeconds, limit }))!.count;
   }

@@ -15,7 +15,7 @@ const seconds = (ms: number) => Math.max(1, ms / 1000);
 const accountOf = (email: string) => hash('sha256', email.trim().toLowerCase(), 'base64');
 
 /** What people do who sign up by themselves: begin an account, have a link mailed, are given an organization. */
-export type SignUpStep = 'account' | 'link' | 'organization';
+type SignUpStep = 'account' | 'link' | 'organization';
 
 /** Counts failed passwords, mailed links and what people sign up for, by account and by client address. */
 export class SignInLimits {
@@ -53,7 +53,7 @@ export class SignInLimits {
     if (refusal) throw refusal;
   }
 
-  /** Counts a link that is asked for. @returns whether it may be mailed */
+  /** Counts a requested link. @returns whether it may be mailed */
   async mayMailLink(email: string, address: string): Promise<boolean> {
     const ofAccount = { limit: 'link:account', of: accountOf(email), max: maxLinksOfAccount };
     const ofAddress = { limit: 'link:address', of: address, max: maxLinksOfAddress };

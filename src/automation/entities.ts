@@ -161,7 +161,7 @@ export const Run = defineEntity({
     batchId: p.uuid().nullable(),
     /** When its delay ends. */
     scheduledFor: p.datetime().nullable(),
-    /** When it is cancelled unless it has begun. */
+    /** The time at which it is cancelled unless it has begun. */
     expiresAt: p.datetime().nullable(),
     /** 1 is first, within the organization. */
     priority: p.smallint().default(3),
@@ -169,7 +169,7 @@ export const Run = defineEntity({
     queuedFor: p.string().length(11).$type<QueueReason>().nullable(),
     /** The runs that share a limit: of a workflow and the value of its concurrency key. */
     concurrencyGroup: p.uuid().nullable(),
-    /** Its slot of the group; `lent` while it waits for a child, `returning` when it asks for it again. */
+    /** Its slot of the group; `lent` while it waits for a child, `returning` while it requests the slot again. */
     slot: p.string().length(9).$type<'held' | 'lent' | 'returning'>().nullable(),
     isTest: p.boolean().default(false),
     /** What steps of a test run end with instead of being executed, by step id. */
@@ -184,7 +184,7 @@ export const Run = defineEntity({
   },
   uniques: [{ properties: ['automationId', 'number'] }],
   indexes: [
-    // What is included lets lists count and turn pages without reading the runs themselves.
+    // The included columns let lists count and page without reading the runs themselves.
     {
       name: 'run_automation_id_status_number_index',
       properties: ['automationId', 'status', 'number'],
@@ -318,19 +318,19 @@ export const RunStep = defineEntity({
     position: p.integer().primary(),
     ...tenant,
     stepId: p.string().length(64),
-    /** Dotted, from the top: `each.3.ask`. Null in a run whose steps stand in one list. */
+    /** Dotted, from the top: `each.3.ask`. Null in a run with a single list of steps. */
     path: p.text().nullable(),
     name: p.string().length(200).nullable(),
     status: p.string().length(10).$type<StepStatus>(),
     /** Counts of a container's branches or items. */
     counts: p.json<StepCounts>().columnType('json').nullable(),
-    /** The run whose id is in the keys of the step's calls, where it is an earlier one that this run retries. */
+    /** The run whose id is in the keys of the step's calls, if this run retries an earlier one. */
     keyRunId: p.uuid().nullable(),
     /** When it sent a request that must not be sent twice. */
     sentAt: p.datetime().nullable(),
-    /** How often it was begun. Each round was an attempt of its own, which is not shown as one. */
+    /** How often it has begun. Each round was an attempt of its own, which is not shown as one. */
     attempts: p.integer(),
-    /** Answers of its model that asked for tools. */
+    /** Answers of its model that requested tools. */
     rounds: p.smallint().default(0),
     output: p.json<unknown>().columnType('json').nullable(),
     /** Bytes of the output as JSON. */
@@ -357,8 +357,8 @@ export const RunStep = defineEntity({
 export type RunStep = InferEntity<typeof RunStep>;
 
 /**
- * What the model of a step was offered and asked for while the step uses tools. Removed some time after the step has ended.
- * Written only by SQL statements.
+ * The tools that the model of a step was offered and the calls that it asked for, while the step uses tools. Removed
+ * some time after the step has ended. Written only by SQL statements.
  */
 export const RunStepRound = defineEntity({
   name: 'RunStepRound',
@@ -367,7 +367,7 @@ export const RunStepRound = defineEntity({
   properties: {
     runId: p.uuid().primary(),
     position: p.integer().primary(),
-    /** 0: the tools that are offered. From 1: the answers that asked for tools. */
+    /** 0: the offered tools. From 1: the answers that requested tools. */
     round: p.smallint().primary(),
     ...tenant,
     /** JSON: a list of `DeclaredTool`, or an `AskedRound`. */
@@ -390,9 +390,9 @@ export const RunStepCall = defineEntity({
     ...tenant,
     /** Under which the tool was offered. */
     name: p.string().length(64),
-    /** JSON; null when it is larger than what is kept. */
+    /** JSON; null if it exceeds the stored size. */
     args: p.text().nullable(),
-    /** How often it was begun: committed before each attempt. */
+    /** How often it has begun: committed before each attempt. */
     attempts: p.smallint(),
     /** As the model gets it; null while its outcome is not known. */
     result: p.text().nullable(),
@@ -418,7 +418,7 @@ export const AutomationSchedule = defineEntity({
     expiresInMs: p.bigint('number').nullable(),
     priority: p.smallint().nullable(),
     version: p.integer().nullable(),
-    /** Changes with every write. The Temporal Schedule carries the revision it was made from. */
+    /** Changes with every write. The Temporal Schedule carries the revision that it was created from. */
     revision: p.uuid(),
     lastRunAt: p.datetime().nullable(),
     /** The last time at which no run was started, and why. */
@@ -441,7 +441,7 @@ export const CallingRun = defineEntity({
     ...tenant,
     /** Null while it waits. */
     leasedUntil: p.datetime().nullable(),
-    /** Places beside its own: a flow has one for each step that calls out. */
+    /** Slots besides its own: a flow has one for each step that calls out. */
     extra: p.integer().default(0),
     /** Since when it waits, where it does. */
     since: p.datetime().defaultRaw('now()'),

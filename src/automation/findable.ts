@@ -19,7 +19,7 @@ export const findableAutomation: readonly FindableRows[] = [
       isShown: 'exists (select from automation a where a.id = r.automation_id and a.deleted_at is null)',
       by: { correlation: 'r.correlation_id = :text' },
     },
-    // Its steps too, whose code is loaded when they are asked for.
+    // Includes its steps, whose code is loaded on first use.
     describe: async (database, id) => (await import('./runs/any-run.ts')).describeRun(database, id),
   },
   {

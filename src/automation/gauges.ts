@@ -44,7 +44,7 @@ export function runGauges(observer: Probe): GaugeOptions[] {
     },
     {
       name: 'atelier_runs_calling',
-      help: 'Runs whose step is calling out, and runs that wait for a slot to call out, because their organization has none free.',
+      help: 'Runs whose step is calling out, and runs that wait for a free slot of their organization to call out.',
       installationWide: true,
       labelNames: ['state'],
       read: async () =>

@@ -19,8 +19,7 @@ import { automationStateTable } from './core/automation-state.ts';
 import { batchStates } from './core/batch-status.ts';
 import { bulkActionStates } from './core/bulk-actions.ts';
 import { approvalIds, batchIds, bulkActionIds, runIds, secretIds, workflowIds } from './core/ids.ts';
-import type { TerminalStatus } from './core/run-status.ts';
-import { runStates, stepStates } from './core/run-status.ts';
+import { runStates, stepStates, type TerminalStatus } from './core/run-status.ts';
 import { waitStates } from './core/waits.ts';
 import { automationDeclarations } from './declarations.ts';
 import { removeUnusedDefinitions } from './definitions/unused-definitions.ts';
@@ -59,8 +58,13 @@ import { startPurge } from './runs/purge.ts';
 import { type EndedRun, reconcileRuns, watchStoppedRuns } from './runs/reconcile.ts';
 import { removeOldRuns } from './runs/remove-runs.ts';
 import { countRunBlocks } from './runs/run-blocks.ts';
-import { cancelBulkActionWorkflow, cancelRunWorkflow, proceedRunWorkflow } from './runs/run-workflows.ts';
-import { type RunStart, startPendingRun } from './runs/start-run-workflow.ts';
+import {
+  cancelBulkActionWorkflow,
+  cancelRunWorkflow,
+  proceedRunWorkflow,
+  type RunStart,
+  startPendingRun,
+} from './runs/run-workflows.ts';
 import { StartableCache } from './runs/startable.ts';
 import { restoreAutomationSchedules } from './schedules/restore-schedules.ts';
 import { syncSchedule } from './schedules/schedule-sync.ts';
@@ -71,7 +75,7 @@ import { releaseWorkflow, workOffDueRuns } from './starts/release.ts';
 import { StepTexts } from './step-texts/step-texts.ts';
 import { forgetRounds } from './steps/forget-rounds.ts';
 
-export interface AutomationServices {
+interface AutomationServices {
   activeRuns: ActiveRunLimiter;
   waiters: Waiters;
   startables: StartableCache;

@@ -2,16 +2,9 @@ import { lockForTransaction } from '../platform/concurrency/tenant-locks.ts';
 import type { Transaction } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
-import { AppError } from '../platform/errors.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
+import { enforceLimit } from '../tenancy/index.ts';
 import { automationLimits } from './core/limits.ts';
-
-type Counted = 'workflows' | 'schedules';
-
-interface Standing {
-  plan: PlanName;
-  count: number;
-}
 
 const countWorkflows = statement({
   name: 'plan_room.workflows',
@@ -33,25 +26,18 @@ const countSchedules = statement({
      from organization o where o.id = :organizationId`,
 });
 
-function enforcePlanLimit(counted: Counted, { plan, count }: Standing): void {
-  const limit = automationLimits[counted].of(plan);
-  if (count < limit) return;
-  const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} ${counted}.`;
-  throw new AppError('forbidden', message, { limit, plan });
-}
-
 /** Transactions of a tenant that add a workflow, or a tool, run one after another. */
 export const lockWorkflows = (tx: Transaction): Promise<void> => lockForTransaction(tx, 'workflows');
 
 /** Whether the plan includes one more workflow. Takes the lock of `lockWorkflows`. @throws AppError forbidden */
 export async function enforceWorkflowLimit(tx: Transaction): Promise<void> {
   await lockWorkflows(tx);
-  enforcePlanLimit('workflows', (await tx.one(countWorkflows))!);
+  enforceLimit(automationLimits.workflows, (await tx.one(countWorkflows))!, 'workflows');
 }
 
-/** The same for the schedule of a workflow. One that it has can always be replaced. @throws AppError forbidden */
+/** The same for the schedule of a workflow. An existing schedule can always be replaced. @throws AppError forbidden */
 export async function enforceScheduleLimit(tx: Transaction, automationId: string): Promise<void> {
   await lockForTransaction(tx, 'schedules');
-  const { exists, ...standing } = (await tx.one(countSchedules, { automationId }))!;
-  if (!exists) enforcePlanLimit('schedules', standing);
+  const { exists, ...use } = (await tx.one(countSchedules, { automationId }))!;
+  if (!exists) enforceLimit(automationLimits.schedules, use, 'schedules');
 }

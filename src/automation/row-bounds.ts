@@ -16,7 +16,7 @@ export const automationRowBounds: RowBounds = {
     removedWith: { table: 'automation', by: ['purge.automation'] },
     retention: {
       by: 'remove unused workflow definitions',
-      after: 'it is no longer among the 1,000 versions that are kept and the last of its runs is gone',
+      after: 'it is no longer among the 1,000 kept versions and the last of its runs was removed',
     },
     purge,
   },

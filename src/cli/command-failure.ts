@@ -1,4 +1,4 @@
-/** A failure with a code of its own in what a command prints. */
+/** A failure with a code of its own in the output of a command. */
 export class CommandFailure extends Error {
   override name = 'CommandFailure';
   readonly code: string;

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { CommandContext } from './with-database.ts';
 
-/** Commands whose module is loaded when one of them is called: a module loads what its commands need, and nothing else. */
-export interface CommandGroup {
+/** Commands whose module is loaded on the first call: a module loads only the modules that its commands need. */
+interface CommandGroup {
   /** With its arguments, where it is a command itself. */
   name: string;
   description: string;

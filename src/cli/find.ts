@@ -27,6 +27,8 @@ export function addShowCommand(group: Command, kind: string, withDatabase: WithD
 export function addFoundKinds(program: Command, { withDatabase }: CommandContext): void {
   const known = program.commands.map((command) => command.name());
   for (const { kind } of declared.findable.filter((rows) => !known.includes(rows.kind))) {
-    addShowCommand(program.command(kind).description(`each ${kind} of all organizations`), kind, withDatabase);
+    const words = kind.replaceAll(/[-_]/g, ' ');
+    const one = /^[aeiou]/.test(words) ? `an ${words}` : `a ${words}`;
+    addShowCommand(program.command(kind).description(`${one} of any organization`), kind, withDatabase);
   }
 }

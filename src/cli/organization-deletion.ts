@@ -7,7 +7,7 @@ import type { CommandContext, Terminal } from './with-database.ts';
 
 const json = ['--json', 'print one JSON document'] as const;
 
-/** The operator names what is to be deleted a second time. @throws AppError validation_error */
+/** The operator must repeat the name of the organization to be deleted. @throws AppError validation_error */
 async function confirm(database: Database, id: string, yes: string | undefined, ask: Terminal['ask']): Promise<void> {
   const organization = await findOrganization(database, id);
   const formatted = organizationIds.format(organization.id);
@@ -18,7 +18,7 @@ async function confirm(database: Database, id: string, yes: string | undefined, 
   if (!ask) throw new AppError('validation_error', `Without a terminal, confirm with --yes ${formatted}.`);
   const typed = await ask(`Type the name of the organization to delete it (${organization.name}): `);
   if (typed.trim() !== organization.name.trim()) {
-    throw new AppError('validation_error', 'That is not its name. Nothing was deleted.');
+    throw new AppError('validation_error', 'The name does not match. Nothing was deleted.');
   }
 }
 

@@ -19,8 +19,8 @@ async function readConnection(path: string): Promise<Variables> {
 }
 
 /**
- * The settings that a command works with: the environment. Without DATABASE_URL they are those of the local stack that runs
- * in this folder, beneath what the environment says.
+ * The settings of a command: the environment. Without DATABASE_URL they are the settings of the local stack that runs
+ * in this folder, and the environment overrides them.
  * @throws EnvError when there is neither
  */
 export async function findSettings(variables: Variables): Promise<Variables> {

@@ -63,7 +63,7 @@ async function asCommand<Result>(work: Promise<Result>): Promise<Result> {
   }
 }
 
-/** `--secret name=-` stands for what standard input says, so that a secret is in no list of processes. */
+/** `--secret name=-` reads the secret from standard input, so that it is in no list of processes. */
 async function readSecrets(given: Record<string, string> | undefined) {
   const fromInput = Object.entries(given ?? {}).filter(([, value]) => value === '-');
   if (fromInput.length > 1) throw invalid([], 'Only one secret can be read from standard input.');
@@ -84,7 +84,7 @@ const environment = ['--env <environment>', 'test or live', 'live'] as const;
 export function addToolCommands(tools: Command, { withDatabase }: CommandContext): void {
   tools
     .command('configure')
-    .description('configure a tool server; what is left out stays')
+    .description('configure a tool server; omitted values stay unchanged')
     .requiredOption('--org <id>')
     .requiredOption('--server <id>')
     .option(...environment)

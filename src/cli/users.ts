@@ -20,7 +20,7 @@ const json = ['--json', 'print one JSON document'] as const;
 
 const acting = { actor: operator };
 
-/** What the installation's processes shorten the times by. */
+/** The factor by which the installation's processes shorten times. */
 const timesOf = ({ ACCOUNTS_TIME_SCALE: scale }: Variables) => accountTimes(scale ? Number(scale) : 1);
 
 const urlOf = (settings: Variables, path: string, token: string) =>
@@ -79,14 +79,14 @@ export function addUserCommands(user: Command, { withDatabase }: CommandContext)
     );
   user
     .command('reset-second-factor')
-    .description('turn the second factor of a person off who has lost it; their sessions end')
+    .description('turn off the second factor of a person who has lost it; their sessions end')
     .requiredOption('--email <address>')
     .option(...json)
     .action((options) =>
       withDatabase(async (database) => {
         const email = readEmail(options.email);
         if (!(await resetSecondFactor(database, email))) {
-          throw new AppError('not_found', 'Nobody with this address has an account.');
+          throw new AppError('not_found', 'No account has this address.');
         }
         return { email, reset: true };
       }, options),
@@ -100,7 +100,7 @@ export function addUserCommands(user: Command, { withDatabase }: CommandContext)
       withDatabase(async (database, settings) => {
         const email = readEmail(options.email);
         if (!(await isKnownEmail(database, email))) {
-          throw new AppError('not_found', 'Nobody with this address has an account or is invited.');
+          throw new AppError('not_found', 'No account and no invitation has this address.');
         }
         const { token, expiresAt } = await createLink(sqlOn(database.pool), email, timesOf(settings));
         return { email, link: urlOf(settings, linkPath, token), expiresAt: expiresAt.toISOString() };

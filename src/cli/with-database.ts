@@ -18,8 +18,8 @@ interface Output {
 }
 
 /**
- * Opens the database, does the work, prints the result and always closes the database. The work gets the settings of the
- * installation whose database it is: those of the environment, and for the local stack those that it runs with.
+ * Opens the database, does the work, prints the result and always closes the database. The work gets the settings of
+ * the installation of the database: the environment, or the settings of the running local stack.
  */
 export type WithDatabase = (
   work: (database: Database, settings: Variables) => Promise<object>,
@@ -38,7 +38,7 @@ export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' 
     const { databaseUrl } = findServers(settings);
     const database = await openDatabase({ url: databaseUrl, poolSize: 2, entities: [] });
     try {
-      // Where the server does not answer or does not know the login, the command says so: `migrate` makes the login.
+      // If the server does not answer or does not know the login, the command says so: `migrate` creates the login.
       await requireServerVersionAt(databaseUrl).catch((error) => {
         if (error instanceof EnvError) throw error;
       });
@@ -52,7 +52,7 @@ export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' 
 /** The parts declare the limits. */
 async function overridePlans(settings: Variables): Promise<void> {
   const [{ applyPlanLimits }] = await Promise.all([
-    import('../tenancy/plan-limits.ts'),
+    import('../tenancy/plans/plan-limits.ts'),
     import('../platform/parts/declared-parts.ts'),
   ]);
   applyPlanLimits(settings);

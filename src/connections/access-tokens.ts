@@ -26,12 +26,10 @@ interface Usable {
 type Refreshed = 'done' | 'busy';
 
 /**
- * Provides access tokens, and refreshes them: before they expire, or when the provider refused one. Of all callers in all
- * processes one refreshes, and the others wait for its result.
- *
- * A refresh whose answer is lost is made again with the same refresh token. Providers that renew refresh tokens either
- * take the one before for a while, or refuse it: then the account has to be connected again, as it would have to be if
- * none was tried.
+ * Provides access tokens and refreshes them before they expire, or after the provider refused one. Among all callers in
+ * all processes one refreshes, and the others wait for its result. A refresh whose answer is lost is repeated with the
+ * same refresh token. Providers that renew refresh tokens either accept the previous one for a while, or refuse it;
+ * then the account must be connected again, as without the repetition.
  */
 export class AccessTokens {
   readonly #sealer: Sealer;
@@ -71,7 +69,7 @@ export class AccessTokens {
   }
 
   /**
-   * Ends access as if the provider refused it. Nothing where there is none any more.
+   * Ends access as if the provider refused it. A no-op without access.
    * @param isMeant asked after the access was looked at: one that is renewed meanwhile is not ended
    */
   async expire(scope: Scope, connectionId: string, isMeant: () => Promise<boolean>): Promise<void> {
@@ -152,7 +150,7 @@ export class AccessTokens {
     failPoint('connection.refreshed');
     const sealed = sealTokens(this.#sealer, tokens, { id, tenant: scope.tenant });
     const { sealedAccessToken, sealedRefreshToken = null, accessExpiresAt, refreshAt } = sealed;
-    // Nothing is saved over what a new consent of the account gave meanwhile.
+    // Does not overwrite the tokens of a newer consent of the account.
     await scope.one(saveTokens, { id, version, sealedAccessToken, sealedRefreshToken, accessExpiresAt, refreshAt });
     return 'done';
   }

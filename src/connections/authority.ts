@@ -1,13 +1,16 @@
 import { AuthorizationFailure } from './failures.ts';
 
-/** What a token endpoint gave. */
+/** The tokens of a token endpoint. */
 export interface Tokens {
   accessToken: string;
   /** Null where none was given: a refresh without one leaves the one before in force. */
   refreshToken: string | null;
   /** Null where the provider does not say. */
   expiresAt: Date | null;
-  /** The whole answer, for what a provider adds to it, such as the address of an account's server. It is never stored. */
+  /**
+   * The whole answer, for the provider's additions to it, such as the address of an account's server. It is never
+   * stored.
+   */
   answer: Readonly<Record<string, unknown>>;
 }
 
@@ -20,7 +23,7 @@ export interface AuthorizationRequest {
   redirectUri: string;
   /** Which account is meant. */
   loginHint: string | undefined;
-  /** What is asked for; undefined for what the provider's declaration says. */
+  /** The requested scopes; undefined for those of the provider's declaration. */
   scopes?: readonly string[] | undefined;
 }
 
@@ -30,7 +33,7 @@ export interface AuthorizationAnswer {
   state: string;
   verifier: string;
   redirectUri: string;
-  /** What was asked for. */
+  /** The requested scopes. */
   scopes?: readonly string[] | undefined;
 }
 
@@ -40,7 +43,7 @@ export interface Authority {
   readonly revokesAccount: boolean;
   /** Which of its tokens can be revoked. */
   readonly revokes: 'access' | 'refresh';
-  /** Where the owner of the account is asked. */
+  /** The address at which the owner of the account is asked. */
   authorizeUrl(request: AuthorizationRequest): string;
   /**
    * Gets tokens for the code of an answer, once: a code whose exchange fails is lost.
@@ -49,13 +52,13 @@ export interface Authority {
   exchange(answer: AuthorizationAnswer): Promise<Tokens>;
   /** @throws AuthorizationFailure; `isRefusal` is true when the grant has ended */
   refresh(refreshToken: string): Promise<Tokens>;
-  /** Ends the grant at the provider, where that can be asked for. @throws AuthorizationFailure */
+  /** Ends the grant at the provider, if the provider supports that. @throws AuthorizationFailure */
   revoke(token: string): Promise<void>;
 }
 
 /** Errors of a token endpoint after which the user must grant access again. RFC 6749, 5.2, and OpenID Connect Core, 3.1.2.6. */
 const refusals = ['invalid_grant', 'interaction_required', 'consent_required', 'login_required'];
 
-/** Whether a refresh failed because the grant is gone, and not because of our credentials or the network. */
+/** Whether a refresh failed because the grant has ended, and not because of our credentials or the network. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof AuthorizationFailure && refusals.includes(error.code);

@@ -18,8 +18,8 @@ import { deniedHint, sandboxCode } from './sandbox-authority.ts';
 import { sealTokens } from './sealed-tokens.ts';
 import { type Asked, type States, stateSeconds } from './states.ts';
 
-export interface NewQuestion {
-  /** One that a feature declared. */
+interface NewQuestion {
+  /** A purpose that a feature declared. */
   purpose: string;
   /** One of that purpose. */
   provider: string;
@@ -29,7 +29,7 @@ export interface NewQuestion {
   redirectUrl?: string | undefined;
   /** Which account is meant, in the provider's words. */
   loginHint?: string | undefined;
-  /** What is asked for, where it is not what the provider's declaration says. */
+  /** The requested scopes, if they differ from the provider's declaration. */
   scopes?: readonly string[] | undefined;
 }
 
@@ -45,11 +45,11 @@ export interface Open {
 }
 
 /** The outcome of exchanging a code. */
-export type Exchanged = { tokens: Tokens } | { error: 'access_denied' | 'exchange_failed' };
+type Exchanged = { tokens: Tokens } | { error: 'access_denied' | 'exchange_failed' };
 
 /** The outcome of a callback. */
 export interface Answered {
-  /** The scope of the tenant that asked for the consent. */
+  /** The scope of the tenant that requested the consent. */
   scope: Scope;
   provider: string;
   subject: Record<string, unknown>;
@@ -58,7 +58,7 @@ export interface Answered {
   result: Exchanged;
 }
 
-export interface NewConnection {
+interface NewConnection {
   purpose: string;
   provider: string;
   /** At most 320 characters, as the name. */
@@ -90,7 +90,7 @@ const unknownState = () =>
 
 /**
  * Access to accounts at OAuth 2 providers. A feature declares a purpose, sends the owner of an account to `authUrl`,
- * handles the answer in its callback, keeps what it is given, and uses it.
+ * handles the answer in its callback, stores the connection that it gets, and uses it.
  */
 export class Connections {
   readonly #parts: Parts;
@@ -244,7 +244,7 @@ export class Connections {
   }
 
   /**
-   * Ends access as if the provider refused it: `onExpired` follows. Nothing where there is none any more.
+   * Ends access as if the provider refused it: `onExpired` follows. A no-op without access.
    * @param isMeant asked after the access was looked at: one that is renewed meanwhile is not ended
    */
   expire(scope: Scope, connectionId: string, isMeant: () => Promise<boolean>): Promise<void> {
@@ -268,7 +268,9 @@ export class Connections {
     await scope.rows(erase, { connectionId });
   }
 
-  /** Erases a connection in a transaction, after whose commit `revokeGrant` is called with what this returns. */
+  /**
+   * Erases a connection in a transaction. After the commit, `revokeGrant` is called with the result of this function.
+   */
   async detach(tx: Transaction, connectionId: string): Promise<Grant | undefined> {
     const grant = await this.#grants.find(tx, connectionId);
     await this.erase(tx, connectionId);

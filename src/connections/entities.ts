@@ -15,11 +15,11 @@ export const OAuthState = defineEntity({
     ...tenant,
     purpose: p.string().length(40),
     provider: p.string().length(40),
-    /** What the feature that asked has to know when the answer comes. */
+    /** Data for the feature that asked, for use when the answer arrives. */
     subject: p.json<Record<string, unknown>>(),
     redirectUrl: p.text().nullable(),
     loginHint: p.text().nullable(),
-    /** What is asked for; null for what the provider's declaration says. */
+    /** The requested scopes; null for those of the provider's declaration. */
     scopes: p.json<readonly string[]>().nullable(),
     /** The code verifier of PKCE. */
     sealedVerifier: p.text(),
@@ -53,11 +53,11 @@ export const Connection = defineEntity({
     sealedRefreshToken: p.text().nullable(),
     /** Null where the provider does not say. */
     accessExpiresAt: p.datetime().nullable(),
-    /** When a new access token is asked for. */
+    /** When a new access token is requested. */
     refreshAt: p.datetime().nullable(),
     /** Counts changes of the tokens. */
     version: p.integer(),
-    /** Until then one process refreshes the tokens, or none does because the provider asked to wait. */
+    /** Until this time one process refreshes the tokens, or none does because the provider asked to wait. */
     leaseUntil: p.datetime().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),

@@ -1,4 +1,7 @@
-/** Why access to an account ended, or cannot be had at the moment. Messages hold no token and nothing a provider said. */
+/**
+ * The reason why access to an account ended, or is not available now. Messages contain no token and no text of a
+ * provider.
+ */
 export class AuthorizationFailure extends Error {
   override name = 'AuthorizationFailure';
   /** A code of OAuth where the provider gave one, such as `invalid_grant`; otherwise what failed. */
@@ -20,7 +23,7 @@ export class AuthorizationFailure extends Error {
   }
 }
 
-/** The grant is gone: its owner has to connect the account again. */
+/** The grant has ended: its owner has to connect the account again. */
 export class AuthExpired extends Error {
   override name = 'AuthExpired';
 
@@ -29,7 +32,7 @@ export class AuthExpired extends Error {
   }
 }
 
-/** There is no such connection any more. */
+/** The connection no longer exists. */
 export class ConnectionMissing extends Error {
   override name = 'ConnectionMissing';
 

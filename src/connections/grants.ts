@@ -7,7 +7,7 @@ import type { Environment } from '../platform/tenant.ts';
 import type { Authorities } from './authorities.ts';
 import { openToken } from './sealed-tokens.ts';
 
-/** What a provider is asked to end. It holds a token: it is never stored and never logged. */
+/** The grant that a provider is asked to end. It contains a token: it is never stored and never logged. */
 export interface Grant {
   connectionId: string;
   environment: Environment;

@@ -7,7 +7,7 @@ import type { ConnectionPolicy } from './policy.ts';
 import type { OAuthProvider } from './providers.ts';
 import { TokenRequest } from './token-endpoint.ts';
 
-// Loaded by the first exchange: most processes never make one.
+// Loaded by the first exchange: most processes need none.
 const load = () => import('oauth4webapi');
 type Library = Awaited<ReturnType<typeof load>>;
 
@@ -79,7 +79,7 @@ export class LiveAuthority implements Authority {
     if (this.#provider.revokeUrl === undefined) return;
     const oauth = await load();
     const [server, client] = this.#parties();
-    // Google wants the token and nothing else.
+    // Google expects only the token.
     const auth: ClientAuth = this.#provider.authenticatesRevocation ? this.#clientAuth(oauth) : () => {};
     await this.#ask(this.#policy.revokeMs, async (request) => {
       const answer = await oauth.revocationRequest(server, client, auth, token, this.#options(oauth, request));

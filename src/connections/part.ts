@@ -26,7 +26,7 @@ export const connections: Part<Foundation, ConnectionServices> = {
   entities: [OAuthState, Connection, AllowedRedirect],
   rowBounds: {
     oauth_state: { retention: { by: 'remove consents that were not answered', after: 'ten minutes' } },
-    // It is made with a calendar or a connection of an integration, and removed in the transaction that removes that.
+    // It is created with a calendar or a connection of an integration, and removed in the same transaction as that.
     oauth_connection: { removedWith: { table: 'calendar', by: ['connection.erase'] } },
     allowed_redirect: { operatorsOnly: true },
   },

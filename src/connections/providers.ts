@@ -10,7 +10,7 @@ export interface OAuthProvider {
   revokeUrl?: string;
   clientId: string;
   clientSecret: string;
-  /** What is asked for where a question names nothing else. */
+  /** The scopes that are requested if a consent names no others. */
   scopes: readonly string[];
   /** Between scopes, where it is not the space of RFC 6749. */
   scopeSeparator?: ',';
@@ -27,8 +27,8 @@ export interface OAuthProvider {
   /** Whether access tokens are revoked, and refresh tokens are not. */
   revokesAccessToken?: boolean;
   /**
-   * An answer of its token endpoint as RFC 6749 has it, where the provider's own differs. With a member `error` it is a
-   * refusal, whatever the status was.
+   * Converts an answer of its token endpoint to the form of RFC 6749, if the provider's form differs. With a member
+   * `error` it is a refusal, whatever the status was.
    */
   tokenAnswer?(answer: Readonly<Record<string, unknown>>): Record<string, unknown>;
   /** Further parameters of the address at which the owner of an account is asked. */

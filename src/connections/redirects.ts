@@ -59,11 +59,11 @@ function readRedirect(text: string, allowsLoopback: boolean): URL | string {
   return text.includes('#') ? 'A URL with a fragment is not allowed.' : url;
 }
 
-/** What is compared: scheme, host, port and path. */
+/** The compared parts: scheme, host, port and path. */
 const comparable = ({ origin, pathname }: URL): string => origin + pathname;
 
 /**
- * Checks that people may be sent to an address: one that the organization has on its list, with any query.
+ * Checks that people may be sent to an address: an address on the organization's list, with any query.
  * @param allowsLoopback whether addresses of the own machine may do without TLS
  * @throws AppError validation_error with path redirectUrl
  */
@@ -86,7 +86,7 @@ export async function listRedirects(database: Database, id: string): Promise<Red
 }
 
 /**
- * Adds an address; one that is there already stays once.
+ * Adds an address. Adding an existing address again is a no-op.
  * @throws AppError not_found; validation_error with path url, also where the list is full
  */
 export function addRedirect(
@@ -108,7 +108,7 @@ export function addRedirect(
   });
 }
 
-/** Removes an address; one that is not there is none. @throws AppError not_found */
+/** Removes an address. Removing an unknown address is a no-op. @throws AppError not_found */
 export function removeRedirect(
   database: Database,
   id: string,

@@ -37,7 +37,7 @@ export class SandboxAuthority implements Authority {
   async exchange({ query, verifier }: AuthorizationAnswer): Promise<Tokens> {
     const refuse = (code: string) =>
       new AuthorizationFailure(code, 'The sandbox gave no tokens.', { retryable: false });
-    // As a provider's answer is checked: one of each (RFC 6749, 3.1), and an error beside a code is an error.
+    // Checked like a provider's answer: one of each (RFC 6749, 3.1), and an error beside a code is an error.
     const [codes, errors] = [query.getAll('code'), query.getAll('error')];
     if (errors.length === 1 && errors[0] === 'access_denied') throw refuse('access_denied');
     if (errors.length > 0 || codes.length > 1) throw refuse('invalid_answer');

@@ -17,12 +17,12 @@ export const sealedColumn = (column: SealedColumn, rowId: string, tenant: Tenant
 /** A token this close to its end is refreshed before it is used. */
 const marginMs = 300_000;
 
-/** When a new access token is asked for: five minutes before the end, or after half of a short life. */
-export const refreshTime = (expiresAt: Date | null, now: number): Date | null =>
+/** When a new access token is requested: five minutes before the end, or after half of a short life. */
+const refreshTime = (expiresAt: Date | null, now: number): Date | null =>
   expiresAt && new Date(expiresAt.getTime() - Math.min(marginMs, Math.max(0, expiresAt.getTime() - now) / 2));
 
-/** What is stored of tokens. A refresh token that is not given again stays. */
-export interface SealedTokens {
+/** The stored part of tokens. A refresh token that is not returned again stays. */
+interface SealedTokens {
   sealedAccessToken: string;
   /** Undefined: as it was. */
   sealedRefreshToken: string | undefined;

@@ -16,11 +16,11 @@ const maxOpen = 500;
 export interface Question {
   purpose: string;
   provider: string;
-  /** What the feature that asks has to know when the answer comes. */
+  /** Data for the feature that asks, for use when the answer arrives. */
   subject: Record<string, unknown>;
   redirectUrl: string | null;
   loginHint: string | null;
-  /** What is asked for; null for what the provider's declaration says. */
+  /** The requested scopes; null for those of the provider's declaration. */
   scopes: readonly string[] | null;
 }
 
@@ -121,7 +121,7 @@ export class States {
     const sealed = this.#sealer.seal(verifier, placeOf(hash, scope.tenant));
     const { purpose, provider, subject, redirectUrl, loginHint, scopes } = question;
     const kept = await scope.transaction(async (tx) => {
-      // Requests that begin at the same time run one after another, so that none of them exceeds the limit.
+      // Concurrent requests run one after another, so that none of them exceeds the limit.
       await lockForTransaction(tx, 'oauth states');
       await tx.rows(removeOver);
       return tx.one(keep, {
@@ -143,7 +143,7 @@ export class States {
     throw new AppError('rate_limit_exceeded', message, { limit: maxOpen }, { retryAfter: 60 });
   }
 
-  /** Takes the pending consent of a state, which can be used once. @returns undefined for one that is not open */
+  /** Takes the pending consent of a state, which can be used once. @returns undefined if it is not open */
   take(state: string, actor: string): Promise<Asked | undefined> {
     return this.#read(take, state, actor);
   }

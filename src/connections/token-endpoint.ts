@@ -38,7 +38,7 @@ export class TokenRequest {
     this.#status = answer.status;
     this.#retryAfter = answer.headers['retry-after'];
     if (answer.truncated) throw new Error(`The answer is larger than ${maxAnswerBytes} bytes.`);
-    // The library parses what it is given.
+    // The library parses the given body.
     const excess = new JsonBounds({ maxBytes: maxAnswerBytes, maxDepth, maxStructures }).add(answer.body);
     if (excess) throw new Error(`The answer is not read: ${excess}.`);
     const { status } = answer;
@@ -62,7 +62,7 @@ export class TokenRequest {
     return Response.json(standard, { status: this.#status ?? status });
   }
 
-  /** The failure behind an error of the library or of the network. What the provider said is not repeated. */
+  /** The failure behind an error of the library or of the network. It does not repeat the provider's text. */
   failureOf(error: unknown): AuthorizationFailure {
     if (error instanceof AuthorizationFailure) return error;
     if (error instanceof EgressFailure) {
@@ -78,7 +78,7 @@ export class TokenRequest {
       const retryable = status === 429 || said === 'temporarily_unavailable' || said === 'server_error';
       return this.#answered(said, `The provider refused with ${said}.`, retryable);
     }
-    // A successful status with a broken answer may stand for tokens that were lost.
+    // A successful status with a broken answer may mean lost tokens.
     const retryable = status === undefined || status < 300 || status === 408 || status === 429 || status >= 500;
     return this.#answered('invalid_answer', `The provider's answer cannot be used (HTTP ${status}).`, retryable, error);
   }

@@ -47,8 +47,9 @@ async function findWithoutDirectCall(
 }
 
 /**
- * Calls the model of a message once, and records its answer: a round of calls of tools, or the reply with its charge. Safe to
- * repeat: a recorded round is not asked for again. While the process that created the message calls the model, this waits.
+ * Calls the model of a message once, and records its answer: a round of calls of tools, or the reply with its charge.
+ * Safe to repeat: a recorded round is not requested again. While the process that created the message calls the model,
+ * this waits.
  * @param call.attempt of the activity, from 1
  * @throws ProviderFailure while another attempt may succeed; errors of the database; the reason of `signal`
  */

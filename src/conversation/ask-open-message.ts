@@ -73,14 +73,14 @@ function chatMessages(said: Message | AnsweredCalls): ChatMessage[] {
 
 const tokensOf = ({ inputTokens, outputTokens }: ChatAnswer) => inputTokens + outputTokens;
 
-/** One call of the model of a message, with what is needed to record its answer. */
+/** One call of the model of a message, with the data to record its answer. */
 class ModelCall {
   readonly #services: AskServices;
   readonly #scope: Scope;
   readonly #ref: JobRef;
   readonly #open: OpenMessage;
   readonly #rounds: Round[];
-  /** What the model wrote of a reply so far. */
+  /** The text of a reply so far. */
   #written = '';
 
   constructor(services: AskServices, scope: Scope, ref: JobRef, open: OpenMessage, rounds: Round[]) {
@@ -131,7 +131,7 @@ class ModelCall {
     return this.#answer(taken.answer);
   }
 
-  /** Ends a message whose time is over: with what was written so far, or as timed out. */
+  /** Ends a message that has timed out: with the text so far, or as timed out. */
   async runOutOfTime(): Promise<MessageProgress> {
     const text = this.#written || (this.#rounds.at(-1)?.text ?? '');
     return text.trim() === '' ? this.fail(timedOut) : this.#reply({ content: text, truncated: true }, 0, timedOut);
@@ -205,7 +205,7 @@ class ModelCall {
     otherwise: MessageError,
   ): Promise<MessageProgress> {
     const { content, asked } = ended;
-    // What was sent to the reader cannot be taken back.
+    // Text that was sent to the reader cannot be taken back.
     if (!content.startsWith(this.#open.streamedText)) return this.fail(contradicted);
     const toolCalls = executedIn(this.#rounds);
     if (content.trim() === '' && toolCalls.length === 0 && !asked) return this.fail(otherwise);
@@ -224,8 +224,9 @@ const mayRepeat = (failure: ProviderFailure, attempt: number, { retry, maximumRe
   failure.retryable && attempt < retry.maximumAttempts && (failure.retryAfterMs ?? 0) <= maximumRetryAfterMs;
 
 /**
- * A failure with the time until the next attempt, which doubles with each. A provider that asks for longer has it. The
- * first attempt may be that of the process that created the message, so the intervals of Temporal would begin anew.
+ * A failure with the time until the next attempt, which doubles with each attempt. A provider that requests more time
+ * gets it. The first attempt may be that of the process that created the message, so Temporal's own intervals would
+ * begin again.
  */
 function withBackoff(failure: ProviderFailure, attempt: number, { retry }: MessagePolicy): ProviderFailure {
   const { kind, message, status, requestId } = failure;

@@ -11,7 +11,7 @@ import type { MessageJobServices } from './job.ts';
 import { findOpenMessage, readAnswer } from './open-message.ts';
 import { sealedMessage } from './sealed-message.ts';
 
-export interface CallServices extends MessageJobServices {
+interface CallServices extends MessageJobServices {
   tools: Tools;
 }
 
@@ -35,7 +35,7 @@ const begin = statement({
    select attempts, case when :channel is not null then pg_notify(:channel, :messageId::text) end as notified from begun`,
 });
 
-// The call is in the audit log, whatever became of the message meanwhile.
+// The call is in the audit log, whatever the outcome of the message.
 const record = statement({
   name: 'message.record_result',
   parameters: {
@@ -55,7 +55,7 @@ const record = statement({
           case when :channel is not null and exists (select from recorded) then pg_notify(:channel, :messageId::text) end as notified`,
 });
 
-const outOfTime = failedResult('The time of this message was over before the tool answered.');
+const outOfTime = failedResult('The message timed out before the tool answered.');
 
 /**
  * Executes a call that the model asked for, and records its result, as `executeCall` does. It ends with the message's time.

@@ -25,8 +25,8 @@ const complete = statement({
    select id, kind, model, key_id as "keyId" from ended`,
 });
 
-/** What a reply has used: tokens that were not counted yet, and whether tools were called. */
-export interface Completion {
+/** The use of a reply: tokens that were not counted yet, and whether tools were called. */
+interface Completion {
   reply: MessageReply;
   tokens: number;
 }
@@ -58,7 +58,8 @@ export const contradicted: MessageError = {
 };
 
 /**
- * Ends a message, without a charge, whose model began again with a text that differs from what was sent to its reader.
+ * Ends a message without a charge because its model began again and its text differs from the text that was sent to the
+ * reader.
  * @returns the error for the reader
  */
 export async function interruptMessage(services: MessageJobServices, scope: Scope, id: string): Promise<MessageError> {

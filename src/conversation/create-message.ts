@@ -30,7 +30,7 @@ export interface CreateServices extends DirectCallServices {
   temporal: Pick<TemporalClient, 'startsEagerly'>;
 }
 
-export interface NewMessage {
+interface NewMessage {
   /** A new id, chosen by the caller so that a reader can follow the message before it is created. */
   id: string;
   kind: MessageKind;
@@ -129,7 +129,7 @@ export async function createMessage(services: CreateServices, scope: Scope, mess
       id,
       idempotency,
       insert: async (tx) => {
-        // What can be read again counts as storage.
+        // Messages that can be read again count as storage.
         if (about !== null) await enforceStorageLimit(tx);
         return tx.one(insertMessage, {
           id,

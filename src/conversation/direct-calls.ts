@@ -16,7 +16,7 @@ export interface DirectCallServices extends AskServices {
 }
 
 /** A message whose row has a lease of this process. */
-export interface DirectCall {
+interface DirectCall {
   open: OpenMessage;
   /** Notification channel of the process that waits for the reply. */
   waiter: string;
@@ -74,8 +74,8 @@ async function askUnderLease(services: DirectCallServices, scope: Scope, call: D
 }
 
 /**
- * Calls the model of a new message in the process that created it, while Temporal starts its workflow, which waits for as
- * long as this process renews its lease. What is recorded is the same, in the same transaction with the same charge. So
+ * Calls the model of a new message in the process that created it, while Temporal starts its workflow, which waits for
+ * as long as this process renews its lease. The record is the same, in the same transaction with the same charge. So
  * only one of them calls the model at a time, and no crash loses or charges a message twice.
  * @param leave called when the call has ended
  */

@@ -30,16 +30,16 @@ export const ConversationMessage = defineEntity({
     /** Sealed: the beginning of the reply that was sent to a reader before the model was interrupted. */
     streamedText: p.text().nullable(),
     /**
-     * Until then the process that took the message asks its model, and no other does. It is renewed while that process
-     * works. Null where the workflow asks from the start.
+     * Until this time the process that took the message asks its model, and no other process does. That process renews
+     * it while it works. Null if the workflow asks from the start.
      */
     askedUntil: p.datetime().nullable(),
-    /** Sealed: what is said of the message when it is read by its id. Null: it is not read so. */
+    /** Sealed facts that a read of the message by its id returns. Null if the message cannot be read by its id. */
     about: p.text().nullable(),
     /** A sealed `MessageReply`. */
     reply: p.text().nullable(),
     error: p.json<MessageError>().nullable(),
-    /** What was charged. */
+    /** The charged credits. */
     credits: p.smallint().nullable(),
     correlationId: p.string().length(128),
     /** The key that sent it; null where a person did. */
@@ -59,7 +59,7 @@ export const ConversationMessage = defineEntity({
 });
 export type ConversationMessage = InferEntity<typeof ConversationMessage>;
 
-/** What a message is made of while it is under way: answers of the model that ask for tools, and calls of tools. */
+/** The parts of a message that is under way: answers of the model that ask for tools, and calls of tools. */
 export const ConversationEntry = defineEntity({
   name: 'ConversationEntry',
   tableName: 'conversation_entry',
@@ -71,7 +71,7 @@ export const ConversationEntry = defineEntity({
     /** 0: the model's answer. From 1: its calls of tools. */
     position: p.smallint().primary(),
     ...tenant,
-    /** How often the call was begun: committed before each attempt. */
+    /** How often the call has begun: committed before each attempt. */
     attempts: p.smallint(),
     /** A sealed `RoundAnswer`, or a sealed `ToolResult` once there is one. */
     content: p.text().nullable(),

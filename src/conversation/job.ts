@@ -83,7 +83,7 @@ export const messageJob = defineJob<{
     return true;
   },
   start: {
-    // Also of one that failed before its workflow began: the workflow fails too, so that operators find it.
+    // Includes a job that failed before its workflow began: the workflow fails too, so that operators find it.
     isPending: `status in (${messageStates.sql('processing', 'failed')})`,
     options: (_, { streams, isInstant } = { waiter: '', streams: false, isInstant: false }) => ({
       priority: priorities.prompt,

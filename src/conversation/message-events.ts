@@ -5,7 +5,7 @@ import type { Sealer } from '../platform/security/crypto.ts';
 import type { Tenant } from '../platform/tenant.ts';
 
 /** Who follows a message in this process. */
-export interface Follower {
+interface Follower {
   tenant: Tenant;
   onDelta(delta: Delta): void;
   /** Something of the message was recorded. */

@@ -19,7 +19,7 @@ export interface StoredMessage {
   error: MessageError | null;
   /** Undefined where it cannot be read by its id. */
   about: MessageAbout | undefined;
-  /** What was charged. */
+  /** The charged credits. */
   credits: number | null;
   /** When it ended; null until then. */
   finishedAt: Date | null;

@@ -24,7 +24,8 @@ const record = statement({
 });
 
 /**
- * The tools that the model of a message is offered: asked for once, so that they are the same in each round.
+ * The tools that the model of a message is offered. The servers are asked for them once, so that they are the same in
+ * each round.
  * @throws ToolsUnavailable; the reason of `signal`; errors of the database
  */
 export async function offerTools(

@@ -13,12 +13,15 @@ export interface OpenMessage {
   model: string;
   hasTools: boolean;
   request: StoredRequest;
-  /** The tools that are offered; undefined until the servers were asked. */
+  /** The offered tools; undefined until the servers have been asked. */
   tools: DeclaredTool[] | undefined;
   /** The beginning of the reply that an interrupted attempt sent to a reader. */
   streamedText: string;
   ageMs: number;
-  /** How long the process that took it may go on asking by itself; not above 0 when it gave up. Null: it never asked. */
+  /**
+   * How long the process that took the message can continue to ask by itself; not above 0 if it gave up. Null if it
+   * never asked.
+   */
   askedForMs: number | null;
 }
 
@@ -76,7 +79,7 @@ const findAnswer = statement({
     where organization_id = :organizationId and environment = :environment and message_id = :messageId and round = :round and position = 0`,
 });
 
-/** What the model asked for in one round. */
+/** The calls that the model asked for in one round. */
 export async function readAnswer(
   scope: Scope,
   columns: SealedMessage,

@@ -10,7 +10,7 @@ import { ConversationEntry, ConversationMessage } from './entities.ts';
 import { messageJob } from './job.ts';
 import { MessageEvents } from './message-events.ts';
 
-export interface ConversationServices {
+interface ConversationServices {
   messageEvents: MessageEvents;
   directCalls: DirectWork<never>;
   messagePolicy: MessagePolicy;

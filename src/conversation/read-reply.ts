@@ -18,7 +18,7 @@ export interface FollowServices {
 export type ReplyEvent =
   | ToolEvent
   | { name: 'delta'; text: string }
-  /** The model began again and wrote something that differs from what was sent. */
+  /** The model began again and its text differs from the sent text. */
   | { name: 'contradicted' }
   /** Undefined: it was removed. */
   | { name: 'ended'; message: StoredMessage | undefined };
@@ -26,7 +26,7 @@ export type ReplyEvent =
 /** How often the row is read without a notification, because one can be lost. */
 const lookEveryMs = 2_000;
 
-/** One reader of a message. From its creation on it misses nothing, so that a message may end before it is read. */
+/** One reader of a message. It misses nothing after its creation, so a message may end before the first read. */
 export class ReplyReader {
   readonly #services: FollowServices;
   readonly #scope: Scope;
@@ -60,7 +60,7 @@ export class ReplyReader {
     this.#leave();
   }
 
-  /** The message once `isFound` says so, or it has ended; undefined when it was removed, or `stop` was aborted. */
+  /** The message as soon as `isFound` is true, or it has ended; undefined if it was removed, or `stop` was aborted. */
   async find(isFound: (message: StoredMessage) => boolean, stop: AbortSignal): Promise<StoredMessage | undefined> {
     while (!stop.aborted) {
       const message = await this.#look();

@@ -22,9 +22,9 @@ export interface AnsweredCalls {
   results: (ToolResult & { callId: string; name: string })[];
 }
 
-/** What a caller asks. */
+/** The request of a caller. */
 export interface MessageRequest {
-  /** The last one is the user's, or has what the caller's tools returned. */
+  /** The last one is the user's, or has the results of the caller's tools. */
   messages: (Message | AnsweredCalls)[];
   system?: string;
   /** 0 to 1. */
@@ -33,9 +33,9 @@ export interface MessageRequest {
   servers: string[];
   /** Limit of the output, including thinking. */
   maxTokens?: number;
-  /** Tools of the caller: a reply may call them, and the caller executes them. Never beside those of servers. */
+  /** Tools of the caller: a reply may call them, and the caller executes them. Never together with tools of servers. */
   tools?: ToolDeclaration[];
-  /** The reply is asked for as JSON that matches this schema. */
+  /** Requests the reply as JSON that matches this schema. */
   outputSchema?: JsonSchema;
 }
 
@@ -53,7 +53,7 @@ export interface ExecutedCall {
   isError: boolean;
 }
 
-/** What is said of a message when it is read by its id, in the words of the surface that created it. */
+/** Facts that a read of the message by its id returns, in the form of the interface that created it. */
 export type MessageAbout = Record<string, unknown>;
 
 export interface MessageReply {
@@ -76,8 +76,8 @@ const columns = sealedColumns<{
   reply: MessageReply;
 }>('conversation_message');
 
-/** Where a part of a message stands. */
-export interface EntryPlace {
+/** The position of a part of a message. */
+interface EntryPlace {
   messageId: string;
   round: number;
   position: number;

@@ -9,9 +9,9 @@ const add = (hash: Hash, text: string) => hash.update(Buffer.from(text, 'utf16le
 const differs = (one: Hash, other: Hash) => !one.copy().digest().equals(other.copy().digest());
 
 /**
- * The text of a reply that was sent to one reader while it is written. Deltas can be lost, and another attempt of the model
- * may write another text. What was sent cannot be taken back, so later text is compared with it. Only its length and digest
- * are kept.
+ * The text of a reply that was sent to one reader while it was written. Deltas can be lost, and another attempt of the
+ * model may write another text. Sent text cannot be taken back, so later text is compared with it. Only its length and
+ * digest are kept.
  */
 export class SentText {
   /** Accepted, and not read yet. */
@@ -22,11 +22,11 @@ export class SentText {
   /** The latest attempt, and how much of its text came without a gap. */
   #attempt = 0;
   #seen = 0;
-  /** The digest of that text; the same as `#digest` once the attempt has caught up with what was sent. */
+  /** The digest of that text; the same as `#digest` once the attempt has caught up with the sent text. */
   #seenDigest = this.#digest;
   #isContradicted = false;
 
-  /** Whether another attempt of the model wrote something that differs from what was sent. */
+  /** Whether the text of another attempt of the model differs from the sent text. */
   get isContradicted(): boolean {
     return this.#isContradicted;
   }
@@ -52,14 +52,14 @@ export class SentText {
     add(this.#digest, fresh);
   }
 
-  /** What is to be sent now. */
+  /** The text to send now. */
   take(): string {
     const text = this.#waiting;
     this.#waiting = '';
     return text;
   }
 
-  /** What is left to send when the reply is complete; undefined if the reply contradicts what was sent. */
+  /** The rest to send when the reply is complete; undefined if the reply contradicts the sent text. */
   takeRest(content: string): string | undefined {
     const sent = add(createHash('sha256'), content.slice(0, this.#length));
     if (content.length < this.#length || differs(sent, this.#digest)) return undefined;
@@ -72,7 +72,7 @@ export class SentText {
     this.#seenDigest = this.#length === 0 ? this.#digest : createHash('sha256');
   }
 
-  /** Compares another attempt's text with what was sent, as soon as it is as long. */
+  /** Compares another attempt's text with the sent text, as soon as it is as long. */
   #compare(again: string): void {
     if (again === '') return;
     add(this.#seenDigest, again);

@@ -3,7 +3,7 @@ import type { StoredMessage } from './messages.ts';
 import type { EntryRow } from './open-message.ts';
 import type { SealedMessage } from './sealed-message.ts';
 
-/** An event beside the reply of a message, for its reader. */
+/** An event besides the reply of a message, for its reader. */
 export type ToolEvent =
   | { name: 'thought'; text: string }
   | { name: 'tool_call'; index: number; call: Pick<AskedCall, 'name' | 'args'> }
@@ -39,7 +39,7 @@ export class SentTools {
     }
   }
 
-  /** What is missing when the message has ended, and its entries are gone. */
+  /** The missing calls and results of a message that has ended and whose entries are deleted. */
   *readRest({ reply }: StoredMessage): Generator<ToolEvent> {
     for (const [index, { name, args, result, isError }] of (reply?.toolCalls ?? []).entries()) {
       if (index > this.#index) yield { name: 'tool_call', index, call: { name, args } };

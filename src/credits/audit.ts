@@ -4,7 +4,7 @@ import { typed } from '../platform/database/sql-types.ts';
 import type { Environment, Tenant } from '../platform/tenant.ts';
 
 /** A tenant whose accounts differ from its ledger. */
-export interface LedgerFault extends Tenant {
+interface LedgerFault extends Tenant {
   fault:
     | 'account differs from entries'
     | 'held differs from open reservations'

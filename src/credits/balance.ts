@@ -5,7 +5,7 @@ import { currentGrant, isGrantDue, monthlyGrant, nextGrantAt } from './core/gran
 import { type AccountState, giveDueGrants, readAccountState } from './grants.ts';
 
 /** Whole credits. */
-export interface CreditBalance {
+interface CreditBalance {
   /** The sum of `available` and `reserved`. */
   balance: number;
   /** Reserved for work in progress. */

@@ -98,7 +98,7 @@ export const CreditHold = defineEntity({
     ...tenant,
     key: p.string().length(200).primary(),
     operation: p.string().length(40),
-    /** The key that asked for the work; null where none did. */
+    /** The key that requested the work; null without a key. */
     keyId: p.uuid().nullable(),
     /** The accounts the credits came from and return to. */
     monthly: p.integer(),

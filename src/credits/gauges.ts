@@ -2,7 +2,7 @@ import { systemStatement } from '../platform/database/sql.ts';
 import { gaugeTimeoutMs } from '../platform/observability/metrics.ts';
 import type { Probe } from '../platform/observability/probe.ts';
 
-export interface LedgerCheckState {
+interface LedgerCheckState {
   faults: number;
   ageSeconds: number;
 }

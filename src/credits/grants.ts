@@ -46,8 +46,9 @@ const openAccount = statement({
    on conflict do nothing`,
 });
 
-// What is left of an earlier period lapses, and the present one's grant is given, or the rest of it: one statement, and
-// only for the transaction that finds it due once it has the account's lock. The new row is made of what the lock saw, as in reserve.
+// The rest of an earlier period's grant lapses, and the grant of the present period, or the rest of it, is given: one
+// statement, and only for the transaction that finds it due once it has the account's lock. The new row is computed
+// from the locked row, as in reserve.
 const giveGrant = statement({
   name: 'credit.give_grant',
   parameters: { period: 'text', amount: 'int', lasts: 'boolean', now: 'timestamptz', plan: 'text' },
@@ -136,7 +137,7 @@ const addGrant = statement({
    returning entry.lasting as granted`,
 });
 
-export interface OperatorGrant {
+interface OperatorGrant {
   /** `org_…` or uuid. */
   organizationId: string;
   environment: string;

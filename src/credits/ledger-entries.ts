@@ -6,7 +6,7 @@ export interface LedgerEntry {
   key: string;
   /** granted, lapsed, held, settled, voided or expired */
   step: string;
-  /** What the credits pay for; null for grants and their expiry. */
+  /** The purpose of the credits; null for grants and their expiry. */
   operation: string | null;
   monthly: number;
   lasting: number;

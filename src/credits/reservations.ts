@@ -23,8 +23,8 @@ export interface Reservation {
   expiresAt: Date | null;
 }
 
-export interface NewReservation {
-  /** What the credits pay for, as the ledger names it: at most 40 characters. */
+interface NewReservation {
+  /** The purpose of the credits, as the ledger names it: at most 40 characters. */
   operation: string;
   /** Idempotency key of the operation, unique in its tenant, 1 to 200 characters. Retries use the same key. */
   key: string;
@@ -34,10 +34,10 @@ export interface NewReservation {
   expiresInMs: number;
 }
 
-// The one statement that every priced request waits for. It locks the account first, so that the credits it sees are the
-// credits there are; the entry's key decides which of two equal requests does it. The plan's grant, which lapses, is
-// taken before credits that stay. PostgreSQL checks a row's constraints before it notices that another transaction has
-// changed the row, and then again: so the new row is made of what the lock saw, and of nothing that may be outdated.
+// The one statement that every priced request waits for. It locks the account first, so that it sees the current
+// credits; the entry's key decides which of two equal requests reserves them. The plan's grant, which lapses, is used
+// before credits that stay. PostgreSQL checks a row's constraints before it notices that another transaction has
+// changed the row, and then again: so the new row is computed only from the locked row.
 const reserve = statement({
   name: 'credit.reserve',
   parameters: {

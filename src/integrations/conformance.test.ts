@@ -132,7 +132,7 @@ describe.each(liveIntegrations.map((one) => [one.integration.id, one] as const))
       ['half an answer', 'truncate'],
       ['an answer without an end', 'endless'],
       ['an answer that is nested too deep', 'deep'],
-    ])('after %s nobody knows, and nothing is sent again', async (_, fault) => {
+    ])('after %s the outcome is unknown, and nothing is sent again', async (_, fault) => {
       next(fault);
       expect(await perform(payload())).toMatchObject(lost);
       expect([worked(), fake.journal.length]).toEqual([1, before + 1]);
@@ -186,7 +186,7 @@ describe.each(liveIntegrations.map((one) => [one.integration.id, one] as const))
       expect(fake.journal).toHaveLength(before + 1);
     });
 
-    test('whoever waits may stop', async () => {
+    test('a waiting caller may stop', async () => {
       const stopped = new AbortController();
       next('silence');
       const became = expect(perform(payload(), { signal: stopped.signal })).rejects.toThrow('stopped');
@@ -195,7 +195,7 @@ describe.each(liveIntegrations.map((one) => [one.integration.id, one] as const))
     });
   });
 
-  test('nothing was done where nobody listens', async () => {
+  test('nothing was done if no server listens', async () => {
     const [name, { payload }] = Object.entries(one.actions)[0]!;
     const action = integration.actions[name]!;
     const gone = await one.start();

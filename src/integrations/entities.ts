@@ -13,7 +13,7 @@ export const IntegrationConnection = defineEntity({
     environment: p.string().length(4),
     /** `slack` */
     integration: p.string().length(40),
-    /** Its tokens in `oauth_connection`; null where the client's API key stands in for them. */
+    /** Its tokens in `oauth_connection`; null if the client's API key replaces them. */
     connectionId: p.uuid().nullable(),
     /** The provider's name of the account, which its events carry. */
     accountId: p.string().length(320),

@@ -9,7 +9,7 @@ const cachedMs = 5_000;
 const countedTo = 10_000;
 const openAction = actionStates.sql('scheduled', 'processing');
 
-// Reads the index of open actions: the cost does not grow with what has ended.
+// Reads the index of open actions: the cost does not grow with ended ones.
 const openActions = systemStatement({
   name: 'gauges.open_actions',
   row: { status: 'text', count: 'int', lateSeconds: 'float8' },

@@ -85,7 +85,10 @@ export class Integrations {
     };
   }
 
-  /** Marks a connection as one whose access has ended, and reports it once; not one that was connected again since. */
+  /**
+   * Marks a connection whose access has ended, and reports it once. A connection that has since been connected again is
+   * not marked.
+   */
   async authExpired(scope: Scope, { id, connectionId, connectedAt }: Connected): Promise<void> {
     if (connectionId === null) return scope.transaction((tx) => connectionExpired(tx, id, connectedAt));
     await this.#connections.expire(scope, connectionId, async () => {
@@ -95,7 +98,7 @@ export class Integrations {
   }
 
   /**
-   * Does what a provider says of its own accord: that our access to an account ended.
+   * Handles a notice of the provider: our access to an account ended.
    * @param at what was connected later than this stays
    */
   async accessEnded(scope: Scope, id: string, at: Date): Promise<void> {
@@ -115,7 +118,7 @@ export class Integrations {
     };
   }
 
-  /** The client's key stands in for a token: it cannot be refreshed for one account. */
+  /** The client's key replaces a token: it cannot be refreshed for one account. */
   #keyAccess(scope: Scope, connected: Connected, { consent }: IntegrationClient): TokenAccess {
     if (consent.kind !== 'hosted') throw notConnected(connected.integrationId);
     return async (work) => {

@@ -21,7 +21,7 @@ export interface IntegrationView {
 }
 
 /**
- * Every integration, and what the tenant connected of it.
+ * Every integration, and the tenant's connection to it.
  * @param publicUrl without a slash at its end
  * @throws SealError
  */

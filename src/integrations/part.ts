@@ -40,7 +40,7 @@ import { startFetching } from './inbound/start-fetching.ts';
 import { Integrations } from './integrations.ts';
 import { integrationRowBounds } from './row-bounds.ts';
 
-export interface IntegrationServices {
+interface IntegrationServices {
   integrations: Integrations;
   actionWaiters: Waiters;
   actionPolicy: ActionPolicy;

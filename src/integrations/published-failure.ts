@@ -2,8 +2,8 @@ import { AppError } from '../platform/errors.ts';
 import type { ActionFailure } from './core/action-status.ts';
 import { actionFailed, authExpired, invalidPayload, notConnected, providerRateLimited } from './errors.ts';
 
-/** The names by which a caller asked for an action. */
-export interface ActionNames {
+/** The names by which a caller requested an action. */
+interface ActionNames {
   integrationId: string;
   actionId: string;
 }
@@ -11,7 +11,7 @@ export interface ActionNames {
 export const actionNotFound = ({ integrationId, actionId }: ActionNames): AppError =>
   new AppError('not_found', 'The integration has no such action.', { integrationId, actionId });
 
-/** What a caller gets for an action that was not done: the code of the provider, and never its text. */
+/** The caller's error for an action that was not performed: the code of the provider, and never its text. */
 export function publishedFailure(names: ActionNames, failure: ActionFailure): AppError {
   const { code, outcome = 'failed', providerCode, retryAfter = 0, errors = [] } = failure;
   switch (code) {

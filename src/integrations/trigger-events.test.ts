@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { catalog } from './catalog.ts';
 import { triggerEvents, triggerType } from './trigger-events.ts';
 
-test('events tell their data in the published order, whatever order they were stored in', () => {
+test('events show their data in the published order, whatever order they were stored in', () => {
   for (const integration of catalog) {
     for (const [trigger, { example, data: declared }] of Object.entries(integration.triggers)) {
       const { data } = triggerEvents.find(({ type }) => type === triggerType(integration, trigger))!;

@@ -4,7 +4,7 @@ import { type JsonSchema, oneOf } from '../platform/core/json-schema.ts';
 import { catalog } from './catalog.ts';
 import type { Integration } from './definition/integration.ts';
 
-/** What is stored of an event of a provider. */
+/** The stored part of an event of a provider. */
 export interface TriggerFacts {
   /** `slack` */
   integration: string;

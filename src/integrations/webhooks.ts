@@ -30,7 +30,7 @@ export interface NewIntegrationWebhook {
   /** The trigger's name, or the whole name of its event. */
   event: string;
   url: string;
-  /** One is made where it is absent. */
+  /** Generated if it is absent. */
   secret?: string | undefined;
 }
 

@@ -11,7 +11,7 @@ import type { JobFailPoint } from './fail-points.ts';
 /** Reserved credits are kept for an hour after the deadline, so that no work is done on credits that were returned. */
 const reservedAfterDeadlineMs = 3_600_000;
 
-export interface NewJob<Hint> {
+interface NewJob<Hint> {
   /** A new UUID. */
   id: string;
   idempotency: IdempotencyClaim | undefined;

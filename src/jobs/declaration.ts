@@ -1,5 +1,5 @@
 import type { Waiters } from '../platform/concurrency/waiters.ts';
-import type { Transaction } from '../platform/database/scope.ts';
+import type { Scope, Transaction } from '../platform/database/scope.ts';
 import type { SqlType, Typed } from '../platform/database/sql-types.ts';
 import type { JobContract, JobRef } from '../temporal/contracts/jobs.ts';
 import type { Priority } from '../temporal/contracts/priorities.ts';
@@ -35,6 +35,8 @@ export interface StartOptions {
   priority: Priority;
   /** Shown to operators. */
   summary?: string;
+  /** The workflow waits for its time before it looks at its row. */
+  waitsFirst?: boolean;
 }
 
 /** Work that is requested once, reserved in credits, durable, and ends: a row, and a workflow that works for it. */
@@ -73,6 +75,12 @@ export interface JobDeclaration<Of extends JobTypes> {
     /** Condition in SQL; by default that it has not ended. */
     isPending?: string;
     options(row: Of['row'], hint: Of['hint'] | undefined): StartOptions;
+    /**
+     * Called before the start.
+     * @returns resolves when the next job of the tenant may start, where other tenants are active, and never rejects; undefined:
+     *   right after the start
+     */
+    busyUntil?(services: Of['services'], scope: Scope, id: string): Promise<unknown> | undefined;
   };
   /** Absent: its feature removes its rows. */
   forget?: {

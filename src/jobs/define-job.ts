@@ -12,7 +12,7 @@ import { jobGauges } from './gauges.ts';
 import { jobStart } from './start-job.ts';
 import { jobSweeps } from './sweeps.ts';
 
-/** Defines a job: its whole lifecycle, of which the feature gives columns, the work itself, and errors. */
+/** Defines a job with its whole lifecycle. The feature provides columns, the work itself, and errors. */
 export function defineJob<Of extends JobTypes>(declaration: JobDeclaration<Of>) {
   const { contract, failPoints = [] } = declaration;
   const { name } = contract;

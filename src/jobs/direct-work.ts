@@ -1,7 +1,7 @@
 import type { Tenant } from '../platform/tenant.ts';
 
 /** Every duration is a value, so that tests take seconds. */
-export interface DirectWorkPolicy {
+interface DirectWorkPolicy {
   /** Jobs at the same time: of one organization, and in this process. Beyond these limits the workflow does the work. */
   ofOrganization: number;
   ofProcess: number;

@@ -1,6 +1,7 @@
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
+import { GoesOn } from '../platform/outbox/outbox.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/index.ts';
@@ -24,20 +25,27 @@ export function jobStart<Of extends JobTypes>(
        join organization o on o.id = job.organization_id`,
   });
   return {
-    /** Starts the workflow of a job, unless it is over. Harmless when repeated. @param hint given right after the commit */
+    /**
+     * Starts the workflow of a job, unless it is over. Harmless when repeated.
+     * @param hint given right after the commit
+     * @returns while the job keeps the process busy
+     */
     async start(
       services: Of['services'] & { temporal: TemporalClient },
       scope: Scope,
       id: string,
       hint?: Of['hint'],
-    ): Promise<void> {
+    ): Promise<GoesOn | undefined> {
       const pending = await scope.one(findPending, { id });
-      if (!pending) return;
+      if (!pending) return undefined;
       const { tenant, correlationId } = scope;
-      const { args, ...shown } = options(pending as Of['row'], hint);
-      await services.temporal.start({
+      const { args, waitsFirst, ...shown } = options(pending as Of['row'], hint);
+      // Listens first: the job may be over before Temporal has answered.
+      const busy = start.busyUntil?.(services, scope, id);
+      const workflowId = jobWorkflowId(contract, id);
+      const isNew = await services.temporal.startUnlessStarted({
         type: workflow,
-        workflowId: jobWorkflowId(contract, id),
+        workflowId,
         queue,
         ...shown,
         args: { ...tenant, correlationId, id, waiter: hint?.waiter ?? null, policy: policy(services), ...args },
@@ -46,6 +54,9 @@ export function jobStart<Of extends JobTypes>(
         once: true,
       });
       failPoint('started');
+      // Where it was cancelled meanwhile, Temporal had no workflow to cancel, and this one would wait for its time.
+      if (waitsFirst && !(await scope.one(findPending, { id }))) await services.temporal.cancel(workflowId);
+      return busy && isNew ? new GoesOn(busy) : undefined;
     },
   };
 }

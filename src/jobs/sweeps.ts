@@ -126,7 +126,7 @@ export function jobSweeps<Of extends JobTypes>(
         }),
       },
       {
-        name: `end ${plural} that nobody works on`,
+        name: `end ${plural} that no process works on`,
         everyMs: 60_000,
         run: () => inBatches((limit) => stopOverdue(services, limit), batch.overdue),
       },

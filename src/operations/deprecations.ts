@@ -5,7 +5,7 @@ import { organizationIds } from '../tenancy/core/ids.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 
 /** A route with a sunset date. */
-export interface DeprecatedRoute {
+interface DeprecatedRoute {
   /** `GET /api/v1/things/{id}` */
   route: string;
   /** `YYYY-MM-DD` */
@@ -76,7 +76,7 @@ const noticeOf = ({ organizationId, organization, email, route, sunset }: Use & 
   ].join('\n'),
 });
 
-export interface AnnouncementReport extends NoticeReport {
+interface AnnouncementReport extends NoticeReport {
   /** Ids (`org_…`) of organizations that used a deprecated route and have no address. */
   withoutAddress: string[];
 }

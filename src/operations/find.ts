@@ -12,7 +12,7 @@ import {
 } from '../platform/parts/findable.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 
-/** What a piece of work is, how it stands and why. */
+/** The kind of a piece of work, its state and the reason for the state. */
 export interface Found {
   kind: string;
   id: string;
@@ -81,6 +81,7 @@ export async function findWork(
 export async function showWork(database: Database, rows: FindableRows, id: string): Promise<object> {
   if (rows.describe) return rows.describe(database, id);
   const row = await findRowById(database, rows, id);
-  if (!row) throw new AppError('not_found', `There is no ${rows.kind} with the id "${id.slice(0, 200)}".`);
+  const words = rows.kind.replaceAll(/[-_]/g, ' ');
+  if (!row) throw new AppError('not_found', `There is no ${words} with the id "${id.slice(0, 200)}".`);
   return { ...(await viewOf(database, rows, row)), ...row.facts };
 }

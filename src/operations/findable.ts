@@ -1,6 +1,6 @@
 import type { FindableRows } from '../platform/parts/findable.ts';
 
-/** What the outbox owes. An entry is gone once its work is done. */
+/** The pending work of the outbox. An entry is removed once its work is done. */
 export const findableOutbox: FindableRows = {
   kind: 'outbox-entry',
   table: 'outbox',

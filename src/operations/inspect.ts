@@ -13,7 +13,7 @@ const databaseVersions = systemStatement({
           (select name from mikro_orm_migrations order by id desc limit 1) as migration`,
 });
 
-export interface Inspected {
+interface Inspected {
   log: Log;
   observer: Probe;
   health: Health;
@@ -28,7 +28,7 @@ export interface Build {
   commit: string;
 }
 
-export interface Inspection {
+interface Inspection {
   status: HealthStatus;
   ready: boolean;
   draining: boolean;

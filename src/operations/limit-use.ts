@@ -2,8 +2,8 @@ import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { declared } from '../platform/parts/declared-parts.ts';
 
-/** What the database knows of a limit. */
-export interface UsedOfLimit {
+/** The database's data about a limit. */
+interface UsedOfLimit {
   /** Null: not counted. */
   used: number | null;
   /** A number of the organization that counts in place of the plan's. */

@@ -63,7 +63,10 @@ export async function sendNotices(database: Database, mailer: Mailer, notices: N
   return report;
 }
 
-/** Logs the failed notices. @returns the number of sent ones @throws Error when any notice failed, so that the sweep is retried soon */
+/**
+ * Logs the failed notices. @returns the number of sent ones @throws Error if any notice failed, so that the sweep is
+ * retried soon
+ */
 export function reportNotices(log: Log, { sent, failed }: NoticeReport): number {
   for (const { about, error } of failed) log.warn({ err: error, about }, 'a notice could not be sent');
   if (failed.length > 0) throw new Error(`${failed.length} notices could not be sent.`);

@@ -3,7 +3,7 @@ import { removalOf } from '../platform/database/remove-rows.ts';
 
 /** Longer than the reason of a notice lasts, which is a week, except for the use of a deprecated endpoint. */
 const noticeDays = 90;
-/** An endpoint that was not used for so long is not announced to the organization any more. */
+/** An endpoint that was not used for this long is no longer announced to the organization. */
 const unusedDays = 365;
 
 const forgetUses = removalOf({
@@ -20,7 +20,7 @@ const forgetNotices = removalOf({
                                and notice.about = 'deprecation ' || u.route || ' ' || u.sunset::text)`,
 });
 
-/** Removes what is known of mails whose reason is long over, and of endpoints that have not been used for long. */
+/** Removes records of mails whose reason ended long ago, and of endpoints that have not been used for long. */
 export async function forgetOldNotices(database: Database, limit: number): Promise<number> {
   const uses = await forgetUses(database, limit);
   return Math.max(uses, await forgetNotices(database, limit));

@@ -26,7 +26,7 @@ import { noticeTurnedOffWebhooks } from './webhook-notices.ts';
 
 const hourMs = 3_600_000;
 
-export interface OperationsServices {
+interface OperationsServices {
   health: Health;
   /** Queries the database on a connection of its own, so that requests cannot delay it. */
   probe: Probe;

@@ -32,12 +32,12 @@ async function endWork({ tenantEnds, log }: PurgeServices, scope: Scope): Promis
   try {
     return await tenantEnds.run(scope);
   } catch (error) {
-    log.warn({ err: error, ...scope.tenant }, 'what a deleted organization has at work did not end');
+    log.warn({ err: error, ...scope.tenant }, 'work of a deleted organization did not end');
     return true;
   }
 }
 
-/** What was enqueued to end it is usually done within seconds; otherwise a later call goes on. */
+/** The enqueued work usually ends it within seconds; otherwise a later call continues. */
 const looks = { count: 10, everyMs: 500 };
 
 async function hasEnded(services: PurgeServices, scopes: readonly Scope[]): Promise<boolean> {
@@ -50,8 +50,8 @@ async function hasEnded(services: PurgeServices, scopes: readonly Scope[]): Prom
 }
 
 /**
- * Removes the organizations that were deleted longer ago than they can be restored, with everything that they have, a batch
- * at a time. What is left is found again by the next call, also after a crash.
+ * Removes the organizations whose time for a restore is over, with all their data, a batch at a time. The next call
+ * finds the rest, also after a crash.
  * @returns how many organizations and batches of rows were removed
  */
 export async function purgeOrganizations(services: PurgeServices): Promise<number> {

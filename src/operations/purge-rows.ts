@@ -5,7 +5,7 @@ import { failPoint } from './fail-points.ts';
 
 /** Rows that one statement removes. */
 const batchSize = 500;
-/** How long one call goes on for an organization: others follow. */
+/** Maximum duration of one call for an organization: others follow. */
 const perCallMs = 5_000;
 
 type Removal = (sql: Sql, owners: readonly string[]) => Promise<number>;
@@ -82,8 +82,8 @@ export async function markFilesOf(database: Database, organizationId: string): P
 }
 
 /**
- * Makes the function that removes rows of an organization, and the organization itself once nothing else is left. It resolves
- * with how many batches were removed.
+ * Creates the function that removes rows of an organization, and the organization itself once no other row is left. It
+ * resolves with the number of removed batches.
  */
 export function rowPurge(
   tables: readonly TenantTable[],

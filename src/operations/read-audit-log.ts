@@ -4,14 +4,14 @@ import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
 import { keyIds } from '../tenancy/core/ids.ts';
 
-export interface AuditFilter {
+interface AuditFilter {
   actor?: string | undefined;
   action?: string | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
 }
 
-export interface ShownAuditEntry {
+interface ShownAuditEntry {
   at: string;
   actor: { type: 'key' | 'user' | 'operator' | 'system'; id: string | null; name: string | null };
   action: string;

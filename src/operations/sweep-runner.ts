@@ -4,17 +4,17 @@ import type { Sweep } from '../platform/parts/part.ts';
 import type { SweepResult, TickArgs } from '../temporal/contracts/housekeeping.ts';
 
 /**
- * How long a tick waits for its sweeps. One that takes longer goes on in this process, is not started again meanwhile and
- * is reported by a later tick: a sweep that hangs delays no other.
+ * How long a tick waits for its sweeps. A longer sweep continues in this process, is not started a second time and is
+ * reported by a later tick: a sweep that hangs delays no other.
  */
 const patienceMs = 10_000;
 
 const causeOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /**
- * Runs the sweeps that are due. Each process remembers when it last ran a sweep and runs what it has not run yet: after a
- * restart everything once, with several processes some sweeps more often than they ask for. Both are harmless, and nothing
- * is skipped for hours because one tick was missed.
+ * Runs the sweeps that are due. Each process remembers when it last ran a sweep and runs what it has not run yet: after
+ * a restart it runs each sweep once, and with several processes some sweeps run more often than their interval. Both
+ * are harmless, and a missed tick never skips a sweep for hours.
  */
 export class SweepRunner {
   readonly #sweeps: readonly Sweep[];
@@ -50,7 +50,7 @@ export class SweepRunner {
     await Promise.all(this.#running.values());
   }
 
-  /** One that failed is due at the next tick. Half a tick of tolerance, because ticks are never exactly on time. */
+  /** A failed sweep is due at the next tick. Half a tick of tolerance, because ticks are never exactly on time. */
   #isDue({ name, everyMs }: Sweep, tickMs: number): boolean {
     const latest = this.#latest.get(name);
     if (!latest || latest.status === 'failed') return true;
@@ -70,7 +70,7 @@ export class SweepRunner {
     return running;
   }
 
-  /** A failure that goes on is logged once: some sweeps run every few seconds. */
+  /** A failure that persists is logged once: some sweeps run every few seconds. */
   async #run({ name, run }: Sweep, startedAt: string, earlierFailure?: string): Promise<SweepResult> {
     const began = performance.now();
     const ended = () => ({ name, startedAt, durationMs: Math.round(performance.now() - began) });

@@ -28,7 +28,7 @@ const merge = systemStatement({
    returning true as kept`,
 });
 
-export interface VitalSummary {
+interface VitalSummary {
   name: string;
   path: string | null;
   /** Total number of values. The percentiles cover the latest 500. */

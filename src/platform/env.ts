@@ -206,8 +206,8 @@ export function readLocalSettings(variables: Variables = process.env): LocalSett
   };
 }
 
-/** How a CLI command finds its servers: those of the environment, or the running local stack's. */
-export interface CliSettings {
+/** How a CLI command finds its servers: those of the environment, or of the running local stack. */
+interface CliSettings {
   databaseUrl?: string;
   migrationUrl?: string;
   temporalAddress?: string;

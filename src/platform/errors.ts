@@ -32,10 +32,10 @@ export const errorKinds = [
 export type ErrorKind = (typeof errorKinds)[number];
 export type Facts = Record<string, unknown>;
 
-/** Codes that a feature publishes beside the kinds, and the kind of each. The feature's part lists them. */
+/** Codes that a feature publishes besides the kinds, and the kind of each. The feature's part lists them. */
 export type ErrorCodes = Readonly<Record<string, ErrorKind>>;
 
-export interface ErrorOptions {
+interface ErrorOptions {
   /** The published code, where it is not the kind. */
   code?: string;
   /** Whole seconds after which a retry makes sense. */
@@ -88,8 +88,8 @@ const shortErrors = (errors: readonly FieldError[]): FieldError[] =>
 export const invalid = (errors: readonly FieldError[], message = 'The request is not valid.') =>
   new AppError('validation_error', message, { errors: shortErrors(errors) });
 
-export interface Exceeded {
-  /** Which limit of an organization is reached: its published name, and the words for it. Those of addresses have none. */
+interface Exceeded {
+  /** The reached limit of an organization: its published name, and its description. Limits of addresses have none. */
   window?: { name: string; text: string } | undefined;
   limit: number;
   /** Unix seconds. */

@@ -80,7 +80,7 @@ async function openTransport(smtpUrl: string | undefined) {
     : createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 }
 
-/** A content that is made when it is first read: by then the server has agreed to take it. */
+/** A content that is generated on the first read: by then the server has agreed to take it. */
 const gated = (content: () => Readable, gate: () => Promise<void>): Readable =>
   Readable.from(
     (async function* () {
@@ -140,7 +140,7 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
         to: { name: '', address: to },
         headers: { 'Auto-Submitted': 'auto-generated' },
         ...(invitation && { icalEvent: { ...invitation, filename: 'invite.ics' } }),
-        // nodemailer can read message parts from files and URLs; callers' data must not make it do so.
+        // nodemailer can read message parts from files and URLs; callers' data must not cause that.
         disableFileAccess: true,
         disableUrlAccess: true,
       });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { openWorkFolder, removeLeftFolders } from './work-folder.ts';
 
-test('a folder is removed by whoever opened it, and by anybody when its process must be gone', async () => {
+test('a folder is removed by its owner, and by any process once the owner must have ended', async () => {
   const [discarded, left, inUse] = [await openWorkFolder(), await openWorkFolder(), await openWorkFolder()];
   for (const { path } of [discarded, left, inUse]) await writeFile(join(path, 'recording.mp3'), 'sound');
   await discarded.discard();

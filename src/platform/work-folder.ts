@@ -9,12 +9,12 @@ const maxWorkMs = 2 * 3_600_000;
 const removeEveryMs = 3_600_000;
 
 /** A folder of the local disk for the files of one piece of work. Its opener discards it. */
-export interface WorkFolder {
+interface WorkFolder {
   path: string;
   discard(): Promise<void>;
 }
 
-/** Removes the folders of processes that were killed: what they hold belongs to tenants, and fills the disk. */
+/** Removes the folders of killed processes: they contain data of tenants, and fill the disk. */
 export async function removeLeftFolders(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => []);
   for (const name of names.filter((each) => each.startsWith(prefix))) {

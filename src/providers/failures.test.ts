@@ -170,7 +170,7 @@ describe.each(liveAdapters)('$provider', (adapter) => {
       retryable: expected.retryable ?? failureKinds[expected.kind],
       retryAfterMs: expected.retryAfterMs,
     });
-    // Nobody but the caller tries again, and no SDK writes to the console.
+    // Only the caller tries again, and no SDK writes to the console.
     expect(fake.journal).toHaveLength(1);
     for (const spy of printed) expect(spy).not.toHaveBeenCalled();
   });
@@ -199,7 +199,7 @@ describe.each(liveAdapters)('$provider', (adapter) => {
     expect(failure.message).toBe(`${adapter.title} rejected this installation's credentials (HTTP ${failure.status}).`);
   });
 
-  test('when nobody listens it is about the connection', async () => {
+  test('without a listening server it is about the connection', async () => {
     const gone = await adapter.start();
     await gone.close();
     const failure = await failureOf(adapter, gone);

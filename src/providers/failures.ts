@@ -4,7 +4,7 @@ import { type FailureFacts, type FailureKind, ProviderFailure } from '../platfor
 import { AnswerTooLong, type HttpExchange } from './http-exchange.ts';
 
 /** The context of a failed call. */
-export interface FailedCall {
+interface FailedCall {
   /** The provider's display name. */
   provider: string;
   /** The published name, the provider's own, and the variable that maps the one to the other. */
@@ -83,7 +83,7 @@ function retryAfter(headers: Headers | undefined, body: ErrorBody): number | und
 /** Characters of a provider's message that are read, and that are shown. */
 const maxMessage = { read: 4_000, shown: 300 };
 
-/** The beginning of a text. What is cut ends with a whole word, because half of a secret is not recognized as one. */
+/** The beginning of a text. A cut text ends with a whole word, because half of a secret is not recognized as one. */
 function beginning(text: string): string {
   if (text.length <= maxMessage.read) return text;
   const words = text.slice(0, maxMessage.read).split(/(\s)/);
@@ -99,7 +99,7 @@ function withoutUrl(word: string): string {
 }
 
 const removed = '[…]';
-// In two steps, each of which takes linear time: the characters by which a secret is known, and the rest of it.
+// In two steps, each of which takes linear time: the characters that identify a secret, and the rest of it.
 const secretStart = /\b(?:(?:sk|pk|rk|org|proj)[-_]|AIza|ya29\.|Bearer )[A-Za-z0-9*._-]{6}/g;
 const secretRest = /\[…\][A-Za-z0-9*._-]+/g;
 
@@ -141,7 +141,7 @@ function message(kind: FailureKind, { provider, model, timeoutMs, apiKey }: Fail
   return sentences[kind];
 }
 
-/** What HTTP would have said of an error that came within a stream, by its identifier. Others are of the provider. */
+/** The HTTP status of an error that came within a stream, by its identifier. Other errors are the provider's. */
 const statuses: [number, RegExp][] = [
   [529, /^overloaded_error$/],
   [503, /^UNAVAILABLE$/],

@@ -13,7 +13,7 @@ const maxJsonBytes = 8 * 1024 * 1024;
 /** Maximum for an error that is reported within a stream. */
 const maxErrorBytes = 64 * 1024;
 
-/** Events of one stream, keep-alives included, unless more tokens are asked for. */
+/** Maximum events of one stream, keep-alives included, unless more tokens are requested. */
 const usualEvents = 20_000;
 /** Events of a stream that are not tokens. */
 const otherEvents = 4_000;
@@ -28,7 +28,7 @@ export class AnswerTooLong extends Error {
 
 type Chunk = Uint8Array<ArrayBuffer>;
 
-/** What a body may be: JSON as a whole, a stream of events that are JSON where it is declared as one, or a file. */
+/** The allowed form of a body: JSON as a whole, a stream of JSON events if it is declared as one, or a file. */
 export type BodyForm = 'json' | 'events' | 'file';
 
 /** Bytes that are passed on before others are served. Thousands of events that came at once are read without a pause. */
@@ -44,8 +44,8 @@ const wordings = {
 /** @returns what is wrong with a body, as its pieces arrive */
 function checkOf(form: BodyForm, maxEvents: number): (piece: Uint8Array) => keyof typeof wordings | undefined {
   if (form === 'file') return () => undefined;
-  // An SDK that asked for a stream reads any response as one. Arguments of calls that are too deep are the model's fault,
-  // and it is shown what is wrong with them.
+  // An SDK that asked for a stream reads any response as one. Arguments of calls that are too deep are the model's
+  // fault, and the model is shown the problem.
   const limits = { maxBytes: maxJsonBytes, maxDepth: Number.POSITIVE_INFINITY };
   const events = new EventBounds(maxEvents, limits);
   const whole = new JsonBounds(limits);

@@ -36,15 +36,15 @@ export interface TextAnswer {
 
 /** The context of one call. */
 export interface Call {
-  /** The organization the call is made for. */
+  /** The organization of the call. */
   tenantKey: TenantKey;
   /** The attempt of the step, from 1. */
   attempt: number;
   /** Aborts the call and its HTTP request. */
   signal: AbortSignal;
   /**
-   * Gets parts of the text as they arrive; the provider is then asked for a stream. A call that fails may have given parts
-   * already: another attempt begins its text anew.
+   * Receives parts of the text as they arrive; the provider then gets a request for a stream. A failed call may already
+   * have sent parts: another attempt begins its text again.
    */
   onDelta?(text: string): void;
 }
@@ -53,7 +53,7 @@ export interface TextModel {
   /** Whether the call needs neither the network nor time. The worker then executes the step without an activity of its own. */
   isInstant(request: TextRequest): boolean;
   /**
-   * Makes one attempt. Retries are up to the caller.
+   * Makes one attempt. The caller decides about retries.
    * @throws ProviderFailure, or the signal's reason once it is aborted
    */
   generate(request: TextRequest, call: Call): Promise<TextAnswer>;

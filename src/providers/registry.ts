@@ -5,14 +5,16 @@ import type { ChatModel } from './text/chat-ports.ts';
 import { listedModels, type ModelList, type TextProvider } from './text/models.ts';
 
 /** A text model that callers can name. */
-export interface TextModelEntry {
+interface TextModelEntry {
   id: string;
   provider: TextProvider;
   /** The provider's name of the model. */
   upstream: string;
   /** Null where it is not known. */
   maxOutputTokens: number | null;
-  /** Whether the environment can ask it: in the sandbox every one, else those whose provider is configured. */
+  /**
+   * Whether the environment can use it: the sandbox can use every model, live keys those whose provider is configured.
+   */
   available: boolean;
 }
 
@@ -25,9 +27,11 @@ export interface ProviderRegistry {
   textModel(environment: Environment, provider: string, model?: string): TextModel;
   /** As textModel, for conversations. */
   chatModel(environment: Environment, provider: string, model?: string): ChatModel;
-  /** Whether conversations may ask for a model of this name: one that is listed. All listed providers can call tools. */
+  /** Whether conversations may use a model of this name: a listed one. All listed providers can call tools. */
   isChatModel(model: string): boolean;
-  /** Whether a list, ours or the operator's, has a model of this name. Others are asked for as they are named. */
+  /**
+   * Whether a list, ours or the operator's, has a model of this name. Other models are requested under the given name.
+   */
   isListed(model: string): boolean;
   /** The models of our list and of the operator's, in that order. */
   listModels(environment: Environment): TextModelEntry[];

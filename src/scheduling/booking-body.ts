@@ -6,7 +6,7 @@ import { findTimezone } from '../platform/core/timezone.ts';
 import type { NewBooking } from './bookings/check-booking.ts';
 import { readInstant } from './core/read-times.ts';
 
-export const maxAttachedBytes = 16 * 1024;
+const maxAttachedBytes = 16 * 1024;
 
 /** An object of the caller's own. */
 export const isAttachable = (value: unknown): boolean =>
@@ -31,7 +31,7 @@ export const bookingBody = z.object({
     ),
   attendee: z.object({
     name: filledLine(200),
-    email: z.email('Expected an address of mail.').max(254),
+    email: z.email('Expected an e-mail address.').max(254),
     phone: line(40).optional(),
     timezone: z
       .string()

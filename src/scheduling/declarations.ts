@@ -28,7 +28,7 @@ export const schedulingDeclarations: OperatorDeclarations = {
     'recurring_pattern.delete': patternIds,
     'blackout_period.create': blackoutIds,
     'blackout_period.delete': blackoutIds,
-    // Settings are those of the organization.
+    // Settings belong to the organization.
     'business_hours.update': organizationIds,
     'booking_limits.update': organizationIds,
     'calendar.connect': calendarIds,

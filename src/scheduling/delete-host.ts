@@ -27,7 +27,7 @@ const forgetExceptions = statement({
 export function deleteHost(scope: Scope, id: string): Promise<void> {
   return scope.transaction(async (tx) => {
     const host = await lockHost(tx.em, id);
-    // What is being booked is committed, or refused, before the bookings are counted.
+    // Bookings that are being made are committed, or refused, before the bookings are counted.
     await lockHosts(tx, [host.id]);
     if (host.isDefault) throw new AppError('conflict', 'The default host cannot be deleted.');
     const eventTypes = await tx.em.count(SchedulingEventType, { hostId: host.id, deletedAt: null });

@@ -21,7 +21,7 @@ export const SchedulingHost = defineEntity({
     /** As it was sent. */
     timezone: p.string().length(64),
     weeklyHours: p.json<Week>().columnType('json'),
-    /** Beside those of all hosts; null for none. */
+    /** The limits in addition to those of all hosts; null without any. */
     limits: p.json<BookingLimits>().columnType('json').nullable(),
     /** Until then the default host is called as its organization. */
     renamedAt: p.datetime().nullable(),
@@ -73,7 +73,7 @@ export interface Question {
   options?: string[] | undefined;
 }
 
-/** What can be booked. */
+/** A type of event that people can book. */
 export const SchedulingEventType = defineEntity({
   name: 'SchedulingEventType',
   tableName: 'scheduling_event_type',
@@ -98,7 +98,7 @@ export const SchedulingEventType = defineEntity({
     questions: p.json<Question[]>().columnType('json'),
     /** Minutes before the start; null for the default. */
     reminders: p.json<number[]>().nullable(),
-    /** Whose pages may show the booking page in a frame; null for none. */
+    /** Origins whose pages may show the booking page in a frame; null for none. */
     embedOrigins: p.array().nullable(),
     isActive: p.boolean(),
     ...times,
@@ -181,7 +181,7 @@ export interface BookedLocation {
   url: string | null;
 }
 
-/** A booked time of one host. No two bookings of a host whose time is taken hold the same minute. */
+/** A booked time of one host. Two confirmed bookings of a host never share a minute. */
 export const Booking = defineEntity({
   name: 'Booking',
   tableName: 'booking',

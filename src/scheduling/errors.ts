@@ -1,8 +1,8 @@
 import { AppError, type ErrorCodes } from '../platform/errors.ts';
 
 /**
- * Why a time cannot be booked. 422: the rules never allow it. 409: it clashes with what is booked now, and may be free
- * later. `booking_limit_reached` is published as `rate_limit_exceeded`.
+ * The reason why a time cannot be booked. 422: the rules never allow it. 409: it conflicts with an existing booking,
+ * and may be free later. `booking_limit_reached` is published as `rate_limit_exceeded`.
  */
 export const schedulingErrors = {
   notice_too_short: 'unprocessable',

@@ -13,7 +13,7 @@ import { eventTypeNotFound } from './errors.ts';
 import { keepHost } from './hosts.ts';
 import { enforceListSize, enforcePlanLimit } from './plan-limits.ts';
 
-export interface EventTypeFields {
+interface EventTypeFields {
   name: string;
   /** Minutes, like both buffers. */
   duration: number;
@@ -52,7 +52,7 @@ export interface EventTypeView extends EventTypeFields {
 export const maxEventTypes = 500;
 
 /** Bytes of an event type as JSON: its public page shows all of it to anybody. */
-export const maxEventTypeBytes = 64 * 1024;
+const maxEventTypeBytes = 64 * 1024;
 
 const viewOf = (row: SchedulingEventType): EventTypeView => ({
   id: row.id,

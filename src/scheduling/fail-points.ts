@@ -1,9 +1,9 @@
 import { defineFailPoints } from '../platform/parts/fail-points.ts';
 
 export const failPoint = defineFailPoints(
-  // A page of a calendar is stored, and the next one, which may have been asked for, is not.
+  // A page of a calendar is stored, and the next one, which may have been requested, is not.
   'calendar.page_stored',
-  // A calendar was read; the busy times of before are not removed yet.
+  // A calendar was read; the previous busy times are not removed yet.
   'calendar.synced',
   // An event was written to a calendar, and that is not recorded yet.
   'calendar.entry_written',

@@ -73,7 +73,7 @@ export function schedulingGauges(observer: Probe): GaugeOptions[] {
     },
     {
       name: 'atelier_calendars_stale_seconds',
-      help: 'Time since the last reading of the calendar that was read longest ago, of those that are connected.',
+      help: 'Time since the last read of the connected calendar that has waited longest.',
       installationWide: true,
       read: async () => {
         const connected = (await readCalendars()).filter(({ status }) =>

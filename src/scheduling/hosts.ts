@@ -11,7 +11,7 @@ import { SchedulingHost } from './entities.ts';
 import { hostNotFound } from './errors.ts';
 import { enforcePlanLimit } from './plan-limits.ts';
 
-export interface HostFields {
+interface HostFields {
   name: string;
   email: string | null;
   /** A name of the tz database. */
@@ -76,7 +76,7 @@ const findAll = statement({
   text: `select ${columns} from scheduling_host where ${live} order by created_at desc, id desc`,
 });
 
-/** The host of event types that name none. It is made when it is first asked for. */
+/** The host of event types that name none. It is created on first use. */
 export async function defaultHost(scope: Scope): Promise<Host> {
   const found = await scope.one(findDefault);
   if (found) return found;
@@ -130,7 +130,7 @@ export async function keepHost(tx: Transaction, id: string): Promise<string> {
 }
 
 /** A host that a setting names, and the path of its id in the request. */
-export interface NamedHost {
+interface NamedHost {
   hostId: string;
   path: string;
 }

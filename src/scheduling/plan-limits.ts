@@ -4,6 +4,7 @@ import { statement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
 import { AppError } from '../platform/errors.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
+import { enforceLimit } from '../tenancy/index.ts';
 import { schedulingLimits } from './core/plan-limits.ts';
 
 const tables = {
@@ -61,9 +62,5 @@ export async function enforceListSize(tx: Transaction, of: keyof typeof sizes): 
 /** Whether the plan includes one more. Transactions of a tenant that ask run one after another. @throws AppError forbidden */
 export async function enforcePlanLimit(tx: Transaction, of: Counted): Promise<void> {
   await lockForTransaction(tx, of);
-  const { plan, count: existing } = (await tx.one(counts[of]))!;
-  const limit = schedulingLimits[of].of(plan);
-  if (existing < limit) return;
-  const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} ${words[of]}.`;
-  throw new AppError('forbidden', message, { limit, plan });
+  enforceLimit(schedulingLimits[of], (await tx.one(counts[of]))!, words[of]);
 }

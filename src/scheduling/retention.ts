@@ -10,7 +10,7 @@ import { openEffect } from './core/effect-status.ts';
 const hasNoOpenEffect = (booking: string) =>
   `not exists (select from booking_effect where booking_id = ${booking}.id and status in (${openEffect}))`;
 
-// An organization has one look at an index, whatever it keeps.
+// Each organization costs one index lookup, however much it stores.
 const findOld = systemStatement({
   name: 'booking.find_old',
   parameters: { retentionDaysByPlan: 'jsonb', limit: 'int' },

@@ -13,7 +13,7 @@ import { checkTime, type NewBooking, prepareBooking } from './bookings/check-boo
 import { type CreateBookingServices, createBooking } from './bookings/create-booking.ts';
 import { namedEventType } from './named-event-types.ts';
 
-/** How long a step waits that finds as many bookings being made as one process makes. */
+/** How long a step waits when the process already creates its maximum number of bookings. */
 const fullAfterMs = 2_000;
 
 const isFull = (error: unknown): boolean => error instanceof AppError && error.kind === 'service_unavailable';
@@ -25,7 +25,7 @@ function refusal(error: unknown): { error: StepError } {
   return { error: isOfTime ? { ...refused, details: error.facts ?? {} } : refused };
 }
 
-/** A booking that a test run would make: every check is made, and nothing is stored. @throws AppError as `createBooking` */
+/** A booking of a test run: every check is made, and nothing is stored. @throws AppError as `createBooking` */
 async function sampleOf(scope: Scope, input: NewBooking): Promise<BookingView> {
   const bookable = await readBookable(scope, input.eventTypeId);
   const { startsAt, endsAt, place } = prepareBooking(bookable, input);

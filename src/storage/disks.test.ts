@@ -56,7 +56,7 @@ describe('a bucket that does not work', () => {
     disk.close();
   });
 
-  test('is told from a whole object when it sends half of one', async () => {
+  test('is distinguished from a whole object when it sends half of one', async () => {
     bucket.trouble = undefined;
     const disk = broken('half');
     bucket.objects.set('of/tests/half.png', { body: randomBytes(1_000_000), type: 'image/png' });

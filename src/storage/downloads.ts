@@ -18,7 +18,7 @@ export interface Reader {
   abort(): void;
 }
 
-/** One file on its way to a reader. Nothing is read ahead of what the reader takes but one piece. */
+/** A file that is being sent to a reader. Only one piece is read ahead of the reader. */
 class Download {
   readonly body: ReadableStream<Uint8Array>;
   readonly #stream: Readable;

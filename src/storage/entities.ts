@@ -2,8 +2,8 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database/database.ts';
 
 /**
- * A file and whose it is. The row is there before the file, so that no file is ever unknown: what is not recorded in time,
- * and what is no longer needed, is removed by the sweep, the file first and the row after it.
+ * A file and its owner. The row precedes the file, so that every file is known: files that are not recorded in time or
+ * no longer needed are removed by the sweep, first the file and then the row.
  */
 export const File = defineEntity({
   name: 'File',
@@ -23,7 +23,7 @@ export const File = defineEntity({
     createdAt: p.datetime(),
     /** When the transaction that owns the file recorded it. Before that it cannot be read. */
     recordedAt: p.datetime().nullable(),
-    /** When the sweep may remove it; null for one that is kept. */
+    /** When the sweep may remove it; null for a file that is kept. */
     removeAt: p.datetime().nullable(),
   },
   indexes: [

@@ -16,7 +16,7 @@ const messages: Record<StorageFailureReason, string> = {
   too_large: 'The file is too large.',
 };
 
-/** A file that could not be stored or read. Nothing of it is left behind that the sweep does not remove. */
+/** A file that could not be stored or read. The sweep removes any remains. */
 export class StorageFailure extends AppError {
   override name = 'StorageFailure';
   readonly reason: StorageFailureReason;
@@ -44,6 +44,6 @@ export function storageFailure(error: unknown): StorageFailure {
   return new StorageFailure(reasonOf(error), error);
 }
 
-/** The failure of work that a storage's failure ended, for those that wait for that work. */
+/** The failure of work after a failure of the storage, for callers that wait for that work. */
 export const storageAway = (message: string, facts?: Facts): AppError =>
   new AppError('service_unavailable', message, facts, { retryAfter: retryAfterSeconds.unavailable });

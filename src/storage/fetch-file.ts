@@ -19,8 +19,8 @@ export interface FetchTimes {
   secondMs?: number;
 }
 
-/** What is fetched. */
-export interface FetchedKind {
+/** The kind of file to fetch. */
+interface FetchedKind {
   /** In messages: `image`. */
   noun: string;
   /** The field of the request that has the address. */
@@ -50,7 +50,7 @@ interface Conditions {
   arrival: Arrival;
 }
 
-/** What is wrong with a file that a caller named. */
+/** The problem of a file that a caller named. */
 const refused = ({ path }: FetchedKind, message: string): AppError => invalid([{ path, message }]);
 const tooLarge = (kind: FetchedKind) => refused(kind, `The ${kind.noun} is larger than ${kind.maxBytes} bytes.`);
 
@@ -102,7 +102,7 @@ async function follow(
   let at = url;
   for (let redirects = 0; ; redirects++) {
     const own = signedUrls.read(at);
-    if (own === 'refused') throw refused(kind, 'The address of the file is not valid, or not any more.');
+    if (own === 'refused') throw refused(kind, 'The address of the file is not valid, or has expired.');
     if (own === 'elsewhere') {
       const next = await download(egress, at, path, under);
       if (next === undefined) return;
@@ -153,7 +153,7 @@ function targetOf(kind: FetchedKind, location: string, from: string): string {
 
 async function copyOwn(files: FetchOptions['files'], kind: FetchedKind, name: string, path: string): Promise<void> {
   const file = await files.find(name);
-  if (!file) throw refused(kind, 'The file does not exist any more.');
+  if (!file) throw refused(kind, 'The file no longer exists.');
   if (file.bytes > kind.maxBytes) throw tooLarge(kind);
   await files.copyTo(name, path);
 }

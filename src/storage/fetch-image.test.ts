@@ -216,8 +216,8 @@ describe('an image of another server', () => {
 test('an address of our own is read from the storage, while it holds', async () => {
   expect(await fetched(signedUrls.sign(ownName))).toMatchObject({ type: 'png', width: 30, bytes: png });
   const unknown = `${'u'.repeat(43)}.png`;
-  expect(await refusal(signedUrls.sign(unknown))).toMatch(/does not exist/);
-  expect(await refusal(signedUrls.sign(ownName, new Date(Date.now() - 100_000)))).toMatch(/not any more/);
+  expect(await refusal(signedUrls.sign(unknown))).toMatch(/no longer exists/);
+  expect(await refusal(signedUrls.sign(ownName, new Date(Date.now() - 100_000)))).toMatch(/has expired/);
   expect(await refusal(signedUrls.sign(ownName).slice(0, -1))).toMatch(/not valid/);
   answer = redirectTo(signedUrls.sign(ownName));
   expect((await fetched(at())).bytes.equals(png)).toBe(true);

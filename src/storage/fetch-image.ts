@@ -5,7 +5,7 @@ import { type FetchOptions, type FetchTimes, fetchFile, fetchLimits } from './fe
 
 export const imageLimits = { bytes: 25 * 1024 * 1024, pixels: 40_000_000, ...fetchLimits } as const;
 
-/** What is wrong with an image that a caller named. */
+/** The problem of an image that a caller named. */
 export const imageRefused = (message: string): AppError => invalid([{ path: 'imageUrl', message }]);
 
 const fetchedImage = {
@@ -16,8 +16,8 @@ const fetchedImage = {
 };
 
 /**
- * Fetches an image as `fetchFile` does: at most 25 MiB. Nothing is decoded: type and number of pixels are read from the first
- * bytes.
+ * Fetches an image as `fetchFile` does: at most 25 MiB. Nothing is decoded: type and number of pixels are read from the
+ * first bytes.
  * @returns what its header says; the rest of it may still be cut or damaged
  * @throws AppError validation_error with the path `imageUrl`, whatever is wrong with the image or its server; StorageFailure;
  *   the reason of `signal`
@@ -43,7 +43,7 @@ async function readHeader(path: string): Promise<ImageHeader | undefined> {
     for (const length of [firstBytes, size]) {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(length, size)), { position: 0 });
       const header = readImageHeader(buffer.subarray(0, bytesRead));
-      // Other data may stand before the picture of a JPEG, as much as it likes.
+      // Any amount of other data may precede the picture of a JPEG.
       if (header || length >= size || buffer[0] !== 0xff) return header;
     }
     return undefined;

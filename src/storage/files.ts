@@ -19,7 +19,7 @@ const titlePattern = /^[A-Za-z0-9_-]{1,60}$/;
 
 const randomName = (type: FileType) => `${randomBytes(32).toString('base64url')}.${type}`;
 
-export interface FilesOptions {
+interface FilesOptions {
   database: Database;
   disk: Disk;
   spool: Spool;
@@ -46,15 +46,15 @@ export class Files {
    */
   async store(scope: Scope, { kind, type, title, content, maxBytes, signal }: NewFile): Promise<StoredFile> {
     if (scope instanceof Transaction) throw new Error('A file cannot be stored in a transaction, which may roll back.');
-    if (!titlePattern.test(title)) throw new Error('The title of a file is made of letters, digits, _ and -.');
+    if (!titlePattern.test(title)) throw new Error('The title of a file consists of letters, digits, _ and -.');
     const name = randomName(type);
     await scope.one(announce, { name, kind, contentType: contentTypes[type], title });
     return this.#place(name, await this.#spool(name, content, { maxBytes, signal }));
   }
 
   /**
-   * Writes content to a file of the local disk, to be looked at before it is stored: give it to `keep` or to `discard`. One
-   * that a killed process leaves behind is removed by the sweep.
+   * Writes content to a file of the local disk, for examination before it is stored: pass it to `keep` or to `discard`.
+   * The sweep removes the file of a killed process.
    * @throws StorageFailure; errors of the content; the reason of `signal`. Nothing is left then
    */
   receive(content: Content, limits: { maxBytes: number; signal?: AbortSignal | undefined }): Promise<Spooled> {
@@ -131,7 +131,7 @@ export class Files {
     );
   }
 
-  /** Writes a stored file to a new file of the local disk. @throws StorageFailure, also when it is gone */
+  /** Writes a stored file to a new file of the local disk. @throws StorageFailure, also if it was removed */
   async copyTo(name: string, path: string): Promise<void> {
     const stream = await this.open(name);
     await this.#reported(async () => {
@@ -142,7 +142,7 @@ export class Files {
   }
 
   /**
-   * Reads a stored file into memory: for those that are known to be small.
+   * Reads a stored file into memory: for files that are known to be small.
    * @returns undefined when the file itself is gone
    * @throws StorageFailure
    */

@@ -14,7 +14,7 @@ const storageState = systemStatement({
                               where remove_at is not null), 0), 0)::float8 as "lateSeconds"`,
 });
 
-/** What is stored, and whether it is removed in time. */
+/** The amount of stored files, and whether they are removed in time. */
 export function storageGauges(observer: Probe): GaugeOptions[] {
   const read = memoize(cachedMs, () => observer.rows(storageState, gaugeTimeoutMs));
   return [
@@ -26,7 +26,7 @@ export function storageGauges(observer: Probe): GaugeOptions[] {
     },
     {
       name: 'atelier_files_removal_late_seconds',
-      help: 'How long ago the file that should have been removed first was due; 0 when none is due.',
+      help: 'Time since the removal of the most overdue file was due; 0 when none is due.',
       installationWide: true,
       read: async () => (await read()).map(({ lateSeconds }) => ({ value: lateSeconds })),
     },

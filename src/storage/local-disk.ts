@@ -55,7 +55,7 @@ export class LocalDisk implements Disk {
 const folderOf = (name: string) => name.slice(0, 2);
 const keyOf = (name: string) => `${folderOf(name)}/${name}`;
 
-/** Makes the new name durable. Not every file system can, and those that cannot need not. */
+/** Makes the new name durable. Some file systems cannot, and those need not. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path).catch(() => undefined);
   await folder?.sync().catch(() => {});

@@ -15,7 +15,7 @@ import { Spool } from './spool.ts';
 import { removeDueFiles, removeDueFilesOf, removedTogether } from './sweep.ts';
 
 const hourMs = 3_600_000;
-/** What a process was writing this long ago it no longer writes. */
+/** A file that a process began this long ago is no longer being written. */
 const unfinishedAfterMs = 24 * hourMs;
 
 export interface StorageServices {
@@ -44,7 +44,7 @@ export const storage: Part<Foundation, StorageServices, typeof storageSettings.s
   rowBounds: {
     file: {
       max: { plan: 'storageBytes' },
-      retention: { by: 'remove files that are not needed', after: 'what owns it is removed' },
+      retention: { by: 'remove files that are not needed', after: 'its owner is removed' },
       purge: 'by the part',
     },
     storage_used: { max: { rows: storageSlots, of: 'environment' } },

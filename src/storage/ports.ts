@@ -6,14 +6,14 @@ export type Content = Uint8Array | AsyncIterable<Uint8Array>;
 
 /** A file to be stored. */
 export interface NewFile {
-  /** What it is for: `image`, `video`, `music`, `output`. For operators. */
+  /** Its purpose: `image`, `video`, `music`, `output`. For operators. */
   kind: string;
   type: FileType;
   /** Read once, a piece at a time. An error of it is thrown as it is. */
   content: Content;
   /** Larger content is refused. */
   maxBytes: number;
-  /** The name under which browsers save it, without an ending: the id of what it belongs to. */
+  /** The name under which browsers save it, without an ending: the id of its resource. */
   title: string;
   signal?: AbortSignal;
 }

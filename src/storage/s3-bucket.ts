@@ -78,7 +78,7 @@ export class S3Bucket implements Disk {
       await this.#client.send(new HeadBucketCommand({ Bucket }));
     } catch (error) {
       const { httpStatusCode } = (error as { $metadata?: { httpStatusCode?: number } }).$metadata ?? {};
-      // The answer to a HEAD request has no body that would say so.
+      // The answer to a HEAD request has no body with the reason.
       if (httpStatusCode === 404) throw new Error(`There is no bucket ${Bucket}.`);
       if (httpStatusCode === 403) throw new Error(`The credentials may not use the bucket ${Bucket}.`);
       throw error;

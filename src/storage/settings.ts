@@ -4,7 +4,7 @@ import { withoutSlash } from '../platform/core/base-url.ts';
 import { EnvError, type PlatformEnv, type SettingsOf } from '../platform/env.ts';
 import { foreignKey, httpUrl } from '../platform/env-types.ts';
 
-/** Where files are kept, and how their addresses are made. */
+/** Where files are stored, and how their addresses are created. */
 export const storageSettings = {
   shape: {
     STORAGE_DRIVER: z.enum(['local', 's3']).default('local'),

@@ -3,8 +3,8 @@ import { withoutSlash } from '../platform/core/base-url.ts';
 import { AppError } from '../platform/errors.ts';
 import { fileNamePattern } from './core/file-types.ts';
 
-export interface SignedUrlOptions {
-  /** URL_SIGNING_KEY. Without one no address is made or accepted. */
+interface SignedUrlOptions {
+  /** URL_SIGNING_KEY. Without a key no address is created or accepted. */
   key: string | undefined;
   /** Where `/files/…` is reached from outside. */
   baseUrl: string;
@@ -12,7 +12,7 @@ export interface SignedUrlOptions {
   seconds: number;
 }
 
-/** What stands in a signed address, as it was sent. */
+/** The parts of a signed address, unchecked. */
 export interface Signed {
   name: string;
   expires: string | undefined;
@@ -51,7 +51,7 @@ export class SignedUrls {
   }
 
   /**
-   * Checks a signature, in a time that says nothing about it.
+   * Checks a signature in constant time.
    * @returns the seconds that the address still holds; undefined where it is missing, changed or ended
    */
   verify({ name, expires, signature }: Signed, now = new Date()): number | undefined {
@@ -60,7 +60,7 @@ export class SignedUrls {
     const [given, expected] = [Buffer.from(signature), Buffer.from(signatureOf(key, name, expires))];
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
     const left = Number(expires) - now.getTime() / 1000;
-    // What was signed is a name and a time: what is neither was never signed.
+    // Only a name and a time are signed: any other value was never signed.
     return left > 0 && fileNamePattern.test(name) ? Math.ceil(left) : undefined;
   }
 

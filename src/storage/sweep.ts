@@ -12,7 +12,10 @@ interface SweepServices {
   log: Log;
 }
 
-/** The files go before their rows, so that a crash in between only repeats the removal. @returns the names of those that are gone */
+/**
+ * The files are removed before their rows, so that a crash in between only repeats the removal. @returns the names of
+ * the removed files
+ */
 async function remove({ database, disk, log }: SweepServices, names: readonly string[], now: Date): Promise<string[]> {
   const sql = sqlOn(database.pool);
   const tried = await Promise.allSettled(names.map((name) => disk.remove(name)));
@@ -28,8 +31,8 @@ async function remove({ database, disk, log }: SweepServices, names: readonly st
 }
 
 /**
- * Removes files that are due: orphans, removed ones, and those whose time is over. A file that cannot be removed is tried
- * again after all others.
+ * Removes files that are due: orphans, removed files, and expired ones. A file that cannot be removed is tried again
+ * after all others.
  * @returns the number of removed files; if it equals `limit`, there may be more
  */
 export async function removeDueFiles(services: SweepServices, limit: number, now = new Date()): Promise<number> {

@@ -3,7 +3,7 @@ import { isDatabaseUnavailable } from '../platform/database/database-errors.ts';
 import { AppError } from '../platform/errors.ts';
 import { StorageFailure } from './failure.ts';
 
-/** Whether the same attempt may succeed later: what the process needs is not available at the moment. */
+/** Whether the same attempt may succeed later, because the process lacks a resource at the moment. */
 export const isTemporary = (error: unknown): boolean =>
   error instanceof WorkQueueFull ||
   error instanceof StorageFailure ||

@@ -28,7 +28,7 @@ export interface AdvanceServices extends EndServices, InputServices {
   media: MediaRegistry;
 }
 
-export interface AdvanceCall {
+interface AdvanceCall {
   /** How often the provider's finished job was looked at and had no usable file. */
   withoutFile: number;
   /** The attempt of this activity, from 1. */
@@ -80,7 +80,7 @@ const recordAsked = statement({
    returning progress`,
 });
 
-/** An attempt that was taken for dead may go on, and record that the provider took the job. */
+/** An attempt that was assumed dead may continue, and record that the provider took the job. */
 const lostLookMs = 300_000;
 
 /** Larger files are refused. */
@@ -205,8 +205,8 @@ async function takeImage(
 }
 
 /**
- * Brings a generation forward: fetches the image that it works on, hands it to its provider or asks there where it stands,
- * and once the file is made stores and records it. Harmless when it is repeated: a generation that has ended is left as it is.
+ * Advances a generation: fetches its input image, submits it to its provider or polls its status there, and stores and
+ * records the finished file. Repetition is harmless: a generation that has ended stays unchanged.
  * @throws ProviderFailure or StorageFailure while another attempt may succeed; errors of the database
  */
 export async function advanceGeneration(
@@ -231,7 +231,8 @@ export async function advanceGeneration(
     return untilFetched ?? (await ask(services, scope, ref, open, leftMs, call));
   } catch (error) {
     if (error instanceof ProviderFailure) {
-      // What a provider has is asked for until the deadline; so is a provider for a video, which takes minutes anyway.
+      // A job that the provider has is polled until the deadline. A video is also retried until then, because it takes
+      // minutes anyway.
       if (error.retryable && (mayRepeat || open.upstreamId !== null || kind === 'video')) throw error;
       return fail(services, scope, ref, { code: failureReasonOf(error.kind), message: error.message });
     }

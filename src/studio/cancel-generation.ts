@@ -32,8 +32,8 @@ export async function cancelAtProvider(
 }
 
 /**
- * Cancels a video: its credits are given back in the same transaction, and what its workflow still makes is dropped. One
- * that has ended stays as it is.
+ * Cancels a video: the same transaction returns its credits, and later results of its workflow are dropped. A video
+ * that has ended stays unchanged.
  * @param id a UUID or `vid_…`
  * @returns the video as it is now
  * @throws AppError not_found

@@ -14,7 +14,7 @@ export interface EndServices extends GenerationJobServices {
   signedUrls: SignedUrls;
 }
 
-// The image that it worked on is not needed any more.
+// The input image is no longer needed.
 const complete = statement({
   name: 'generation.complete',
   parameters: {

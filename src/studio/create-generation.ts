@@ -60,7 +60,7 @@ function chooseSeed(scope: Scope, request: GenerationRequest): number {
   return seedOf(isLive ? randomBytes(4) : createHash('sha256').update(canonicalRequest(request)).digest());
 }
 
-export interface NewGeneration {
+interface NewGeneration {
   request: GenerationRequest;
   /** The address of the image that it works on, as the caller wrote it. */
   imageUrl: string | null;
@@ -69,10 +69,10 @@ export interface NewGeneration {
   waiter: string | null;
 }
 
-/** Refuses what the address alone says, without a request. @throws AppError validation_error */
+/** Refuses an address that is invalid on its own, without a request. @throws AppError validation_error */
 function checkImageUrl({ egress, signedUrls }: CreateServices, url: string): void {
   const own = signedUrls.read(url);
-  if (own === 'refused') throw imageRefused('The address of the file is not valid, or not any more.');
+  if (own === 'refused') throw imageRefused('The address of the file is not valid, or has expired.');
   const problem = own === 'elsewhere' ? egress.checkDestination(url) : undefined;
   if (problem !== undefined) throw imageRefused(`Requests to this URL are not allowed: ${problem}.`);
 }

@@ -8,19 +8,19 @@ import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
 import type { FailureReason } from './core/status.ts';
 import { failureReasonOf } from './failure-reason.ts';
 
-export interface EnhanceServices {
+interface EnhanceServices {
   providers: ProviderRegistry;
   generationPolicy: GenerationPolicy;
 }
 
-export interface PromptToEnhance {
+interface PromptToEnhance {
   prompt: string;
   /** How the result should look; undefined for as the model likes. */
   style: string | undefined;
 }
 
 /** The better prompt, or why there is none. Both are answers, and repeated as they were. */
-export type Enhancement = { enhanced: string } | { failed: FailureReason; message: string };
+type Enhancement = { enhanced: string } | { failed: FailureReason; message: string };
 
 const instructions = [
   'You improve prompts for models that generate images and videos.',
@@ -63,7 +63,7 @@ async function ask(
 const timedOut = { failed: 'timeout', message: 'The model did not answer in time.' } as const;
 
 /**
- * Improves a prompt by one question to a text model. It is free, and nothing is kept of it.
+ * Improves a prompt with one request to a text model. It is free, and nothing is stored.
  * @param limitMs after so long it has failed, with the reason timeout
  * @param signal aborted when the caller no longer waits
  * @throws AppError provider_not_configured; the reason of `signal`

@@ -8,7 +8,7 @@ import type { GenerationError, GenerationStatus } from './core/status.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 
-/** One generation: what was asked, and what became of it. */
+/** One generation: the request and its result. */
 export const Generation = defineEntity({
   name: 'Generation',
   tableName: 'generation',
@@ -35,7 +35,7 @@ export const Generation = defineEntity({
     seconds: p.double().nullable(),
     /** For a background removal: whether any pixel of the file is not opaque. */
     hasTransparency: p.boolean().nullable(),
-    /** What was charged. */
+    /** The charged credits. */
     credits: p.integer().nullable(),
     error: p.json<GenerationError>().nullable(),
     /** The claim of its Idempotency-Key, which the refusal of its image releases. */
@@ -48,7 +48,7 @@ export const Generation = defineEntity({
     submittedAt: p.datetime().nullable(),
     /** The provider's id of it. */
     upstreamId: p.string().length(200).nullable(),
-    /** When the provider that has it was last asked about it. */
+    /** When the provider of the job was last polled. */
     askedAt: p.datetime().nullable(),
     correlationId: p.string().length(128),
     createdAt: p.datetime(),

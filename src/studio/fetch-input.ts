@@ -27,20 +27,20 @@ export interface InputServices extends EndServices {
 }
 
 /** A generation whose image is still to be fetched. */
-export interface AwaitedInput extends JobRef {
+interface AwaitedInput extends JobRef {
   request: GenerationRequest;
   imageUrl: string;
   ageMs: number;
 }
 
-export type InputProgress =
+type InputProgress =
   | { kind: 'wait'; ms: number }
   | { kind: 'refused'; error: GenerationError }
   | { kind: 'fetched'; image: GenerationImage };
 
 /**
- * Images that one process fetches at the same time: a slow server may take 30 seconds for each. Who finds no place waits in
- * its workflow, where it holds nothing.
+ * Maximum images that one process fetches at the same time, because a slow server may take 30 seconds for each. Further
+ * generations wait in their workflows, where they hold no resources.
  */
 const places = { organization: 4, process: 32 } as const;
 
@@ -57,7 +57,7 @@ export class InputPlaces {
   }
 }
 
-/** Longer for those that have waited longer: those of a large backlog do not all ask every moment. */
+/** The pause grows with the time waited, so that the generations of a large backlog do not all ask every moment. */
 const againMs = (ageMs: number) => Math.round(Math.min(5_000, Math.max(250, ageMs / 2)));
 
 /** How long the decoding may wait for a slot. */

@@ -12,7 +12,7 @@ export const idOf = ({ id, request }: GenerationDetail) => formatId(request.kind
 
 export function imageRecord(image: GenerationDetail, sign: Sign) {
   const { request, file, width, height, seed, credits, createdAt } = image;
-  if (request.kind !== 'image') throw new Error('The generation is no image.');
+  if (request.kind !== 'image') throw new Error('The generation is not an image.');
   return {
     id: idOf(image),
     url: sign(file!),
@@ -37,7 +37,7 @@ export const musicRecord = (music: GenerationDetail, sign: Sign) => ({
 
 /** The sizes of an image that was enlarged, and of the result. */
 export function enlargement({ request, image, width, height }: GenerationDetail) {
-  if (request.kind !== 'upscale') throw new Error('The generation is no enlargement.');
+  if (request.kind !== 'upscale') throw new Error('The generation is not an enlargement.');
   return {
     originalWidth: image!.width,
     originalHeight: image!.height,

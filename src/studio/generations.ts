@@ -12,7 +12,7 @@ export interface GenerationDetail {
   status: GenerationStatus;
   request: GenerationRequest;
   seed: number;
-  /** What it works on, once it was fetched. */
+  /** The input image, once it was fetched. */
   image: Pick<GenerationImage, 'width' | 'height'> | null;
   /** The name of the file in the storage, once it is completed. */
   file: string | null;
@@ -21,7 +21,7 @@ export interface GenerationDetail {
   height: number | null;
   seconds: number | null;
   hasTransparency: boolean | null;
-  /** What was charged. */
+  /** The charged credits. */
   credits: number | null;
   error: GenerationError | null;
   /** In percent, as its provider reported; null when it reports none. */
@@ -29,7 +29,7 @@ export interface GenerationDetail {
   /** How long it was expected to take. */
   expectedMs: number | null;
   ageMs: number;
-  /** Since the provider that has it was last asked about it; null where none has it. */
+  /** The time since the provider of the job was last polled; null if no provider has it. */
   askedMsAgo: number | null;
   /** Whether the image that it works on is still to be fetched. */
   awaitsImage: boolean;

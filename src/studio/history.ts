@@ -5,7 +5,7 @@ import { statement } from '../platform/database/sql.ts';
 import { generationStates } from './core/status.ts';
 import { type GenerationDetail, generationColumns, generationRow } from './generations.ts';
 
-/** What the history shows, and the columns of its counts. */
+/** The columns of the history and of its counts. */
 const columns = { image: 'images', video: 'videos', music: 'music' } as const;
 export const historyTypes = Object.keys(columns) as [keyof typeof columns, ...(keyof typeof columns)[]];
 export type HistoryType = (typeof historyTypes)[number];

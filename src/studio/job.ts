@@ -13,11 +13,12 @@ import { formatId } from './core/ids.ts';
 import { type GenerationError, generationStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
 
-/** What the end of a generation needs. */
+/** The data for the end of a generation. */
 export interface GenerationJobServices {
   files: Pick<Files, 'remove'>;
   generationWaiters: Waiters;
   generationPolicy: GenerationPolicy;
+  draining: AbortController;
 }
 
 const table = 'generation';
@@ -36,6 +37,12 @@ const stop = statement({
     where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}
    returning kind, finished_at as "finishedAt", claim, image->>'file' as input`,
 });
+
+/**
+ * How long a generation of the sandbox counts as under way after its start at most, unless it ends or waits for its time
+ * before: it may be made in another process.
+ */
+const sandboxBurstMs = 500;
 
 export const timedOut = { code: 'timeout', message: 'The generation did not finish in time.' } as const;
 
@@ -94,6 +101,9 @@ export const generationJob = defineJob<{
       summary: formatId(kind, id),
       ...(hint?.instant && { args: { instant: true } }),
     }),
+    // A provider does the work of the others.
+    busyUntil: ({ generationWaiters, draining }, { tenant }, id) =>
+      tenant.environment === 'test' ? generationWaiters.waitForChange(id, sandboxBurstMs, draining.signal) : undefined,
   },
   gauges: {
     name: 'generations',

@@ -15,7 +15,7 @@ import { removeOldGenerations } from './remove-generations.ts';
 import { studioSteps } from './steps.ts';
 import { GenerationWatch } from './watch-generation.ts';
 
-export interface StudioServices {
+interface StudioServices {
   generationWaiters: Waiters;
   generationPolicy: GenerationPolicy;
   inputPlaces: InputPlaces;

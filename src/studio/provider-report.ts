@@ -15,8 +15,9 @@ const findReported = systemStatement({
 });
 
 /**
- * A provider reported on a job: its workflow asks the provider now. A report is a hint and no result. It also gives the
- * provider's id of a job whose submission got no answer. Harmless at any time, and for a generation that does not exist.
+ * A provider reported on a job, so its workflow now asks the provider. A report is a hint and not a result. It also
+ * contains the provider's id of a job whose submission got no answer. Harmless at any time, and for a generation that
+ * does not exist.
  * @param upstreamId the provider's id of the job, at most 200 characters
  */
 export async function providerReported(

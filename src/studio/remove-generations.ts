@@ -1,15 +1,11 @@
-import { changeByTenant } from '../platform/concurrency/tenant-batches.ts';
 import { lockForTransaction } from '../platform/concurrency/tenant-locks.ts';
-import { inBatches } from '../platform/database/batches.ts';
 import type { Database } from '../platform/database/database.ts';
 import { blockSize } from '../platform/database/row-blocks.ts';
 import type { Scope, Transaction } from '../platform/database/scope.ts';
-import { sqlOn, statement, systemStatement } from '../platform/database/sql.ts';
-import { typed } from '../platform/database/sql-types.ts';
+import { statement } from '../platform/database/sql.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Environment } from '../platform/tenant.ts';
 import { removedFilesKind } from '../storage/index.ts';
-import { tenancyLimits } from '../tenancy/core/limits.ts';
+import { removalByPlan } from '../tenancy/index.ts';
 import { generationIds, videoIds } from './core/ids.ts';
 import { generationStates } from './core/status.ts';
 import { generationNotFound } from './errors.ts';
@@ -83,34 +79,13 @@ export async function deleteGeneration(scope: Scope, id: string): Promise<void> 
   });
 }
 
-// An organization has one look at an index, whatever it keeps.
-const findOld = systemStatement({
-  name: 'generation.find_old',
-  parameters: { retentionDaysByPlan: 'jsonb', limit: 'int' },
-  row: { organizationId: 'uuid', environment: typed<Environment>('text'), id: 'uuid' },
-  text: `select o.id as "organizationId", g.environment, g.id
-     from organization o
-     join jsonb_each_text(:retentionDaysByPlan) as kept (plan, days) on kept.plan = o.plan
-    cross join lateral (
-      select id, environment from generation
-       where organization_id = o.id and finished_at < now() - make_interval(days => kept.days::int)
-       order by finished_at limit :limit) g
-    limit :limit`,
-});
+const removeOld = removalByPlan({ table: 'generation', endedAt: 'finished_at' });
 
-async function removeOld(database: Database, limit: number): Promise<number> {
-  const old = await sqlOn(database.pool).rows(findOld, {
-    retentionDaysByPlan: tenancyLimits.retentionDays.byPlan(),
-    limit,
-  });
-  return changeByTenant(database, old, (tx, generations) =>
+/** Removes the generations that ended longer ago than their plan keeps them, of all tenants. @returns how many */
+export const removeOldGenerations = (database: Database): Promise<number> =>
+  removeOld(database, (tx, generations) =>
     remove(
       tx,
       generations.map(({ id }) => id),
     ),
   );
-}
-
-/** Removes the generations that ended longer ago than their plan keeps them, of all tenants. @returns how many */
-export const removeOldGenerations = (database: Database): Promise<number> =>
-  inBatches((limit) => removeOld(database, limit));

@@ -17,7 +17,7 @@ const imageUrl = filled(imageUrlCharacters);
 const aspectRatio = z.enum(aspectRatios).optional();
 const model = z.string().optional();
 
-/** What a body asks for, with its defaults filled in. */
+/** The request in a body, with its defaults filled in. */
 export interface Asked {
   request: GenerationRequest;
   imageUrl: string | null;

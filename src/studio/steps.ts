@@ -75,7 +75,7 @@ const sampleFailures: Record<string, GenerationError> = {
   fail: { code: 'provider_error', message: 'The sandbox model failed (sandbox:fail).' },
 };
 
-/** A generation as the sandbox would make it. Equal requests are equal generations. */
+/** The generation that the sandbox would return. Equal requests give equal generations. */
 function sampleOf({ request, imageUrl }: Asked): GenerationDetail {
   const digest = createHash('sha256').update(canonicalRequest(request, imageUrl)).digest();
   const factor = request.kind === 'upscale' ? request.scale : 1;

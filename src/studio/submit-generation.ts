@@ -7,10 +7,13 @@ import { generationStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
 import { generationSubmission } from './job.ts';
 
-/** `lost`: it is not known whether the provider accepted it. `ended`: it ended meanwhile, and its provider was asked to cancel it. */
-export type Submission = { kind: 'submitted'; upstreamId: string } | { kind: 'lost' } | { kind: 'ended' };
+/**
+ * `lost`: it is not known whether the provider accepted the job. `ended`: the generation ended during the submission,
+ * and its provider was asked to cancel the job.
+ */
+type Submission = { kind: 'submitted'; upstreamId: string } | { kind: 'lost' } | { kind: 'ended' };
 
-// Also of one that ended meanwhile.
+// Includes a generation that ended during the submission.
 const recordUpstream = statement({
   name: 'generation.record_upstream',
   parameters: { id: 'uuid', upstreamId: 'text' },
@@ -21,8 +24,8 @@ const recordUpstream = statement({
 });
 
 /**
- * Hands a generation to its provider, which may charge for every job: a mark in the row, committed before, keeps it from
- * being handed over twice whatever crashes. It is taken away when the provider certainly did not take the job.
+ * Submits a generation to its provider, which may charge for every job: a mark in the row, committed before, prevents a
+ * second submission after any crash. The mark is removed if the provider certainly did not take the job.
  * @throws ProviderFailure; errors of the database
  */
 export async function submitOnce(

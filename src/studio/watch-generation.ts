@@ -8,7 +8,7 @@ import { generationStates } from './core/status.ts';
 import type { GenerationDetail } from './generations.ts';
 import { wakeGeneration } from './wake-generation.ts';
 
-// Decides among processes, and against what the workflow asked meanwhile.
+// Decides between processes, and against the requests of the workflow.
 const claimQuestion = statement({
   name: 'generation.claim_question',
   parameters: { id: 'uuid', watchedEveryMs: 'float8' },
@@ -26,14 +26,14 @@ const betweenMs = 250;
 /** Organizations whose last question is remembered. */
 const maxRemembered = 1_000;
 
-export interface WatchOptions {
+interface WatchOptions {
   temporal: TemporalClient;
   generationPolicy: Pick<GenerationPolicy, 'watchedEveryMs'>;
   background: Background;
   log: Log;
 }
 
-/** Has providers asked sooner about generations whose callers ask for them. Others are asked about seldom. */
+/** Causes earlier polls for generations that callers wait for. Others are polled rarely. */
 export class GenerationWatch {
   readonly #options: WatchOptions;
   readonly #lastOf = new Map<string, number>();
@@ -56,7 +56,7 @@ export class GenerationWatch {
   #claimLook(organizationId: string): boolean {
     const now = performance.now();
     if (now - (this.#lastOf.get(organizationId) ?? Number.NEGATIVE_INFINITY) < betweenMs) return false;
-    // The latest stands last.
+    // The latest is the last one.
     this.#lastOf.delete(organizationId);
     this.#lastOf.set(organizationId, now);
     const [first] = this.#lastOf.keys();

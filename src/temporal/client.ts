@@ -14,7 +14,7 @@ import { missingSearchAttributes } from './namespace.ts';
 import { attributesOf } from './search-attributes.ts';
 import { traceStarts } from './trace-starts.ts';
 
-export interface TemporalSettings {
+interface TemporalSettings {
   connection: ConnectionLike;
   namespace: string;
   /** Lets several installations share one namespace. */
@@ -35,9 +35,9 @@ export interface WorkflowStart<Args extends WorkContext = WorkContext> {
   /** Shown to operators above the history. */
   summary?: string;
   fairness: Fairness;
-  /** True: never a second time, even when the first is over. Otherwise only while the first is open. */
+  /** True: never a second time, even after the first has ended. Otherwise only while the first is open. */
   once?: boolean;
-  /** Shown to operators beside the correlation id. */
+  /** Shown to operators with the correlation id. */
   memo?: Record<string, unknown>;
   searchAttributes?: SearchAttributePair[];
 }

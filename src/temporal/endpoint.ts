@@ -12,7 +12,7 @@ export interface TemporalEndpoint {
 }
 
 /** The variables that name a Temporal server. */
-export interface TemporalVariables {
+interface TemporalVariables {
   TEMPORAL_ADDRESS: string;
   TEMPORAL_TLS?: string | undefined;
   TEMPORAL_API_KEY?: string | undefined;

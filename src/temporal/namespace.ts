@@ -38,7 +38,7 @@ export async function missingSearchAttributes(connection: ConnectionLike, namesp
   return names.filter((_, index) => !usable[index]);
 }
 
-/** For operators: what is wrong, and what to do. */
+/** For operators: the problem and its solution. */
 export const missingAttributesProblem = (namespace: string, missing: readonly string[]): string =>
   `The Temporal namespace ${namespace} lacks the search attributes ${missing.join(', ')}, so that nothing can be executed. ` +
   'Register them with "npm run migrate", or with "temporal operator search-attribute create --namespace ' +

@@ -38,13 +38,13 @@ export interface WantedSchedule {
   row?: { tenant: Tenant; id: string };
   paused: boolean;
   /**
-   * When `paused` takes effect: as the Schedule is created, or whenever what it starts changes, or always. An operator's pause
-   * stays: with `always`, it is known by its note.
+   * When `paused` takes effect: at the creation of the Schedule, or whenever its action changes, or always. An
+   * operator's pause stays: with `always`, it is recognized by its note.
    */
   pauses: 'when created' | 'when changed' | 'always';
-  /** What we pause it with. */
+  /** The note of our pause. */
   pauseNote?: string;
-  /** What we end our pause with. */
+  /** The note at the end of our pause. */
   resumeNote?: string;
 }
 
@@ -101,7 +101,7 @@ export const describeSchedule = (
 ): Promise<ScheduleDescription | undefined> =>
   ifFound(() => within(temporal, () => handleOf(temporal, id).describe(), callMs));
 
-/** Starts a run now, or after the one that runs. Nothing where there is no such Schedule. */
+/** Starts a run now, or after the one that runs. A no-op if the Schedule does not exist. */
 export const triggerSchedule = (temporal: TemporalClient, id: string): Promise<void> =>
   ifFound(() => within(temporal, () => handleOf(temporal, id).trigger('BUFFER_ONE')));
 
@@ -130,11 +130,11 @@ function optionsOf(temporal: TemporalClient, wanted: WantedSchedule) {
   } as const;
 }
 
-/** Makes a Schedule, unless another process has made it. */
-export async function createSchedule(temporal: TemporalClient, wanted: WantedSchedule, callMs?: number): Promise<void> {
+/** Creates a Schedule, unless another process has created it. */
+async function createSchedule(temporal: TemporalClient, wanted: WantedSchedule, callMs?: number): Promise<void> {
   const { paused, pauseNote: note } = wanted;
-  // Not `triggerImmediately`: such a run does not count as running, so that one requested in the same second would start
-  // beside it, under the same id, and be lost.
+  // Not `triggerImmediately`: such a run does not count as running, so that one requested in the same second would
+  // start in parallel, under the same id, and be lost.
   const state = { paused, ...(paused && note !== undefined && { note }) };
   try {
     await within(temporal, () => temporal.client.schedule.create({ ...optionsOf(temporal, wanted), state }), callMs);
@@ -152,7 +152,7 @@ function hasAttributes(
   return known instanceof TypedSearchAttributes && wanted.every(({ key, value }) => known.get(key) === value);
 }
 
-/** Whether a Schedule starts what is wanted. */
+/** Whether a Schedule has the wanted action. */
 function isCurrent(temporal: TemporalClient, { action, spec }: ScheduleDescription, wanted: WantedSchedule): boolean {
   const { spec: wantedSpec, action: wantedAction } = optionsOf(temporal, wanted);
   const everyOf = ({ intervals }: { intervals?: { every: unknown }[] }) => intervals?.[0]?.every;
@@ -165,7 +165,7 @@ function isCurrent(temporal: TemporalClient, { action, spec }: ScheduleDescripti
   );
 }
 
-/** The pause that a Schedule is to have; undefined for the one that it has. */
+/** The pause that a Schedule should have; undefined if it should not change. */
 function pauseOf(
   { state }: ScheduleDescription,
   { paused, pauses, pauseNote, resumeNote }: WantedSchedule,
@@ -230,9 +230,9 @@ async function changePause(
 const maxLooks = 10;
 
 /**
- * Makes a Schedule as it is wanted, also when several processes do so at the same time. Harmless to repeat. What is wanted is
- * read after the Schedule, and a Schedule is replaced only if it is unchanged since: an older state never replaces a newer
- * one. If a process dies while another creates and deletes, its outbox entry repeats the work.
+ * Makes a Schedule match its wanted state, also when several processes do so at the same time. Harmless to repeat. The
+ * wanted state is read after the Schedule, and a Schedule is replaced only if it is unchanged since: an older state
+ * never replaces a newer one. If a process dies while another creates and deletes, its outbox entry repeats the work.
  * @param wantedNow what its row says; undefined where there is to be no Schedule
  * @returns the Schedule; undefined where there is none
  */
@@ -277,7 +277,7 @@ function listSchedules({ client }: TemporalClient, prefix: string): Promise<Read
 }
 
 /** The rows of a table that have Schedules. */
-export interface ScheduledRows<Row extends Tenant & { id: string }> {
+interface ScheduledRows<Row extends Tenant & { id: string }> {
   idOf(rowId: string): string;
   /** In the order of their ids. @param after a uuid */
   page(after: string, limit: number): Promise<Row[]>;

@@ -9,18 +9,18 @@ import type { Queue } from './contracts/queues.ts';
 const lateMs = 60_000;
 
 /** Workflows of one type, each of which works for a row and records its end there. */
-export interface WatchedWorkflows<Row extends QueryResultRow, Result> {
+interface WatchedWorkflows<Row extends QueryResultRow, Result> {
   queue: Queue;
   type: string;
   /** The id of the workflow of a row. It ends with the row's. */
   workflowId(rowId: string): string;
   /** Whether any row is open. */
   hasOpen: Statement<{ found: boolean }, Record<never, never>>;
-  /** Those of the rows that are open. */
+  /** Those rows that are open. */
   findOpen: Statement<Row, { readonly ids: readonly string[] }>;
   /**
-   * Ends rows that are open although their workflow stopped. A workflow that an operator reset is listed as terminated, and
-   * its successor has the same id: the state of each is to be asked for first.
+   * Ends rows that are open although their workflow stopped. A workflow that an operator reset is listed as terminated,
+   * and its successor has the same id: the state of each must be checked first.
    */
   end(rows: Row[]): Promise<Result>;
 }
@@ -40,9 +40,9 @@ async function stoppedIds(
 }
 
 /**
- * Returns a function that ends the rows whose workflows were terminated or timed out since its last successful call, or for
- * the first one since a minute ago. It asks Temporal one question for all of them, and none while no row is open: Temporal
- * searches everything that it has kept.
+ * Returns a function that ends the rows whose workflows were terminated or timed out since its last successful call;
+ * the first call looks back one minute. It sends Temporal one query for all of them, and none while no row is open,
+ * because Temporal searches its whole history.
  */
 export function watchStopped<Row extends QueryResultRow, Result>(
   { database, temporal }: { database: Database; temporal: TemporalClient },

@@ -3,10 +3,10 @@ import { AddressLimiter } from './address-limiter.ts';
 import type { WindowCounter } from './windows/window-counter.ts';
 
 /**
- * Requests a minute that one address may make without authentication, by what they ask for. Each family has a
- * window of its own. A path belongs to the family whose prefix it begins with.
+ * Maximum requests a minute of one address without authentication, by family of paths. Each family has a window of its
+ * own. A path belongs to the family whose prefix it begins with.
  */
-export const addressFamilies = {
+const addressFamilies = {
   pages: { perMinute: 120, prefixes: ['/b/', '/a/', '/api/auth/', '/sandbox/meet/'] },
   booking: { perMinute: 300, prefixes: ['/book/'] },
   vitals: { perMinute: 120, prefixes: [] },
@@ -16,7 +16,7 @@ export const addressFamilies = {
 
 export type AddressFamily = keyof typeof addressFamilies;
 
-/** Those whose answers are pages that nothing keeps or finds. */
+/** Families whose answers are pages that must not be cached or indexed. */
 export const familiesOfPages: ReadonlySet<AddressFamily> = new Set<AddressFamily>(['pages', 'booking']);
 
 const names = Object.keys(addressFamilies) as AddressFamily[];
@@ -32,7 +32,7 @@ export const limitedPrefixes: readonly string[] = byPrefix.map(({ prefix }) => p
 const windowSeconds = 60;
 
 /** Bookings that one address may make on public pages in an hour. */
-export const bookingsPerHour = 20;
+const bookingsPerHour = 20;
 const hourSeconds = 3_600;
 
 /** Counts requests by address and family, in this process, and bookings. */
@@ -53,7 +53,10 @@ export class AddressLimits {
     this.#counter = max === 0 ? undefined : counter;
   }
 
-  /** Counts a booking on a public page while it is made. One that is refused does not count. @throws AppError rate_limit_exceeded */
+  /**
+   * Counts a booking on a public page while it is being made. A refused booking does not count. @throws AppError
+   * rate_limit_exceeded
+   */
   async countBooking<Result>(address: string, book: () => Promise<Result>): Promise<Result> {
     const window = { limit: 'bookings', of: address, max: bookingsPerHour, seconds: hourSeconds };
     const counted = await this.#counter?.take([window]);

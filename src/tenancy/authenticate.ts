@@ -55,7 +55,9 @@ export class Authenticator {
   readonly #lookup: CallerLookup;
   readonly #background: Background;
   readonly #touched = new Map<string, number>();
-  /** The last well-formed key and its hash: requests are asked about twice, and most often the next one has the same key. */
+  /**
+   * The last well-formed key and its hash: each request is checked twice, and usually the next one has the same key.
+   */
   #last = { key: '', hash: '' };
 
   constructor(database: Database, cache: KeyCache, background: Background) {
@@ -65,8 +67,8 @@ export class Authenticator {
   }
 
   /**
-   * Malformed keys are rejected without a query. The answer is a promise only where the database has to be asked, and what
-   * is refused without it throws at once: both are what a flood consists of.
+   * Malformed keys are rejected without a query. The answer is a promise only if the database must be asked, and
+   * refusals without it throw at once, so that a flood of requests costs little.
    * @throws AppError unauthorized, with facts `{reason}`
    */
   authenticate(key: string | undefined): Caller | Promise<Caller> {

@@ -2,10 +2,10 @@ import type { Caller } from './caller.ts';
 import type { KeyCache } from './key-cache.ts';
 import { unauthorized } from './refusals.ts';
 
-/** Asks the database. @returns undefined for what is unknown or revoked */
-export type FindCaller = (hash: Buffer) => Promise<Omit<Caller, 'generation'> | undefined>;
+/** Asks the database. @returns undefined for an unknown or revoked key */
+type FindCaller = (hash: Buffer) => Promise<Omit<Caller, 'generation'> | undefined>;
 
-/** Finds callers by the hash of what they send, in this process's cache if possible. */
+/** Finds callers by the hash of their credentials, in this process's cache if possible. */
 export class CallerLookup {
   readonly #cache: KeyCache;
   readonly #find: FindCaller;

@@ -7,7 +7,7 @@ import type { TokenAccess } from './core/token-access.ts';
 /** A key's dialect, which applies unless the request selects one. */
 export type Variant = 'A' | 'B';
 
-/** A person who is signed in, in the organization that the request names. */
+/** A signed-in person, in the organization that the request names. */
 export interface CallerSession {
   id: string;
   userId: string;
@@ -19,8 +19,8 @@ export interface CallerSession {
 }
 
 /**
- * The caller of a request, of an organization: its key, a token of a browser, with its permissions, or a person who is
- * signed in.
+ * The caller of a request, of an organization: its key, a token of a browser, with its permissions, or a signed-in
+ * person.
  */
 export interface Caller {
   /** Null for a person, and for a token that a person made. */
@@ -42,5 +42,5 @@ export interface Caller {
   generation: number;
 }
 
-/** The person who calls, or made the token that calls; undefined where a key did. */
+/** The person who calls, or who created the token of the call; undefined for a key. */
 export const userIdOf = ({ session, token }: Caller): string | undefined => session?.userId ?? token?.session?.userId;

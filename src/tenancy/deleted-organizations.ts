@@ -14,5 +14,5 @@ const find = statement({
   text: `select ${isKept(':organizationId')} and :environment is not null as found`,
 });
 
-/** Whether the organization was deleted: what works for it by itself stops, and goes on where it is restored. */
+/** Whether the organization was deleted: background work for it stops, and continues after a restore. */
 export const isDeleted = async (scope: Scope): Promise<boolean> => !(await scope.one(find))!.found;

@@ -7,7 +7,7 @@ export const Organization = defineEntity({
   properties: {
     id: p.uuid().primary(),
     name: p.string().length(200),
-    /** Its name in addresses of pages, unique in the installation. The database makes the first one of the name. */
+    /** The name of the organization in addresses of pages. It is unique in the installation. The database makes the first one of the name. */
     slug: p.string().length(63).unique(),
     plan: p.string().length(20),
     email: p.string().length(320).nullable(),
@@ -84,7 +84,7 @@ export const MailDay = defineEntity({
 });
 
 /**
- * What a tenant used in an hour or a UTC day, by a value of a dimension: a workflow, a model, a key. Written only by SQL
+ * A tenant's use in an hour or a UTC day, by a value of a dimension: a workflow, a model, a key. Written only by SQL
  * statements.
  */
 export const UsageCount = defineEntity({

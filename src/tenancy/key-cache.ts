@@ -115,8 +115,8 @@ interface Announcing {
 }
 
 /**
- * One announcement at a time: each has a connection of its own, and may wait for seconds for a process that stands still.
- * However many changes tenants ask for, they hold no more than one.
+ * One announcement at a time: each has a connection of its own, and may wait for seconds for a frozen process. However
+ * many changes tenants request, the announcements hold no more than one connection.
  */
 const announcing = new WeakMap<Database, Announcing>();
 

@@ -10,7 +10,7 @@ const random = customAlphabet(base62, randomLength);
 
 /** Keys are secret; tokens are for browsers, and die soon. */
 const prefixes = { key: 'sk', token: 'pub' } as const;
-export type CredentialKind = keyof typeof prefixes;
+type CredentialKind = keyof typeof prefixes;
 
 const shapes = {
   key: /^sk_(live|test)_[0-9A-Za-z]{42}$/,

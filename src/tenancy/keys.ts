@@ -24,7 +24,7 @@ export interface NewKey {
   scopes?: string[];
 }
 
-export interface IssuedKey {
+interface IssuedKey {
   /** `key_…` */
   id: string;
   /** The key itself. It is returned only here. */
@@ -34,7 +34,7 @@ export interface IssuedKey {
   expiresAt: string | null;
 }
 
-export interface KeyView {
+interface KeyView {
   id: string;
   name: string;
   prefix: string;

@@ -1,6 +1,6 @@
 import { concurrencyLimitReached } from '../platform/errors.ts';
 
-/** Counts what is open at the same time. */
+/** Counts concurrently open requests. */
 export interface OpenCounter {
   /** Takes a place, if there are fewer than `limit`. @returns what gives it free, once; undefined when all are taken */
   enter(subject: string, limit: number): Promise<(() => void) | undefined>;
@@ -8,7 +8,7 @@ export interface OpenCounter {
   count(subject: string): Promise<number>;
 }
 
-/** What is counted, and how many of it may be open at the same time. */
+/** A kind of requests, and how many of them may be open at the same time. */
 export type Place = readonly [subject: string, limit: number];
 
 /** Takes all of these places or none. @returns what gives them free, once. @throws AppError rate_limit_exceeded */
@@ -28,7 +28,7 @@ export async function enterAll(counter: OpenCounter, places: readonly Place[]): 
   return leave;
 }
 
-/** Counts what is open in this process. */
+/** Counts the open requests of this process. */
 export class MemoryOpenCounter implements OpenCounter {
   readonly #counts = new Map<string, number>();
 

@@ -10,10 +10,12 @@ import { subjectOf } from './rate-limiter.ts';
 import { unauthorized } from './refusals.ts';
 import { sessionOfToken } from './tokens/token-session.ts';
 
-/** Requests that stay open: event streams, and those that wait for their run. Each kind has its own limit in the plans. */
-export type OpenKind = 'eventStreams' | 'waitingRequests';
+/**
+ * Requests that stay open: event streams, and those that wait for their run. Each kind has its own limit in the plans.
+ */
+type OpenKind = 'eventStreams' | 'waitingRequests';
 
-/** A revoked or expired key loses what it has open within this time, and the time of a query. */
+/** A revoked or expired key loses its open requests within this time, and the time of a query. */
 const checkEveryMs = 500;
 /** A timer may fire a little early. */
 const toleranceMs = 50;
@@ -45,7 +47,7 @@ class Held implements OpenRequest {
   readonly #requests: OpenRequests;
   /** The changes of keys that its key is known to have survived. */
   checkedIn: number;
-  /** When its session was last seen to go on, by `performance.now()`. */
+  /** When its session was last confirmed, by `performance.now()`. */
   checkedAt = performance.now();
   refused: AppError | undefined;
 
@@ -81,7 +83,7 @@ function sessionInUse({ session, token, organizationId }: Caller): SessionInUse 
   return token?.session ? sessionOfToken(token.session, organizationId) : undefined;
 }
 
-export interface OpenRequestsOptions {
+interface OpenRequestsOptions {
   database: Database;
   cache: KeyCache;
   sessions: OpenSessions;
@@ -91,7 +93,7 @@ export interface OpenRequestsOptions {
 }
 
 /**
- * The open requests of this process. A key that is revoked, or expires, loses what it has open: when `announceKeyChange`
+ * The open requests of this process. A key that is revoked or expires loses its open requests: when `announceKeyChange`
  * has returned it receives nothing more, and its requests end within a second.
  */
 export class OpenRequests {

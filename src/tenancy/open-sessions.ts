@@ -8,10 +8,10 @@ export interface SessionInUse {
   required: Role;
 }
 
-/** Whether each of the sessions goes on, and its person still has the role that is required. */
-export type FindOpenSessions = (sessions: readonly SessionInUse[]) => Promise<readonly boolean[]>;
+/** Whether each of the sessions continues, and its person still has the required role. */
+type FindOpenSessions = (sessions: readonly SessionInUse[]) => Promise<readonly boolean[]>;
 
-/** Finds which sessions of people go on. The part that knows them is opened after this one. */
+/** Finds which sessions of people continue. The part with the sessions is opened after this one. */
 export class OpenSessions {
   #find: FindOpenSessions = async (sessions) => sessions.map(() => false);
 

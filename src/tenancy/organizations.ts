@@ -31,7 +31,7 @@ export interface OrganizationChange {
 
 const changeable = ['name', 'plan', 'email', 'rateMinute', 'rateDay', 'callingRuns'] as const;
 
-export type NewOrganization = OrganizationChange & { name: string; plan: string };
+type NewOrganization = OrganizationChange & { name: string; plan: string };
 
 const view = (organization: Organization): OrganizationView => ({
   id: organizationIds.format(organization.id),
@@ -114,7 +114,7 @@ const setDeleted = systemStatement({
   text: 'update organization set deleted_at = :deletedAt, updated_at = :now where id = :id',
 });
 
-/** As browsers check it: no list of addresses, no name beside the address. */
+/** Checked as browsers do: no list of addresses, no name beside the address. */
 const oneAddress = z.email({ pattern: z.regexes.html5Email }).max(320);
 
 const isLimit = (value: number | undefined) =>

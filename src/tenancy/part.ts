@@ -55,7 +55,7 @@ export interface TenancyServices {
   limiter: RateLimiter;
   /** Undefined without Redis; limits are then counted per process. */
   redisLimiter: RedisRateLimiter | undefined;
-  /** Counts what has a window of its own, as the tries to sign in. */
+  /** Counts requests with a window of their own, such as attempts to sign in. */
   windowCounter: WindowCounter;
   /** Counts failed authentications by network address. */
   failedAuthentications: AddressLimiter;

@@ -14,22 +14,25 @@ import {
 /** Counts requests per minute and per UTC day. */
 export interface RateLimiter {
   /**
-   * Decides about a request, and counts it if it is allowed. `subject` is that of `subjectOf`. A promise only where
-   * another process is asked.
+   * Decides about a request, and counts it if it is allowed. `subject` is that of `subjectOf`. A promise only if
+   * another process must be asked.
    * @param requests how many it counts as: all of them or none
    */
   take(subject: string, limits: RateLimits, requests?: number): RateDecision | Promise<RateDecision>;
   /** The same for a request that counts in the window of its operation as well: in all windows or in none. */
   takeOperation(subject: string, limits: RateLimits, operation: OperationLimit): RateDecision | Promise<RateDecision>;
-  /** Counts what is no request in the window of its operation alone. */
+  /** Counts work that is not a request, only in the window of its operation. */
   takeOfOperation(subject: string, operation: OperationLimit): RateDecision | Promise<RateDecision>;
-  /** The same as `take` where this process decides alone; undefined, and nothing counted, where another one is asked. */
+  /** The same as `take` if this process decides alone; otherwise undefined, without counting. */
   takeNow(subject: string, limits: RateLimits): RateDecision | undefined;
   /** The decision about a request that would be refused, where this process knows it. Counts nothing. */
   refusal(subject: string, limits: RateLimits): RateDecision | undefined;
-  /** Counts what is no request in the day's window alone: all of it or none. @returns false when too little is left */
+  /**
+   * Counts work that is not a request, only in the day's window: all of it or none. @returns false if too little is
+   * left
+   */
   takeOfDay(subject: string, perDay: number, count?: number): Promise<boolean>;
-  /** What was counted in the present windows. @param operations by their names, in their order */
+  /** The counts of the current windows. @param operations by their names, in their order */
   counts(subject: string, operations: readonly string[]): Promise<RateCounts & { operations: number[] }>;
 }
 

@@ -11,7 +11,7 @@ const now = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** Takes a place, unless as many are taken whose lease holds. */
+/** Takes a slot, unless all are taken by unexpired leases. */
 const enterOne = `${now}
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
@@ -25,11 +25,11 @@ redis.call('PEXPIRE', KEYS[1], ARGV[1])`;
 
 const keyOf = (subject: string) => `atelier:open:{${subject}}`;
 
-/** Counts what is open in all processes. While Redis does not answer, each process counts on its own. */
+/** Counts the open requests of all processes. While Redis does not answer, each process counts on its own. */
 export class RedisOpenCounter implements OpenCounter {
   readonly #redis: Redis;
   readonly #fallback = new MemoryOpenCounter();
-  /** The places of this process, each with what it counts as. */
+  /** The slots of this process, each with its subject. */
   readonly #places = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
 

@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 
-export type KeyRefusal = 'missing_api_key' | 'invalid_api_key' | 'expired_api_key';
+type KeyRefusal = 'missing_api_key' | 'invalid_api_key' | 'expired_api_key';
 
 const refusal = (reason: KeyRefusal, message: string) => new AppError('unauthorized', message, { reason });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { url } from '../platform/env-types.ts';
-import { planLimitsVariable } from './plan-limits.ts';
+import { planLimitsVariable } from './plans/plan-limits.ts';
 
 export const tenancySettings = {
   shape: {

@@ -1,7 +1,7 @@
 import type { Scope } from '../platform/database/scope.ts';
 
-/** Ends what a feature has at work for a tenant, as its owner would. @returns whether some of it is still to end */
-export type TenantEnd = (scope: Scope) => Promise<boolean>;
+/** Ends the open work of a feature for a tenant, as its owner would. @returns whether some of it is still open */
+type TenantEnd = (scope: Scope) => Promise<boolean>;
 
 /** What features do for a tenant whose organization is being removed, before its rows go. */
 export class TenantEnds {

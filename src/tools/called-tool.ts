@@ -6,7 +6,7 @@ import { unknownOutcome } from './core/rounds.ts';
 import type { ToolResult } from './core/tool-result.ts';
 import type { ToolCall } from './tool.ts';
 
-/** A call that was made: its caller commits both together. */
+/** A call and its result: the caller commits both together. */
 export interface CalledTool {
   result: ToolResult;
   /** For the audit log. */

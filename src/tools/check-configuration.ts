@@ -4,7 +4,7 @@ import { postgresAddress } from './own/postgres-address.ts';
 import type { Secrets } from './secrets.ts';
 import type { Field, ToolServer, Values } from './servers/server.ts';
 
-/** What a server is configured with. */
+/** The configuration of a server. */
 export interface Configuration {
   enabled: boolean;
   url: string | null;
@@ -12,7 +12,7 @@ export interface Configuration {
   secrets: Secrets;
 }
 
-/** A change: what is absent stays, and null removes. */
+/** A change: absent members stay unchanged, and null removes one. */
 export interface ConfigurationChange {
   enabled?: boolean | undefined;
   url?: string | null | undefined;
@@ -61,10 +61,10 @@ function urlProblems(server: ToolServer, url: string | null | undefined, egress:
   return problem === undefined ? [] : [{ path: 'url', message: sentence(problem) }];
 }
 
-/** What is missing in the whole, or cannot be reached. */
+/** Missing parts of the whole configuration, or an unreachable server. */
 function problemsOfWhole(server: ToolServer, { url, values, secrets }: Configuration, egress: Guard): FieldError[] {
   if (server.url === 'required' && url === null) return [{ path: 'url', message: 'Required.' }];
-  // An address of the organization's own asks for what it likes.
+  // A server at an address of the organization has no required values or secrets.
   if (url !== null) return [];
   const missing = (part: Part, given: Values) =>
     Object.entries(server[part] ?? {})
@@ -90,7 +90,7 @@ const merged = (before: Values, given: Readonly<Record<string, string | null>> =
   );
 
 /**
- * Applies a change to what a server is configured with.
+ * Applies a change to the configuration of a server.
  * @param before undefined where it was not configured
  * @returns the new configuration, or what is wrong, with paths `url`, `values.<name>` and `secrets.<name>`
  */

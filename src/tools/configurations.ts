@@ -27,16 +27,16 @@ export interface ToolServerView {
   url: string | null;
   values: Record<string, string>;
   secrets: string[];
-  /** Names of its functions; null where only the server knows them, and was not asked yet. */
+  /** Names of its functions; null if only the server knows them and was not asked yet. */
   functions: string[] | null;
   /** Null where nothing was configured. */
   updatedAt: Date | null;
 }
 
-/** What is needed to reach a server, secrets included. */
+/** The data for a connection to a server, secrets included. */
 export interface StoredConfiguration extends Configuration {
   id: string;
-  /** Changes with the configuration: connections that were made before it are not used after it. */
+  /** Changes with the configuration: connections of an earlier configuration are no longer used. */
   version: string;
 }
 
@@ -59,7 +59,7 @@ const rowColumns = {
   updatedAt: 'timestamptz',
 } as const;
 
-/** What a configuration is created and changed with. */
+/** The input for creating and changing a configuration. */
 const written = {
   id: 'uuid',
   server: 'text',
@@ -210,7 +210,7 @@ async function put(services: ConfigurationServices, tx: Transaction, id: ToolSer
   const { enabled, url, values, secrets } = after;
   const rowId = row?.id ?? newId();
   const sealedSecrets = sealSecrets(services.sealer, secrets, sealedSecretsOf(rowId, tx.tenant));
-  // Later than before, whatever the clock says: the time distinguishes a configuration from the next.
+  // Later than before, whatever the clock says: the time distinguishes a configuration from the next one.
   const now = new Date(Math.max(Date.now(), (row?.updatedAt.getTime() ?? 0) + 1));
   const kept = await tx.one(row ? change : insert, {
     id: rowId,
@@ -260,7 +260,7 @@ const keepFunctionsStatement = statement({
       and functions is distinct from :names`,
 });
 
-/** Remembers which tools a server listed, for those who look at its configuration. */
+/** Stores the tools that a server listed, for readers of its configuration. */
 export const keepFunctions = (scope: Scope, { id, version }: StoredConfiguration, names: string[]): Promise<unknown> =>
   scope.rows(keepFunctionsStatement, {
     id,

@@ -18,7 +18,7 @@ export interface ToolTarget extends Pick<Scope, 'tenant' | 'tenantKey' | 'enviro
 /** Connects to a server. The connection is ready to be used. */
 export type OpenConnection = (target: ToolTarget, signal: AbortSignal) => Promise<ToolConnection>;
 
-/** What a connection occupies: a process of this machine, or little more than a socket. */
+/** The cost of a connection: a process of this machine, or little more than a socket. */
 type Weight = 'local' | 'remote';
 
 /** A server of a tenant, and one with a version of its configuration. */
@@ -50,8 +50,8 @@ function used(entry: Entry): Entry {
 }
 
 /**
- * Connections to tool servers: opened when they are needed, kept while they are used, closed when they are idle or broken,
- * and never more than a bound for each organization and for this process. Idle ones make room for others.
+ * Connections to tool servers: opened on demand, kept while they are used, and closed when they are idle or broken.
+ * Their number is bounded for each organization and for this process. Idle connections make room for new ones.
  */
 export class ToolConnections {
   readonly #open: OpenConnection;
@@ -75,8 +75,8 @@ export class ToolConnections {
   }
 
   /**
-   * The tools of a server. Those of local servers and of the sandbox are the same for everybody and cached for ever, others
-   * for some minutes.
+   * The tools of a server. Those of local servers and of the sandbox are the same for all tenants and cached for ever,
+   * others for some minutes.
    */
   async list(target: ToolTarget, signal: AbortSignal): Promise<ListedTool[]> {
     const key = this.#isFixed(target) ? target.server : keyOf(target);
@@ -126,7 +126,7 @@ export class ToolConnections {
       const known = this.#entries.get(key);
       if (known && (!known.connection || known.connection.isOpen)) return used(known);
       if (known) void this.#remove(known);
-      // One that was made with an earlier configuration is of no use any more.
+      // A connection with an earlier configuration is no longer useful.
       for (const entry of this.#entries.values()) {
         if (entry.place === placeOf(target) && entry.users === 0) void this.#remove(entry);
       }
@@ -135,7 +135,7 @@ export class ToolConnections {
     }
   }
 
-  /** Closes what is idle until one more fits. @returns false when what is open is all in use */
+  /** Closes idle connections until one more fits. @returns false if all open connections are in use */
   #makeRoom(target: ToolTarget): boolean {
     const weight = weightOf(target);
     const alike = () => [...this.#entries.values()].filter((entry) => entry.weight === weight);

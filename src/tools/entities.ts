@@ -18,7 +18,7 @@ export const ToolConfiguration = defineEntity({
     /** Sealed JSON of all secrets by name; null without secrets. */
     sealedSecrets: p.text().nullable(),
     secretNames: p.json<string[]>(),
-    /** Names of the tools that the server listed last; null before it was asked. */
+    /** Names of the tools that the server listed last; null before the first list. */
     functions: p.json<string[]>().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),

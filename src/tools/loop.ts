@@ -15,8 +15,9 @@ import type { DeclaredTool, ToolCall } from './tool.ts';
 import type { Tools } from './tools.ts';
 
 /*
- * How a model uses tools: it is asked, and answers or calls tools; the answer is recorded, each call is executed and its result
- * recorded, and the model is asked again. Whose model it is keeps the rounds in rows of its own: a step of a run, a message.
+ * How a model uses tools. The model answers or calls tools. Its answer is recorded, each call is executed and its
+ * result recorded, and the model is asked again. The owner of the model, a step of a run or a message, stores the
+ * rounds in rows of its own.
  */
 
 /** The rounds so far. */
@@ -27,8 +28,8 @@ export interface Rounds {
   mayCall: boolean;
 }
 
-/** What a model is given beside the request itself. */
-export interface RoundQuestion {
+/** The input of a model besides the request itself. */
+interface RoundQuestion {
   messages: RoundMessage[];
   tools?: ReturnType<typeof declarationsOf>;
 }
@@ -60,14 +61,14 @@ export async function askRound<Answer extends RoundAnswer>(
 }
 
 /** A call that a model made, of a tool that it was offered. */
-export interface MadeCall extends Pick<ToolCall, 'key' | 'isTrial'> {
+interface MadeCall extends Pick<ToolCall, 'key' | 'isTrial'> {
   asked: AskedCall;
   tool: DeclaredTool;
 }
 
 /** The row of a call. */
-export interface CallRow {
-  /** Commits that a call begins. @returns the number of this attempt, from 1; undefined when there is nothing to call */
+interface CallRow {
+  /** Commits that a call begins. @returns the number of this attempt, from 1; undefined if there is nothing to call */
   begin(): Promise<number | undefined>;
   /** Commits the result of the call with its entry in the audit log. */
   record(called: CalledTool): Promise<void>;

@@ -65,7 +65,7 @@ class McpConnection implements ToolConnection {
     return !this.#isClosed && this.#options.isAlive?.() !== false;
   }
 
-  /** At most as many as are ever offered: the rest is not asked for. */
+  /** Only as many as can be offered: further pages are not requested. */
   async list(signal: AbortSignal): Promise<ListedTool[]> {
     const found: ListedTool[] = [];
     let cursor: string | undefined;
@@ -89,7 +89,7 @@ class McpConnection implements ToolConnection {
       const answer = await this.#client.callTool(params, { signal, timeout: clientTimeoutMs });
       return { text: clean(textOfParts((answer.content ?? []) as ResultPart[])), isError: answer.isError === true };
     } catch (error) {
-      // What the server answered with an error, such as arguments that it does not take, is for the model to read.
+      // An error answer of the server, such as one about invalid arguments, is for the model to read.
       if (error instanceof ProtocolError) return failedResult(clean(error.message));
       throw error;
     }

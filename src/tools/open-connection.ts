@@ -3,7 +3,7 @@ import { catalogue } from './catalogue.ts';
 import type { OpenConnection } from './connections.ts';
 import { StubConnection } from './stub-connection.ts';
 
-export interface OpenerOptions {
+interface OpenerOptions {
   /** With the roots of all tenants. */
   folder: string;
   egress: Egress;

@@ -2,9 +2,9 @@ import { type AskedCall, executedCalls, refusalOf } from './core/rounds.ts';
 import type { ToolResult } from './core/tool-result.ts';
 import type { DeclaredTool } from './tool.ts';
 
-/** An answer of a model that asks for tools: what is kept of it until the model has answered in words. */
+/** An answer of a model that asks for tools: the part that is kept until the model has answered in words. */
 export interface RoundAnswer {
-  /** What it wrote beside its calls. */
+  /** The text beside the calls. */
   text: string;
   calls: AskedCall[];
   /** The answer in the form of its provider, to be sent back unchanged. */
@@ -15,7 +15,7 @@ export interface RoundAnswer {
 export interface Round extends RoundAnswer {
   /** From 1. */
   round: number;
-  /** By the positions of the calls, from 0: of those that were executed. */
+  /** By the positions of the executed calls, from 0. */
   results: Map<number, ToolResult>;
 }
 
@@ -24,7 +24,7 @@ export type RoundMessage =
   | { role: 'model'; content: unknown }
   | { role: 'tools'; results: (ToolResult & { callId: string; name: string })[] };
 
-/** What is kept of an answer. */
+/** The stored part of an answer. */
 export const roundAnswer = ({ text, calls, content }: RoundAnswer): RoundAnswer => ({ text, calls, content });
 
 const namesOf = (tools: readonly DeclaredTool[]) => new Set(tools.map(({ name }) => name));
@@ -43,7 +43,7 @@ function resultsOf({ calls, results }: Round, tools: readonly DeclaredTool[]): T
   });
 }
 
-/** What was said in these rounds, as their model gets it with the next request. */
+/** The messages of these rounds, as the next request gives them to their model. */
 export const messagesOfRounds = (rounds: readonly Round[], tools: readonly DeclaredTool[]): RoundMessage[] =>
   rounds.flatMap((round): RoundMessage[] => [
     { role: 'model', content: round.content },

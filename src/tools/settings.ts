@@ -9,7 +9,7 @@ export const toolSettings = {
   },
 };
 
-export type ToolEnv = SettingsOf<typeof toolSettings.shape>;
+type ToolEnv = SettingsOf<typeof toolSettings.shape>;
 
 /** Absolute path of the folder with the roots of all tenants. */
 export const toolsFolder = ({ TOOLS_DIR }: ToolEnv): string => resolve(TOOLS_DIR);

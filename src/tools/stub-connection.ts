@@ -12,8 +12,8 @@ const listed = ({ name, description, input, required = [], readOnly }: StubTool)
 });
 
 /**
- * A server of the sandbox that stands for one that needs an account. It answers from its arguments alone; `sandbox:fail` in
- * an argument lets it fail and `sandbox:slow=<seconds>` lets it hang.
+ * A sandbox server in place of one that needs an account. It answers from its arguments alone; `sandbox:fail` in an
+ * argument makes it fail and `sandbox:slow=<seconds>` makes it hang.
  */
 export class StubConnection implements ToolConnection {
   readonly isOpen = true;

@@ -7,8 +7,8 @@ import type { EnvironmentKey } from '../platform/security/tenant-key.ts';
 import type { ToolServerId } from './core/server-ids.ts';
 
 /** The exclusive use of one server of one tenant. */
-export interface ToolLock {
-  /** Aborted when the lock is gone, because the connection to PostgreSQL is. */
+interface ToolLock {
+  /** Aborted when the lock is lost with the connection to PostgreSQL. */
   lost: AbortSignal;
   end(): Promise<void>;
 }
@@ -39,13 +39,15 @@ const firstPauseMs = 10;
 const maxPauseMs = 250;
 
 /**
- * Locks of PostgreSQL, all on one connection of this process: a process that ends gives them back, and calls that take
- * their time hold no connection of a pool. A lock that another process has is asked for again and again, because waiting
- * for it would keep the connection from everybody else.
+ * Locks of PostgreSQL, all on one connection of this process: the end of the process releases them, and long calls hold
+ * no connection of a pool. A lock that another process holds is polled, because waiting for it would block the
+ * connection for all others.
  */
 export class ToolLocks {
   readonly #url: string;
-  /** Who waits for a key in this process: a session gets a lock of its own again at once, so it is no help here. */
+  /**
+   * The waiters for a key in this process: a session always gets its own lock again, so the database cannot order them.
+   */
   readonly #queues = new Map<LockName, Promise<unknown>>();
   readonly #answerMs: number;
   #session: Promise<Session> | undefined;

@@ -23,12 +23,12 @@ export interface ToolSource {
   prefix: string;
   /** The permission that naming one needs besides. */
   scope: string;
-  /** What is wrong with ids, by id: those that there are none of, or that this tenant cannot use. */
+  /** Problems of ids, by id: unknown ids, and ids that this tenant cannot use. */
   problemsOf(scope: Scope, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** The tools of an id, none where there is no such one. */
   list(id: string): ListedTool[];
   /**
-   * Calls a tool, once for each key. Whatever fails on the side of the tool is a result that says so.
+   * Calls a tool, once for each key. A failure on the side of the tool is a result that says so.
    * @returns `unknown` where it is not known whether it was performed
    * @throws the reason of `signal`; errors of our own
    */
@@ -55,7 +55,7 @@ export class ToolSources {
     return this.find(name) !== undefined;
   }
 
-  /** What is wrong with names, by name. Each source is asked once. */
+  /** Problems of names, by name. Each source is asked once. */
   async problemsOf(scope: Scope, names: readonly string[]): Promise<Map<string, string>> {
     const problems = new Map<string, string>();
     for (const source of this.#byPrefix.values()) {

@@ -38,7 +38,7 @@ export interface ToolCall {
   isTrial?: boolean;
 }
 
-/** A server that cannot be asked for its tools. 503, with Retry-After. */
+/** A server that could not list its tools. 503, with Retry-After. */
 export class ToolServerUnavailable extends AppError {
   override name = 'ToolServerUnavailable';
   readonly server: ToolServerId;
@@ -76,7 +76,7 @@ export class AnswerTooComplex extends ToolFailure {
   }
 }
 
-/** A server sent more messages beside its answer than are read. */
+/** A server sent more messages besides its answer than the limit. */
 export class TooManyNotifications extends ToolFailure {
   override name = 'TooManyNotifications';
 
@@ -89,7 +89,7 @@ export class TooManyNotifications extends ToolFailure {
 export interface ToolConnection {
   list(signal: AbortSignal): Promise<ListedTool[]>;
   /**
-   * What the server refuses is a result. Whatever is thrown means that the connection cannot be used any more.
+   * A refusal of the server is a result. An exception means that the connection can no longer be used.
    * @throws ToolFailure, other errors, the reason of `signal`
    */
   call(tool: string, args: JsonObject, signal: AbortSignal): Promise<ToolResult>;

@@ -26,7 +26,7 @@ interface ServerCall extends ToolCall {
   server: ToolServerId;
 }
 
-export interface ToolsOptions extends ConfigurationServices {
+interface ToolsOptions extends ConfigurationServices {
   connections: ToolConnections;
   locks: ToolLocks;
   limits: ToolLimits;
@@ -34,7 +34,7 @@ export interface ToolsOptions extends ConfigurationServices {
 }
 
 /** Servers as a request names them. */
-export interface NamedServers {
+interface NamedServers {
   serverIds: readonly string[];
   /** The path of the list in the request, for errors. */
   path: string;
@@ -129,8 +129,8 @@ export class Tools {
   }
 
   /**
-   * Calls a tool, after those before it: calls of one server of one tenant are one at a time, across all processes. It is tried once.
-   * Whatever fails on the side of the tool is a result that says so.
+   * Calls a tool after the calls before it: calls of one server and tenant run one at a time, across all processes.
+   * There is one attempt. A failure on the side of the tool is a result that says so.
    * @returns at most 32 KiB of text, without paths of the machine, and what the caller writes to the audit log in the
    *   transaction that records the result: each call is in it
    * @throws the reason of `signal`; errors of the database
@@ -225,7 +225,7 @@ export class Tools {
       signal.throwIfAborted();
       return failedResult(`The tool did not answer in ${inSeconds(limits.lockWaitMs)}.`);
     } finally {
-      // Who comes next waits for it; this caller has its result.
+      // The next caller waits for it; this caller has its result.
       void lock?.end();
     }
   }

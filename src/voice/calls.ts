@@ -5,13 +5,13 @@ import type { Sealer } from '../platform/security/crypto.ts';
 import type { VoiceCallError, VoiceCallStatus } from './core/status.ts';
 import { type StoredTranscript, voiceContents } from './sealed-call.ts';
 
-/** A call that has ended, or where it stands. */
+/** The result of a call that has ended, or its status. */
 export interface Call {
   id: string;
   status: VoiceCallStatus;
   /** In credits. */
   price: number;
-  /** The name of the speech in the storage, once it is made. */
+  /** The name of the speech in the storage, once it exists. */
   file: string | null;
   /** The transcript of a recording. */
   transcript: StoredTranscript | undefined;

@@ -14,7 +14,7 @@ export interface EndServices extends VoiceJobServices {
 /** Speech is kept as long as the Idempotency-Key of its request, and an hour for a caller who reads it at that moment. */
 const speechKeptMs = 25 * 3_600_000;
 
-// The name of the recording stays in the row: it says nothing once the file is gone.
+// The name of the recording stays in the row: it reveals nothing once the file is removed.
 const complete = statement({
   name: 'voice.complete',
   parameters: { id: 'uuid', name: 'text?', transcript: 'text?' },
@@ -25,11 +25,11 @@ const complete = statement({
    returning price, file`,
 });
 
-/** What a provider made of a call. */
+/** The result of a provider for a call. */
 export type Made = { speech: StoredFile } | { transcript: StoredTranscript };
 
 /**
- * Records what was made: it, its file and its charge are one transaction. A recording that was transcribed is removed.
+ * Records the result: it, its file and its charge are one transaction. A transcribed recording is removed.
  * @returns false when the call had ended before; the file of speech is then removed by the sweep
  */
 export function completeCall(services: EndServices, scope: Scope, ref: JobRef, made: Made): Promise<boolean> {

@@ -45,7 +45,7 @@ export async function examineRecording(
 const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' });
 
 /**
- * A language as it was asked for, without its region.
+ * The requested language, without its region.
  * @returns two letters in lower case; undefined where none was asked for
  * @throws AppError validation_error with a published sentence
  */
@@ -57,7 +57,7 @@ export function languageOf(asked: string | undefined): string | undefined {
 }
 
 /**
- * Stores a recording that was received, and creates its transcription. Nothing of it is left when that is refused.
+ * Stores a received recording, and creates its transcription. If the transcription is refused, nothing is kept.
  * @throws AppError as `createCall`; StorageFailure
  */
 export async function createTranscription(

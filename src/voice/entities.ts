@@ -28,7 +28,7 @@ export const VoiceCall = defineEntity({
     /** A sealed `StoredTranscript`. */
     transcript: p.text().nullable(),
     error: p.json<VoiceCallError>().nullable(),
-    /** When a provider that may charge for each attempt was asked. */
+    /** The time of the request to a provider that may charge for each attempt. */
     submittedAt: p.datetime().nullable(),
     correlationId: p.string().length(128),
     createdAt: p.datetime(),

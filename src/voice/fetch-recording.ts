@@ -23,7 +23,7 @@ const maxBytes = 25 * 1024 * 1024;
 
 const recording = { noun: 'recording', path: 'url', accept: 'audio/*,video/mp4,video/webm', maxBytes };
 
-/** What is wrong with the recording itself is said of its address. */
+/** Problems of the recording itself are reported for its address. */
 function ofAddress(error: unknown): unknown {
   const isPlain = error instanceof AppError && error.kind === 'validation_error' && error.facts === undefined;
   return isPlain ? invalid([{ path: 'url', message: error.message }]) : error;
@@ -61,8 +61,8 @@ async function fetchTo(
 }
 
 /**
- * Fetches a recording from an address that a caller gave, and creates its transcription. Nothing of it is left when that is
- * refused.
+ * Fetches a recording from the address of a caller, and creates its transcription. If the transcription is refused,
+ * nothing is kept.
  * @throws AppError validation_error with the path `url`; rate_limit_exceeded while too many recordings arrive; as
  *   `createTranscription`; StorageFailure; the reason of `signal`
  */

@@ -12,7 +12,7 @@ import { voiceJob } from './job.ts';
 import { voiceSteps } from './steps.ts';
 import { UploadSlots } from './upload-slots.ts';
 
-export interface VoiceServices {
+interface VoiceServices {
   voiceWaiters: Waiters;
   voicePolicy: VoiceCallPolicy;
   uploadSlots: UploadSlots;

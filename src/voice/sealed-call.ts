@@ -2,14 +2,14 @@ import { sealedColumns } from '../platform/security/sealed-columns.ts';
 import type { AudioFormat } from '../providers/core/speech/audio-format.ts';
 import type { SpeechRequest, Transcript } from '../providers/index.ts';
 
-/** What is to be transcribed, beside the file itself. */
+/** The facts for a transcription besides the file itself. */
 export interface TranscriptionRequest {
   format: AudioFormat;
   /** As it was measured here. */
   seconds: number;
   /** Two letters in lower case; absent: the provider detects it. */
   language?: string;
-  /** What helps the provider: names and words that are spoken. Absent: nothing is known. */
+  /** Hints for the provider: names and words that are spoken. Absent without hints. */
   prompt?: string;
 }
 

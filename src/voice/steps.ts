@@ -60,7 +60,7 @@ async function waitsForMs(
   operation: PlanLimit,
   plan: PlanName,
 ): Promise<number | undefined> {
-  // Before the window, which counts what is let through.
+  // Before the window, which counts only admitted calls.
   if (!(await voiceJob.hasRoom(scope, plan))) return fullAfterMs;
   const window = { name: operation.name, perMinute: operation.of(plan) };
   const { allowed, retryAfter } = await limiter.takeOfOperation(subjectOf(scope.tenant), window);
@@ -88,7 +88,7 @@ interface VoiceStep {
 const atPayload = (problems: readonly FieldError[]) =>
   problems.map(({ path, message }) => ({ path: `payload.${path}`, message }));
 
-/** What a test run says of a text that asks the sandbox for a failure. */
+/** The failure of a test run for a text that asks the sandbox for one. */
 function sampleFailure(payload: Record<string, unknown>): StepOutcome | undefined {
   const { failure } = readSandboxWords(String(payload.text ?? payload.url), 'speech');
   if (!failure) return undefined;

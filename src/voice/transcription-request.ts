@@ -1,7 +1,7 @@
 import type { FieldError } from '../platform/errors.ts';
 import { languageOf } from './create-transcription.ts';
 
-/** A recording that is fetched, and what is known of it. */
+/** A fetched recording, and the facts about it. */
 export interface FetchedTranscription {
   url: string;
   /** Two letters in lower case. */

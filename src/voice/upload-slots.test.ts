@@ -16,7 +16,7 @@ describe('places for recordings that arrive', () => {
     await expect(places.enter('greedy')).rejects.toMatchObject(full(32));
   });
 
-  test('are 128 for a process, and whoever is refused keeps none', async () => {
+  test('are 128 for a process, and a refused caller keeps none', async () => {
     const places = new UploadSlots();
     const taken = await Promise.all([1, 2, 3, 4].map((n) => enterAll(places, `organization ${n}`, 32)));
     for (let times = 0; times < 100; times++) {

@@ -40,9 +40,9 @@ export const WebhookSubscription = defineEntity({
     rulesChangedAt: p.datetime().nullable(),
     payload: p.string().length(4).$type<PayloadForm>().default('full'),
     signature: p.string().length(7).$type<SignatureKind>().default('hmac'),
-    /** The key that verifies what the current private key signs; null with HMAC. */
+    /** The key that verifies signatures of the current private key; null with HMAC. */
     publicKey: p.string().length(60).nullable(),
-    /** With Ed25519 the seeds of private keys stand in the place of secrets. Null once it is deleted, and so are the others. */
+    /** With Ed25519 the seeds of private keys replace the secrets. Null once it is deleted, and so are the others. */
     sealedSecret: p.text().nullable(),
     /** The secret before the last rotation, which signs too until it expires. */
     sealedPreviousSecret: p.text().nullable(),
@@ -56,7 +56,7 @@ export const WebhookSubscription = defineEntity({
     /** Since when every attempt has failed, and when the last one did. */
     failingSince: p.datetime().nullable(),
     lastFailedAt: p.datetime().nullable(),
-    /** What the last attempt that failed was answered: `HTTP 503`, or a class of errors such as `timeout`. */
+    /** The result of the last failed attempt: `HTTP 503`, or a class of errors such as `timeout`. */
     lastFailure: p.string().length(50).nullable(),
     /** State of the rate limit: see core/admission.ts. */
     rateFreeAt: p.datetime().nullable(),
@@ -88,7 +88,7 @@ export const Event = defineEntity({
     id: p.uuid().primary(),
     ...tenant,
     type: p.string().length(60),
-    /** What it is about. There is one event per subject and type; null for events that may repeat. */
+    /** Its subject. There is one event per subject and type; null for events that may repeat. */
     subjectId: p.uuid().nullable(),
     /** From which payload.ts renders the payload. */
     facts: p.json<Record<string, unknown>>().columnType('json'),
@@ -98,7 +98,9 @@ export const Event = defineEntity({
     isTest: p.boolean().default(false),
     /** The number of its transaction, by which it is listed; null for events that are not listed. */
     transactionNumber: p.bigint().nullable(),
-    /** Since when its body is to go: no delivery of it is made any more. See deliveries/expunge.ts. */
+    /**
+     * The time since when its body is to be removed: no delivery of it is created any more. See deliveries/expunge.ts.
+     */
     expungeRequestedAt: p.datetime().nullable(),
     /** A delivery that still needs it. */
     expungeWaitsFor: p.uuid().nullable(),
@@ -153,13 +155,13 @@ export const Delivery = defineEntity({
     /** Until when the attempt belongs to the process that leased it. */
     leasedUntil: p.datetime().nullable(),
     /**
-     * What its event is about, see core/event-body.ts: deliveries of a webhook about the same subject are made one after
-     * the other. Null where they need not be.
+     * The subject of its event, see core/event-body.ts: deliveries of a webhook about the same subject are made one
+     * after the other. Null if they need no order.
      */
     subject: p.text().nullable(),
     /** Whether it was found to come after another one about its subject: see dispatch/subject-order.ts. */
     isHeld: p.boolean().default(false),
-    /** Whether its next attempt is made while the breaker is open too: a caller waits for it. */
+    /** Whether its next attempt ignores an open breaker, because a caller waits for it. */
     ignoresBreaker: p.boolean().default(false),
     /** The status code of the last attempt. */
     statusCode: p.integer().nullable(),
@@ -315,7 +317,7 @@ export const AttemptMinute = defineEntity({
 });
 export type AttemptMinute = InferEntity<typeof AttemptMinute>;
 
-/** A webhook with retries that wait. Its workflow deletes the row when nothing waits any more. */
+/** A webhook with waiting retries. Its workflow deletes the row when none waits any more. */
 export const RetryRelease = defineEntity({
   name: 'RetryRelease',
   tableName: 'retry_release',
@@ -325,7 +327,7 @@ export const RetryRelease = defineEntity({
     ...tenant,
     /** The dispatchers make the retries that are due by then; the workflow moves it on. */
     releasedUntil: p.datetime(),
-    /** When the workflow looks next. Long past when the workflow is gone. */
+    /** When the workflow looks next. Long past if the workflow has ended. */
     looksAt: p.datetime(),
     /** Since when an operator lets nothing be sent to the webhook. */
     pausedAt: p.datetime().nullable(),
@@ -335,7 +337,7 @@ export const RetryRelease = defineEntity({
 });
 export type RetryRelease = InferEntity<typeof RetryRelease>;
 
-/** How fast attempts are made to one host, by all organizations and processes together. */
+/** The rate of attempts to one host, by all organizations and processes together. */
 export const WebhookHost = defineEntity({
   name: 'WebhookHost',
   tableName: 'webhook_host',

@@ -57,7 +57,7 @@ export interface WebhookServices {
   eventArrivals: EventArrivals;
   /** For the feature that knows expressions. */
   eventFilters: EventFilters;
-  /** For features whose providers have to be asked for events. */
+  /** For features whose providers must be polled or subscribed for events. */
   listening: SubscribedTypes;
   /** The word in the names of the signature headers of family A. */
   webhookBrand: string;

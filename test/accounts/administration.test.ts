@@ -98,6 +98,23 @@ describe('keys', () => {
     expect((await admin.api.post(`/api/v1/keys/${id}/rotate`, { overlapSeconds: 0 })).status).toBe(409);
   });
 
+  test('are at most 500 that can be used, however many are asked for at once in both environments', async () => {
+    const { organizationId, testKey, liveKey } = await product.createTenant({ plan: 'enterprise' });
+    await product.database.pool.query(
+      `insert into api_key (id, organization_id, environment, name, hash, prefix, last_four, scopes, variant, created_at)
+       select gen_random_uuid(), $1::uuid, 'test', 'n', sha256((n || $1::text)::bytea), 'sk_test_', 'abcd', '{keys}', 'A',
+              now() from generate_series(1, 495 - (select count(*)::int from api_key where organization_id = $1::uuid)) n`,
+      [organizationIds.parse(organizationId)],
+    );
+    const [ofTest, ofLive] = [apiClient(base, testKey), apiClient(base, liveKey)];
+    const make = () => [
+      ofTest.post('/api/v1/keys', { name: 'Another', environment: 'test' }),
+      ofLive.post('/api/v1/keys', { name: 'Another', environment: 'live' }),
+    ];
+    const answers = await Promise.all(Array.from({ length: 10 }, make).flat());
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(5).fill(201), ...Array(15).fill(403)]);
+  });
+
   test('give nothing away that their maker lacks', async () => {
     const scopes = ['keys', 'runs:read'];
     const { body } = await admin.api.post('/api/v1/keys', {
@@ -234,7 +251,7 @@ describe('members and invitations', () => {
     expect(body.data.invitations.find((one: { id: string }) => one.id === id).status).toBe('revoked');
   });
 
-  test('nobody climbs: an admin makes, changes and removes no owners', async () => {
+  test('roles cannot be raised: an admin makes, changes and removes no owners', async () => {
     const asOwner = await admin.api.post('/api/v1/invitations', { email: newEmail(), role: 'owner' });
     expect(asOwner).toMatchObject({ status: 403, body: { error: { details: { required: 'owner' } } } });
     for (const person of [admin, owner]) {

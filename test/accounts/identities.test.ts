@@ -59,7 +59,7 @@ const unlink = ({ api }: Person, id: string, headers = {}) => api.delete(`/api/v
 const setPassword = ({ cookie }: Person) =>
   sendForm(`${base}/api/auth/password`, { newPassword: `a long ${newId()}` }, { cookie });
 
-test('an identity is listed, unlinked, in the audit log, and signs nobody in any more', async () => {
+test('an identity is listed, unlinked, in the audit log, and no longer signs in', async () => {
   const person = await personAtProvider('listed');
   const [identity, ...more] = await identitiesOf(person);
   expect(more).toEqual([]);
@@ -84,7 +84,7 @@ test('an identity is listed, unlinked, in the audit log, and signs nobody in any
     requestId: expect.any(String),
   });
 
-  // By another address the identity is nobody's; by that of the account it is linked again.
+  // With another address the identity has no person; with that of the account it is linked again.
   provider.person = { sub: 'listed', email: newEmail(), email_verified: true };
   expect((await signIn()).status).toBe(403);
   await link('listed', person);

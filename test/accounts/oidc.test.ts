@@ -107,7 +107,7 @@ describe('a person at the provider', () => {
     expect((await signIn()).status).toBe(403);
   });
 
-  test('whom nobody has invited has no account, whatever the domain of the address is', async () => {
+  test('a person without an invitation has no account, whatever the domain of the address is', async () => {
     const answer = await signIn();
     expect([answer.status, isSignedIn(answer)]).toEqual([403, false]);
     expect(await answer.text()).toContain('Ask for an invitation');
@@ -132,7 +132,7 @@ describe('a person at the provider', () => {
 
     provider.person = { sub: 'beside', email: newEmail(), email_verified: true };
     await inviteTo(provider.person.email!);
-    // Said of somebody else, and proved by another claim than the address.
+    // A claim about another person, proved by another claim than the address.
     provider.misbehave({ claims: withoutAddress, userInfo: (usual) => ({ ...usual, sub: 'another' }) });
     expect((await signIn()).status).toBe(400);
     provider.misbehave({

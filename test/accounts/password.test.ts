@@ -29,7 +29,7 @@ async function anotherSessionOf({ email }: Person): Promise<string> {
   return cookieOf(await sendForm(`${base}/api/auth/link/${token}`));
 }
 
-test('nobody who is not signed in sees the page or sets a password', async () => {
+test('only signed-in people see the page and set a password', async () => {
   for (const answer of [
     await fetch(page, { redirect: 'manual' }),
     await show('atelier=made-up.c2lnbmF0dXJl'),

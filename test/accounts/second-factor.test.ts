@@ -55,7 +55,7 @@ async function setUp(cookie: string, password?: string) {
   return { secret, codes: codesOf(html), cookie: cookieOf(confirmed) };
 }
 
-test('nobody who is not signed in sees the page or changes anything', async () => {
+test('only signed-in people see the page and change anything', async () => {
   for (const answer of [
     await fetch(`${base}/api/auth/second-factor`, { redirect: 'manual' }),
     await act('', { action: 'begin' }),

@@ -57,7 +57,7 @@ describe('the cookie', () => {
     const own = cookieOf(entered);
     const value = own.slice(own.indexOf('=') + 1);
     expect(await isOpen(own, secure)).toBe(true);
-    // Whoever writes cookies of a parent domain cannot write this name; and the other name is none here.
+    // A site that writes cookies of a parent domain cannot write this name; and the other name is not accepted here.
     expect(await isOpen(`atelier=${value}`, secure)).toBe(false);
     expect(await isOpen(cookie, secure)).toBe(false);
     expect(await isOpen(own)).toBe(false);
@@ -188,7 +188,7 @@ describe('a session ends', () => {
     const removedAt = performance.now();
     expect((await owner.api.delete(`/api/v1/members/${memberId}`)).status).toBe(200);
     await ended;
-    expect(performance.now() - removedAt).toBeLessThan(5_000);
+    expect(performance.now() - removedAt).toBeLessThan(15_000);
     expect(await isOpen(person.cookie)).toBe(false);
     await owner.api.post(`/api/v1/runs/${runId}/cancel`);
   });

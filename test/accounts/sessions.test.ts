@@ -230,7 +230,7 @@ describe('the end of a session', () => {
     expect((await person.api.get('/api/v1/workflows')).status).toBe(401);
     await streamEnds;
     expect((await waiting).status).toBe(401);
-    expect(performance.now() - endedAt).toBeLessThan(5_000);
+    expect(performance.now() - endedAt).toBeLessThan(15_000);
     await product.api.post(`/api/v1/runs/${started.body.data.runId}/cancel`);
   });
 });

@@ -23,7 +23,7 @@ async function openLink(email: string, address: string): Promise<Response> {
 const organizationsOf = async (cookie: string) =>
   (await clientWith(base, { cookie }).get('/api/v1/account')).body.data.organizations;
 
-test('whoever signs up gets an organization once, and can work in it', async () => {
+test('a person who signs up gets an organization once, and can work in it', async () => {
   const email = newEmail();
   const cookie = cookieOf(await openLink(email, '203.0.113.1'));
   const organizations = await organizationsOf(cookie);
@@ -64,7 +64,7 @@ test('one address gets five in an hour; the link works later', async () => {
   expect((await open('203.0.113.4')).status).toBe(303);
 });
 
-test('accounts with a password are begun five times an hour by one address, and forgotten where nobody proves them', async () => {
+test('accounts with a password are begun five times an hour by one address, and removed if they are not proved', async () => {
   const email = newEmail();
   const begin = (address: string, of = email) =>
     fetch(`${base}/api/auth/sign-up/email`, {

@@ -92,7 +92,7 @@ describe('bodies of callers who have proved nothing', () => {
   const small = 'x'.repeat(65 * 1024);
 
   test('are not read where the headers have no proof', async () => {
-    // More than is ever read: an answer shows that nobody waited for it.
+    // More than is ever read: an answer shows that the server did not wait for it.
     const declared = { 'content-length': '900000', 'content-type': 'application/json', expect: '100-continue' };
     for (const path of [
       '/api/v1/integrations/slack/events',
@@ -134,7 +134,7 @@ test('names of vitals that browsers do not measure are dropped', async () => {
 });
 
 describe('pages with a token in their path', () => {
-  test('are kept by nobody, whatever the answer', async () => {
+  test('are never cached, whatever the answer', async () => {
     const address = { 'x-forwarded-for': '192.0.2.50' };
     const answers = [
       await anonymous.get(`/b/${token()}`, address),

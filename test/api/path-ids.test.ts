@@ -7,7 +7,7 @@ import { rawRequest } from './raw-request.ts';
 let product: Awaited<ReturnType<typeof startProduct>>;
 let operations: DocumentedOperation[];
 let allOperations: DocumentedOperation[];
-/** What each of them says of an id that nobody has. */
+/** The answer of each of them for an unknown id. */
 let unknown: Record<string, ReturnType<typeof answerOf>>;
 beforeAll(async () => {
   product = await startProduct();
@@ -72,7 +72,7 @@ const malformed: [what: string, id: string][] = [
   ['a prefix in upper case', `WF_${hex}`],
   ['a prefixed id in upper case', `wf_${hex.toUpperCase()}`],
   ['two prefixes', `wf_run_${hex}`],
-  ['a prefix that nobody has', `zz_${hex}`],
+  ['an unknown prefix', `zz_${hex}`],
   ['the id of another kind of thing', `key_${hex}`],
   ['the name of a member of every object', '__proto__'],
   ['a placeholder', '{id}'],
@@ -108,11 +108,11 @@ const answerOf = ({ status, body }: Answer) => ({
 });
 
 describe('on every route with an id', () => {
-  test('an id that nobody has is not found', () => {
+  test('an unknown id is not found', () => {
     expect(Object.entries(unknown).filter(([, { status }]) => status !== 404)).toEqual([]);
   });
 
-  test.each(malformed)('%s is answered as an id that nobody has', async (_, id) => {
+  test.each(malformed)('%s is answered like an unknown id', async (_, id) => {
     expect(operations.length).toBeGreaterThan(0);
     const seen = await Promise.all(operations.map(async (of) => [of.endpoint, answerOf(await ask(of, id))]));
     expect(Object.fromEntries(seen)).toEqual(unknown);

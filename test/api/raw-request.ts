@@ -38,7 +38,7 @@ export async function rawRequest(base: string, { method, path, headers = {}, bod
         resolve({ status: response.statusCode!, headers: received, body: isJson && text ? JSON.parse(text) : text });
       });
     });
-    // A server that has heard enough may hang up on the rest; its answer is what counts.
+    // A server may close the connection before the end of the request; its answer counts.
     sent.on('error', (error) => setImmediate(() => reject(error)));
     for (const chunk of chunks ?? []) sent.write(chunk);
     sent.end(whole);

@@ -41,7 +41,7 @@ describe('a request that does not arrive', () => {
       'with a chunk that never comes',
       () => `${head('/api/v1/workflows', [json, 'Transfer-Encoding: chunked'])}\r\n\r\n5\r\n{"n`,
     ],
-  ])('%s is cut, and nobody else waits for it', async (_, bytes) => {
+  ])('%s is cut, and no other client waits for it', async (_, bytes) => {
     const slow = Array.from({ length: 50 }, () => converse(bytes()));
     expect((await api.get('/api/v1/health')).status).toBe(200);
     for (const received of await Promise.all(slow.map(({ ended }) => ended))) {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-/** Connections that were closed because nobody read them. */
+/** Connections that were closed because their client did not read. */
 const closedForStalling = () => server.log.filter(({ reason }) => reason === 'stalled').length;
 
 /** 64 KiB of requests for the largest of the fixed files. */

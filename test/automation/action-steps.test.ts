@@ -134,7 +134,7 @@ describe('a step of type action with a connected integration', () => {
 });
 
 describe('a step of type action', () => {
-  test('fails when its integration is not connected, and asks nobody', async () => {
+  test('fails when its integration is not connected, and sends no request', async () => {
     const { status, error, stepResults } = await run([telling()]);
     expect([status, error.stepId, error.code, stepResults[0].attempts]).toEqual(['failed', 'tell', 'not_connected', 1]);
     expect([stepResults[0].status, stepResults[0].provider]).toEqual(['failed', undefined]);

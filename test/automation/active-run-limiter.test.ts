@@ -55,7 +55,7 @@ describe('slots for runs that call out', () => {
     await limiter.release(scope, held.flat()[0]!);
     expect(await limiter.claim(scope, waiting[1]!)).toBe(false);
     expect(await limiter.claim(scope, waiting[0]!)).toBe(true);
-    // Whoever gives up waiting is passed over.
+    // A waiter that gives up is skipped.
     await limiter.release(scope, waiting[1]!);
     await limiter.release(scope, waiting[0]!);
     expect(await limiter.claim(scope, waiting[2]!)).toBe(true);
@@ -129,7 +129,7 @@ test('130 slow runs of one organization leave another’s quick, and those that 
   expect(await crowd.totals()).toEqual({ held: 0, waiting: 0, runs: 0 });
 });
 
-test('150 instant runs of one organization leave another’s its turn', async () => {
+test('150 instant runs of one organization leave a slot to another’s', async () => {
   const crowd = await tenantOf('pro');
   const other = await tenantOf('free');
   const [many, one] = [await makeWorkflow(crowd.api), await makeWorkflow(other.api)];

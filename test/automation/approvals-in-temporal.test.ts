@@ -58,7 +58,7 @@ async function ask() {
   };
 }
 
-test('an operator answers approvals by the update of their run, each by its id, and is told why an answer is refused', async () => {
+test('an operator answers approvals by the update of their run, each by its id, and sees why an answer is refused', async () => {
   const { runId, handle, idOf, respond, refusal, read } = await ask();
   const [first, second] = [idOf('ask_first'), idOf('ask_second')];
   const metadata = JSON.stringify(await handle.query('__temporal_workflow_metadata'));
@@ -70,7 +70,7 @@ test('an operator answers approvals by the update of their run, each by its id, 
   expect(await refusal({ approvalId: 'x', action: 'approve' })).toMatch(/approvalId/);
   expect(await refusal({ approvalId: first, action: 'approve', comment: 'x'.repeat(2_001) })).toMatch(/2000/);
   expect(await refusal({ approvalId: first, action: 'approve', more: 1 })).toMatch(/no member "more"/);
-  expect(await refusal({ approvalId: runId, action: 'approve' })).toMatch(/waits for no approval/);
+  expect(await refusal({ approvalId: runId, action: 'approve' })).toMatch(/does not wait for an approval/);
   expect(await refusal({ approvalId: first, action: 'later' })).toBe('action: expected one of approve, reject.');
   expect(await refusal({ approvalId: first, action: 'reject', values: { amount: 1 } })).toMatch(/takes no values/);
   // What the validator refuses is not in the history, but for the tasks that Temporal keeps of refusals.
@@ -87,10 +87,12 @@ test('an operator answers approvals by the update of their run, each by its id, 
     channel: 'temporal',
   });
   expect(await read(second)).toMatchObject({ status: 'answered', response: { respondedBy: 'operator' } });
-  // The API is told who was first.
+  // The API returns who was first.
   const late = await api.post(`/api/v1/approvals/${second}/respond`, { action: 'reject' }, inA);
   expect([late.status, late.body.error.details]).toMatchObject([409, { status: 'answered', respondedBy: 'operator' }]);
-  expect(await refusal({ ...answer, action: 'reject', values: {} })).toMatch(/answered already|waits for no approval/);
+  expect(await refusal({ ...answer, action: 'reject', values: {} })).toMatch(
+    /answered already|does not wait for an approval/,
+  );
   expect((await read(first)).status).toBe('pending');
   await respond({ approvalId: first, action: 'reject' });
   await handle.result();

@@ -86,7 +86,7 @@ const page = (path: string, body?: Record<string, string>) =>
   });
 
 describe('by the API', () => {
-  test('an answer resumes the run with it, and the second one is told who decided', async () => {
+  test('an answer resumes the run with it, and a second one gets the name of the first approver', async () => {
     const { runId, approval, id } = await ask({ form }, 'Ada');
     expect(approval).toMatchObject({
       status: 'pending',
@@ -102,16 +102,18 @@ describe('by the API', () => {
       response: null,
     });
     expect(id).toMatch(/^apr_[0-9a-f]{32}$/);
-    const wrong: [object, string][] = [
-      [{ action: 'approve' }, 'values.amount'],
-      [{ action: 'approve', values: { amount: 'much' } }, 'values.amount'],
-      [{ action: 'approve', values: { amount: 5, other: 1 } }, 'values'],
-      [{ action: 'reject', values: { amount: 5 } }, 'values'],
-      [{ action: 'maybe' }, 'action'],
+    const wrong: [object, string, RegExp][] = [
+      [{ action: 'approve' }, 'values.amount', /^Required\.$/],
+      [{ action: 'approve', values: { amount: 'much' } }, 'values.amount', /^Expected a number\.$/],
+      [{ action: 'approve', values: { amount: 5, other: 1 } }, 'values', /^Unknown field: other\.$/],
+      [{ action: 'reject', values: { amount: 5 } }, 'values', /./],
+      [{ action: 'maybe' }, 'action', /^Expected one of /],
     ];
-    for (const [body, path] of wrong) {
+    for (const [body, path, sentence] of wrong) {
       const { status, body: refused } = await respond(id, body);
-      expect({ status, path: refused.error.details.errors[0].path }).toEqual({ status: 400, path });
+      const [problem] = refused.error.details.errors;
+      expect({ status, path: problem.path }).toEqual({ status: 400, path });
+      expect(problem.message).toMatch(sentence);
     }
     expect((await read(id)).status).toBe('pending');
 
@@ -134,7 +136,7 @@ describe('by the API', () => {
     expect((await respond('apr_1', { action: 'reject' })).body.error.code).toBe('not_found');
   });
 
-  test('whoever is signed in answers as themselves', async () => {
+  test('a signed-in person answers in their own name', async () => {
     const { database, process, tenant } = product;
     const within = { database, base: process.api, organizationId: tenant.organizationId };
     const member = await personWith(within, 'member');
@@ -253,7 +255,7 @@ describe('by mail', () => {
     expect(dead.status).toBe(200);
     expect(text).toContain(`email:${address}`);
     expect(text).not.toContain('<form');
-    // What comes too late is told the same, and decides nothing.
+    // A late answer gets the same refusal, and decides nothing.
     const late = await page(mail.path, { action: 'reject' });
     expect(await late.text()).toContain(`email:${address}`);
     expect((await read(id)).response).toEqual(response);
@@ -282,7 +284,7 @@ describe('by mail', () => {
     expect(await (await page(first.path)).text()).toContain(`email:${two}`);
   });
 
-  test('a link that nobody was sent does not exist', async () => {
+  test('a link that was never sent does not exist', async () => {
     const unknown = await page(`/a/${'x'.repeat(43)}`);
     expect(unknown.status).toBe(404);
     expect((await page('/a/short')).status).toBe(404);

@@ -170,7 +170,7 @@ test('is one workflow in Temporal that operators pause and resume; two may be op
   const holder = await product.database.pool.connect();
   let started: string[];
   try {
-    // Whoever retries the first run of each waits for this transaction.
+    // A retry of the first run of each waits for this transaction.
     await holder.query('begin');
     await holder.query('select from run where id = any($1) for update', [[ids[0], ids[2]]]);
     const since = performance.now();

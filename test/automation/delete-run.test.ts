@@ -96,7 +96,7 @@ describe('deleting a run', () => {
     expect((await api.delete(`/v1/runs/${runId}`)).status).toBe(200);
   });
 
-  test('a request that is repeated with its Idempotency-Key is told so, and makes no second run', async () => {
+  test('a request that is repeated with its Idempotency-Key gets 409, and makes no second run', async () => {
     const { id } = await makeWorkflow(api);
     const headers = { 'idempotency-key': 'a-run-that-goes', 'x-api-variant': 'A' };
     const runId = await execute(id, 'x', headers);

@@ -81,7 +81,7 @@ describe('triggers', () => {
     expect(replaced.body.data.triggers).toContainEqual(fired);
   });
 
-  test('what starts no run is told: failing filters and inputs, values that do not fit, and workflows that are not active', async () => {
+  test('events that start no run are recorded: failing filters and inputs, values that do not fit, and workflows that are not active', async () => {
     const name = aName();
     const inputs = [{ name: 'order', type: 'string', required: true }];
     const failing = await workflowOn([{ event: name, filter: 'event.data.missing.member == 1' }]);
@@ -96,7 +96,7 @@ describe('triggers', () => {
     expect(await reasonOf(inactive)).toMatchObject({ reason: 'workflow_inactive' });
   });
 
-  test('runs of a paused workflow are queued, and those that its concurrency leaves out are told', async () => {
+  test('runs of a paused workflow are queued, and those that its concurrency skips are recorded', async () => {
     const name = aName();
     const slow = [{ id: 'nap', type: 'wait', for: 3_600 }];
     const id = await workflowOn([{ event: name }], { steps: slow, concurrency: { limit: 1, strategy: 'skip' } });

@@ -187,7 +187,7 @@ describe('what cannot work is refused, with its place:', () => {
   });
 });
 
-test('what is probably not meant is told, with its place', async () => {
+test('a probable mistake is reported, with its place', async () => {
   const created = await save(
     map('m', [{ id: 'say', type: 'prompt', prompt: '{{steps.late.output}} {{steps.nobody.output}}', colour: 1 }], {
       color: 2,

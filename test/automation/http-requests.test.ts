@@ -19,6 +19,7 @@ import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { httpServer, type LoopbackServer } from '../loopback-server.ts';
 import { secrets } from '../operator.ts';
+import { openBoundedWork } from '../platform/open-bounded-work.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 
 let testDatabase: TestDatabase;
@@ -55,6 +56,7 @@ beforeAll(async () => {
   services = {
     httpSenders: openHttpSenders({ database, egress, hostRate: 50 }),
     sealer,
+    boundedWork: openBoundedWork(),
     log: openLog('silent', 'test'),
   };
   const organizationId = await newOrganization();
@@ -64,6 +66,7 @@ beforeAll(async () => {
   await putSecret({ sealer }, live, 'BROKEN', 'two\nlines');
 });
 afterAll(async () => {
+  services.boundedWork.close();
   await egress.close();
   await database.close();
   await testDatabase.drop();
@@ -343,7 +346,7 @@ test('a cancelled request ends with the reason', async () => {
   await expect(performed).rejects.toThrow('cancelled');
 });
 
-test('requests wait for the rate of their host and organizations take turns', async () => {
+test('requests wait for the rate of their host and organizations alternate', async () => {
   const url = `http://api.example.test:${server.port}/`;
   const other = new Scope(database, { organizationId: await newOrganization(), environment: 'live' }, 'http');
   const order: string[] = [];

@@ -160,7 +160,7 @@ describe('an approval', () => {
   test.each([
     ['approve', 'reject'],
     ['reject', 'approve'],
-  ])('%s before %s: the second is told of the first', async (one, other) => {
+  ])('%s before %s: the second sees the first', async (one, other) => {
     const { runId, respond } = await ask();
     const [won, lost] = await inOrder(
       becomes('answered'),

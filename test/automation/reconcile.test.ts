@@ -54,7 +54,7 @@ async function startLostRun(): Promise<string> {
   return lost;
 }
 
-/** As if they had begun long ago: the outbox has told Temporal of them, and it is time to ask what became of them. */
+/** As if they had begun long ago: the outbox has started them in Temporal, and it is time to check them. */
 async function age(): Promise<void> {
   const { pool } = product.database;
   await until('the outbox is empty', async () => (await pool.query('select from outbox')).rowCount === 0, 60_000);

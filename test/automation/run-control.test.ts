@@ -96,7 +96,7 @@ describe('cancelling', () => {
     expect((await detail(runId)).status).toBe('cancelled');
   });
 
-  test('is answered to whoever waits for the end', async () => {
+  test('is answered to every caller that waits for the end', async () => {
     const { id } = await makeWorkflow(api, { steps: [prompt('slow', 'sandbox:slow=600')] });
     const waiting = api.post(`/v1/workflows/${id}/execute`, { input: 'x' });
     const runId = await until('the run is there', async () => {
@@ -145,7 +145,7 @@ describe('cancelling', () => {
     expect(await reaches(runId, 'cancelled')).toMatchObject({ stepResults: [{ status: 'cancelled' }] });
   });
 
-  test('a run of somebody else is a run that is not there', async () => {
+  test('a run of another organization is not found', async () => {
     const runId = await start([prompt('slow', 'sandbox:slow=5')]);
     const stranger = apiClient(product.process.api, (await product.createTenant()).testKey);
     expect(await stranger.post(`/v1/runs/${runId}/cancel`)).toMatchObject({ status: 404 });
@@ -156,7 +156,7 @@ describe('cancelling', () => {
   });
 });
 
-test('a failed run tells the operator in Temporal which step failed and why', async () => {
+test('a failed run shows the operator in Temporal which step failed and why', async () => {
   const { id, wf } = await makeWorkflow(api, {
     steps: [prompt('slow', 'sandbox:slow=0.1'), prompt('bad', 'sandbox:fail')],
   });

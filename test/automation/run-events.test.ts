@@ -102,7 +102,7 @@ describe('the events of a run', () => {
     expect(await all((await follow(runId, 3)).events)).toEqual(seen.slice(3));
   });
 
-  test('tell of failure and of cancellation', async () => {
+  test('include failure and cancellation', async () => {
     const failed = await start([prompt('a', 'sandbox:fail')]);
     const ofFailed = await all((await follow(failed)).events);
     expect(named(ofFailed)).toEqual(['1 run.started', '2 step.started', '3 step.failed', '4 run.failed']);
@@ -113,7 +113,7 @@ describe('the events of a run', () => {
     expect(named(await following)).toEqual(['1 run.started', '2 step.started', '3 run.cancelled']);
   });
 
-  test('are told in the dialect of whoever asks', async () => {
+  test('have the dialect of the caller', async () => {
     const runId = await start([prompt('a', 'sandbox:fail')]);
     await all((await follow(runId)).events);
     const { body } = await api.get(`/v1/runs/${runId}/events`, inB);
@@ -125,7 +125,7 @@ describe('the events of a run', () => {
     expect((await api.get(`/v1/runs/${good}/events`, inB)).body).not.toContain('tokensUsed');
   });
 
-  test('are nobody else’s', async () => {
+  test('are not visible to others', async () => {
     const runId = await start([prompt('a', 'x')]);
     const stranger = apiClient(product.process.api, (await product.createTenant()).testKey);
     const answer = await stranger.get(`/v1/runs/${runId}/events`, { 'last-event-id': '2' });

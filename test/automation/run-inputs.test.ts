@@ -14,7 +14,7 @@ afterAll(() => product.close());
 
 const step = (prompt: string, more: object = {}) => ({ steps: [{ id: 'say', type: 'prompt', prompt, ...more }] });
 
-/** An output in dialect A, which is told by reference when it is large. */
+/** An output in dialect A, which is a reference when it is large. */
 async function textOf(output: string): Promise<string> {
   if (!output.startsWith('{"$ref"')) return output;
   return (await api.get(JSON.parse(output).$ref)).body.data.output;
@@ -60,7 +60,7 @@ describe('a template', () => {
     expect((await render(prompt, { input: 'never', variables })).text).toBe(text);
   });
 
-  test('an unknown name is empty, and each is told of once', async () => {
+  test('an unknown name is empty, and each is reported once', async () => {
     expect(await render('{{nobody}}|{{nobody}}|{{steps.later.output}}', { input: 'x' })).toEqual({
       text: '||',
       warnings: [

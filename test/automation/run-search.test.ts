@@ -7,7 +7,7 @@ let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
 let first: string;
 let second: string;
-/** All runs of this file, newest first: one in three failed, and the tags tell them apart. */
+/** All runs of this file, newest first: one in three failed, and the tags distinguish them. */
 const runs: { runId: string; workflow: string; n: number; createdAt: string }[] = [];
 const inA = { 'x-api-variant': 'A' };
 const correlationId = `search-${Date.now()}`;

@@ -198,7 +198,7 @@ describe('waiting', () => {
     }
   });
 
-  test('is told of an end that another process worked towards', async () => {
+  test('gets the end that another process caused', async () => {
     const apart = await product.start(['api']);
     const client = apiClient(apart.api, product.tenant.testKey);
     const { id } = await makeWorkflow(api);

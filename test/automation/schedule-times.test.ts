@@ -21,7 +21,7 @@ afterAll(async () => {
   await product.close();
 });
 
-/** As Temporal tells them. */
+/** As Temporal returns them. */
 async function shownTimes(cron: string, timezone: string): Promise<Date[]> {
   const { status, body } = await product.api.request('PUT', `/v1/workflows/${workflowId}/schedule`, {
     cron,

@@ -130,7 +130,7 @@ test('a workflow that cannot run is passed over, until it can', async () => {
   expect(await lastRunAt(id)).not.toBeNull();
 });
 
-test('a run that the concurrency of its workflow leaves out is told', async () => {
+test('a run that the concurrency of its workflow skips is recorded', async () => {
   const { api } = product;
   const fields = { steps: [{ id: 'nap', type: 'wait', for: 3_600 }], concurrency: { limit: 1, strategy: 'skip' } };
   const { id } = await makeWorkflow(api, fields);
@@ -177,7 +177,7 @@ test('a Temporal Schedule that was left behind starts only what is still due, an
   const { id } = await makeWorkflow(product.api);
   const when = daily();
   await schedule(id, when);
-  /** Writes as a process does that dies before it tells Temporal, and whose outbox entry is still to come. */
+  /** Writes like a process that dies before it notifies Temporal, and whose outbox entry is still to come. */
   const leaveBehind = (cron: string, paused = false) =>
     database.pool.query(
       'update automation_schedule set revision = gen_random_uuid(), cron = $2, paused = $3 where automation_id = $1',

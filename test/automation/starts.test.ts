@@ -22,7 +22,7 @@ const begun = (runId: string) => until('the run has begun', async () => (await s
 const patch = (path: string, body: object) => api.request('PATCH', path, body);
 
 describe('a delayed run', () => {
-  test('waits as long as it was told, and shows when it begins', async () => {
+  test('waits for its delay, and shows when it begins', async () => {
     const { id } = await makeWorkflow(api);
     const sentAt = Date.now();
     const { status, body } = await api.post(`/api/v1/workflows/${id}/execute`, { delay: 'PT1.5S', tags: ['a'] }, inA);
@@ -126,7 +126,7 @@ describe('concurrency', () => {
     }
   });
 
-  test('skips runs where it is told to', async () => {
+  test('skips runs with `skip`', async () => {
     const { id, wf } = await limited({ strategy: 'skip' }, 5);
     await start(id);
     expect(await start(id)).toEqual({ runId: null, status: 'SKIPPED', reason: 'concurrency' });
@@ -136,7 +136,7 @@ describe('concurrency', () => {
     expect(listed.body.data.pagination.total).toBe(1);
   });
 
-  test('cancels the oldest run where it is told to', async () => {
+  test('cancels the oldest run with `cancel_running`', async () => {
     const { id } = await limited({ strategy: 'cancel_running' }, 5);
     const first = await start(id);
     await begun(first.runId);
@@ -238,7 +238,7 @@ test('time in which a run waits, or has not begun, is none in which it executes'
   expect([ended.status, ended.error]).toEqual(['completed', undefined]);
 });
 
-test('a schedule and a trigger tell what started their runs, and a secret alone sets nothing', async () => {
+test('runs of a schedule and a trigger show what started them, and a secret alone sets nothing', async () => {
   const { id } = await makeWorkflow(api);
   const triggered = await api.post(`/api/v1/webhooks/${id}?tags=a,b&priority=1`, {});
   expect(await detail(triggered.body.data.runId)).toMatchObject({

@@ -224,7 +224,7 @@ describe('what is large or hostile', () => {
     ];
     const { answer, runId, detail, inB: seen } = await run(steps, { input });
     expect(detail.output.steps.size).toEqual({ a: 2, b: 700_000 });
-    // The result too, wherever it is told.
+    // The result too, in every answer.
     expect(detail.output.result).toEqual(detail.output.steps.whole);
     expect(JSON.parse(answer.body.data.output)).toEqual(detail.output.steps.whole);
     expect((await api.get(detail.output.result.$ref)).body.data.output).toEqual(Array.from({ length: 4 }, () => input));

@@ -130,7 +130,13 @@ test('mocks stand for steps, also in each item of a map, and an unknown one is r
     status: 400,
     body: { error: { details: { errors: [{ path: 'mocks.absent' }] } } },
   });
-  expect((await trial(api, id, { mocks: { big: { neither: 1 } } })).status).toBe(400);
+  for (const [mock, path, message] of [
+    [{ neither: 1 }, 'mocks.big', 'Expected an object with either `output` or `error`.'],
+    [{ error: { message: 'No luck.' } }, 'mocks.big.error.code', 'Required.'],
+  ]) {
+    const refused = await trial(api, id, { mocks: { big: mock } });
+    expect(refused).toMatchObject({ status: 400, body: { error: { details: { errors: [{ path, message }] } } } });
+  }
 });
 
 test('a paused workflow, a full one and a draft are tested, of the version that is named', async () => {

@@ -11,7 +11,7 @@ import { inB, makeWorkflow } from './make-workflow.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
-/** Whoever has no key. */
+/** A caller without a key. */
 let anyone: ApiClient;
 beforeAll(async () => {
   product = await sharedProduct();
@@ -31,7 +31,7 @@ const outputOf = (runId: string) =>
 const startsOf = async (id: string) => (await api.get(`/v1/workflows/${id}`)).body.data.totalRuns;
 
 describe('a workflow is started from elsewhere', () => {
-  test('by whoever knows its secret, with the body as its inputs', async () => {
+  test('by a caller with its secret, with the body as its inputs', async () => {
     const { id, wf } = await makeWorkflow(api, { steps: echo });
     const secret = await rotate(id);
     const body = { name: 'Ann', n: [1, { x: null }] };
@@ -44,7 +44,7 @@ describe('a workflow is started from elsewhere', () => {
     expect(answerInB.body.data).toEqual({ runId: expect.stringMatching(/^run_/), status: 'running' });
   });
 
-  test('at the address that the workflow tells', async () => {
+  test('at the address in the answer of the workflow', async () => {
     const { id } = await makeWorkflow(api, { steps: echo });
     const { webhookUrl } = (await api.get(`/v1/workflows/${id}`, inB)).body.data;
     const answer = await anyone.post(
@@ -116,7 +116,7 @@ describe('a workflow is started from elsewhere', () => {
   });
 });
 
-describe('nobody else starts it', () => {
+describe('no other caller starts it', () => {
   test('with a wrong secret, even beside a good key, or with one that was replaced', async () => {
     const { id } = await makeWorkflow(api, { steps: echo });
     const old = await rotate(id);
@@ -165,7 +165,7 @@ describe('nobody else starts it', () => {
     }
   });
 
-  test('with a key of somebody else, or one that may not execute', async () => {
+  test('with a key of another organization, or one without the scope', async () => {
     const { id } = await makeWorkflow(api, { steps: echo });
     const secret = await rotate(id);
     const stranger = apiClient(product.process.api, (await product.createTenant()).testKey);
@@ -205,7 +205,7 @@ describe('nobody else starts it', () => {
 });
 
 describe('a secret', () => {
-  test('is stored nowhere as it is, and told again only to the same request', async () => {
+  test('is stored nowhere in clear, and returned again only to the same request', async () => {
     const { id } = await makeWorkflow(api, { steps: echo });
     const headers = { 'idempotency-key': 'rotate-1' };
     const first = await api.post(`/v1/workflows/${id}/webhook-secret`, undefined, headers);

@@ -182,7 +182,9 @@ test('a restore needs the scopes of the steps that it brings', async () => {
 
 test('a change of a version that has been replaced is a conflict', async () => {
   const path = await make();
-  expect((await api.patch(path, { steps: [prompt('a', 'Two')], expectedVersion: 1 })).status).toBe(200);
+  const changed = await api.patch(path, { steps: [prompt('a', 'Two')], expectedVersion: 1 });
+  expect(changed.status).toBe(200);
+  expect(changed.body.data.warnings).toBeUndefined();
   expect(await api.patch(path, { name: 'Late', expectedVersion: 1 })).toMatchObject({
     status: 409,
     body: { error: { code: 'conflict', details: { version: 2 } } },

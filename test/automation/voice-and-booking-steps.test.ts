@@ -121,7 +121,7 @@ describe('a step waits for a place, and does not fail', () => {
     const spoken = await endOf(other, await start(other, [say({ text: 'We meet on Monday.' })]));
     const recording = spoken.output.steps.say.url;
     const own = await clientOf('team');
-    // Even where the minute turns meanwhile, one of three is over the limit.
+    // Even if a new minute begins in between, one of three is over the limit.
     for (const [step, input] of [
       [say({ text: 'Number {{item}}.' }, 'one'), [1, 2, 3]],
       [hear({ url: '{{item}}' }, 'one'), Array(3).fill(recording)],

@@ -117,7 +117,7 @@ test('a run that was never taken up by Temporal does not come to life after the 
   });
 });
 
-test('a caller that waits for a run of a workflow that is deleted is told so', async () => {
+test('a caller that waits for a run of a deleted workflow gets 404', async () => {
   const { api } = product;
   const { id } = await makeWorkflow(api, 'sandbox:slow=30');
   const waiting = api.post(`/v1/workflows/${id}/execute`, { input: 'x' });

@@ -108,7 +108,10 @@ test('documents that are no workflows are refused with what is wrong', async () 
     400,
   );
   expect((await importOf('x'.repeat(1024 * 1024 + 1), 'application/yaml')).status).toBe(413);
-  expect((await importOf('{}', 'text/yaml')).status).toBe(415);
+  expect(await importOf('{}', 'text/yaml')).toMatchObject({
+    status: 415,
+    body: { error: { message: 'Send the body as application/json or application/yaml.' } },
+  });
   expect(
     (await api.request('POST', '/api/v1/workflows', 'name: x', { 'content-type': 'application/yaml' })).status,
   ).toBe(415);
@@ -219,7 +222,7 @@ test('a schedule of a later version is imported for the current one, with a warn
   expect(kept.version).toBeUndefined();
 });
 
-test('a step that names a workflow of nobody or of another organization is saved with a warning', async () => {
+test('a step that names an unknown workflow or one of another organization is saved with a warning', async () => {
   const stranger = await product.createTenant();
   const theirs = (await apiClient(product.process.api, stranger.testKey).post('/api/v1/workflows', { name: 'Theirs' }))
     .body.data.id;

@@ -118,7 +118,7 @@ test.each([
   expect(answer.body.error.details.errors).toEqual([{ path: place, message: expect.any(String) }]);
 });
 
-test('an offset beyond the largest is told the range', async () => {
+test('an offset beyond the largest is refused with the range', async () => {
   const { body } = await api.get(`${path}?offset=2000000001`);
   const message = 'Expected an integer from 0 to 2000000000.';
   expect(body.error.details.errors).toEqual([{ path: 'offset', message }]);

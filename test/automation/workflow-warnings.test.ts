@@ -56,7 +56,7 @@ const expected = [
   'unused_field steps.2.retry',
 ];
 
-test('what is probably not meant is saved and told, in both dialects and to a repeated request', async () => {
+test('a probable mistake is saved and reported, in both dialects and to a repeated request', async () => {
   const headers = { 'idempotency-key': 'doubtful' };
   const created = await api.post(path, doubtful, headers);
   expect(created).toMatchObject({ status: 201, body: { data: { name: 'Doubtful' } } });
@@ -97,7 +97,7 @@ test.each([
   });
 });
 
-test('thousands of unknown fields are told of in few words', async () => {
+test('thousands of unknown fields are reported in few words', async () => {
   const fields = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`field${n}`, n]));
   const created = await api.post(path, { ...fields, name: 'Many', [`long${'x'.repeat(100_000)}`]: 1 });
   expect(created.status).toBe(201);

@@ -248,7 +248,7 @@ describe('in any case', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('migrate') });
   });
 
-  test('a database that cannot be used is told of in one document', async () => {
+  test('an unusable database is reported in one document', async () => {
     const args = ['org', 'create', '--name', 'x', '--plan', 'pro', '--json'];
     const secret = 'hunter2';
     for (const url of ['nonsense', `postgresql://x:${secret}@127.0.0.1:1/x`]) {

@@ -34,6 +34,9 @@ const findUntil = (id: string, isAsItShould: (found: Found[]) => boolean): Promi
 const ofKind = (kind: string, state: string) => (found: Found[]) =>
   found.some((one) => one.kind === kind && one.state === state);
 
+/** The work of its transactions is done, and their entries are gone. */
+const isDrained = (found: Found[]) => found.every(({ kind }) => kind !== 'outbox-entry');
+
 const tenantFacts = () => ({ organization: product.tenant.organizationId, environment: 'test' });
 
 test('a correlation id finds a run with its deliveries, and the id of each finds the same', async () => {
@@ -77,7 +80,7 @@ test('a batch, an approval and a bulk action are found, and shown without what t
   const headers = { 'x-correlation-id': correlationId };
   const started = await api.post(`/api/v1/workflows/${id}/batch`, { items: [{ input: 'x' }] }, headers);
   expect(started.status).toBe(202);
-  const found = await findUntil(correlationId, ofKind('approval', 'pending'));
+  const found = await findUntil(correlationId, (all) => ofKind('approval', 'pending')(all) && isDrained(all));
   expect(found.map(({ kind }) => kind).toSorted()).toEqual(['approval', 'batch', 'run']);
   const [approval, batch, run] = ['approval', 'batch', 'run'].map((of) => found.find(({ kind }) => kind === of));
   expect(batch).toMatchObject({ ...tenantFacts(), id: started.body.data.batchId, state: 'processing' });

@@ -110,7 +110,7 @@ describe('a connection', () => {
     await scene.one.connections.revoke(scene.scope, id);
   });
 
-  test('is not revoked where that would end what somebody else has of the same account', async () => {
+  test('is not revoked if that would end another connection of the same account', async () => {
     const mine = await scene.keep('plain');
     const [tenant, others] = [scene.scope, await scene.begin(true)];
     const id = await scene.keep('plain');

@@ -119,7 +119,7 @@ describe('an answer', () => {
   });
 
   test.each(['', 'x', 'x'.repeat(43), `${'x'.repeat(42)}\0`, 'x'.repeat(5_000)])(
-    'with the state %j is of nobody',
+    'with the state %j is unknown',
     async (state) => {
       await expect(connections.finish(new URLSearchParams({ code: 'c', state }), 'calendar')).rejects.toMatchObject(
         unknown,
@@ -127,7 +127,7 @@ describe('an answer', () => {
     },
   );
 
-  test('with two states, or none, is of nobody', async () => {
+  test('with two states, or none, is unknown', async () => {
     const { state } = await connections.begin(ada, question);
     for (const query of [`code=c&state=${state}&state=${state}`, 'code=c']) {
       await expect(connections.finish(new URLSearchParams(query), 'calendar')).rejects.toMatchObject(unknown);
@@ -156,7 +156,7 @@ describe('an answer', () => {
     await expect(finish(await google.consent(later.authUrl))).rejects.toMatchObject(unknown);
   });
 
-  test("with somebody else's code gives nothing: the proof of the question is missing (PKCE)", async () => {
+  test('with a foreign code gives nothing: the proof of the request is missing (PKCE)', async () => {
     const [hers, his] = [await connections.begin(ada, question), await connections.begin(bob, question)];
     const [toHer, toHim] = [await google.consent(hers.authUrl), await google.consent(his.authUrl)];
     toHim.searchParams.set('code', toHer.searchParams.get('code')!);
@@ -180,7 +180,7 @@ describe('an answer', () => {
     ['an error that is not a refusal', 'error=server_error'],
     ['no code', ''],
     ['two codes', 'code=a&code=b'],
-    ['a code that nobody gave', 'code=made-up'],
+    ['an invented code', 'code=made-up'],
     ['a token in place of a code', 'token=x'],
     ['a signed answer in place of a code', 'response=x'],
   ])('with %s gives nothing', async (_, rest) => {
@@ -245,7 +245,7 @@ describe('questions', () => {
     expect(rows[0].sealed_verifier).toMatch(/^v1:k1:/);
   });
 
-  test('of one tenant that are open are limited, and nobody else notices', async () => {
+  test('of one tenant that are open are limited, and no other tenant notices', async () => {
     const begin = () => connections.begin(ada, question);
     const results = [];
     for (let round = 0; round < 13; round++) {

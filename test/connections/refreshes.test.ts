@@ -98,7 +98,7 @@ describe('a refresh', () => {
     await expect(scene.use(id, scene.plain)).rejects.toMatchObject({ code: 'invalid_answer', retryable: true });
   });
 
-  test('that fails tells the log nothing of its tokens', async () => {
+  test('that fails logs nothing of its tokens', async () => {
     const id = await scene.keep('plain');
     scene.plain.grants.endAccessTokens();
     scene.plain.next({ fail: { status: 200, body: { access_token: 'a-token', error_description: 'some words' } } });

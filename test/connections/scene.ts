@@ -34,7 +34,7 @@ async function openScene() {
     plain: providerOf('plain', fakes.plain, { revokesAccount: true }),
   };
   const log: string[] = [];
-  /** The connections whose end was told. */
+  /** The connections whose end was reported. */
   const expired: string[] = [];
   const onExpired = async (_: unknown, id: string) => void expired.push(id);
   const options = { providers, policy, onExpired, log };

@@ -4,7 +4,7 @@ import type { Json } from '../openapi/document.ts';
 const wording = new Set(['summary', 'description', 'example', 'examples', 'info', 'servers']);
 /** Lists whose order says nothing. */
 const unordered = new Set(['required', 'enum', 'tags']);
-/** Members of these are names that somebody chose, and may be called `description` too. */
+/** Members of these are freely chosen names, such as `description`. */
 const namedMembers = new Set(['properties', 'headers', 'responses', 'schemas', 'parameters', 'links', 'paths']);
 
 function sorted(list: unknown[]): unknown[] {
@@ -25,7 +25,7 @@ function structureOf(value: Json, name = ''): Json {
   const kept = Object.keys(value)
     .filter((member) => isNamed || !wording.has(member))
     .toSorted();
-  // A name that somebody chose says nothing about what is in it.
+  // A freely chosen name says nothing about its content.
   return Object.fromEntries(kept.map((member) => [member, structureOf(value[member], isNamed ? '' : member)]));
 }
 

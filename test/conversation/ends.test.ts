@@ -69,7 +69,7 @@ describe('when its time is over a message', () => {
     await message.call(1, 0);
     expect(await message.ask(2)).toEqual({ kind: 'ended' });
     const { reply, credits: charged } = answerOf(await message.find())!;
-    const result = 'The time of this message was over before the tool answered.';
+    const result = 'The message timed out before the tool answered.';
     expect(reply).toEqual({
       content: 'I am writing it down.',
       truncated: true,
@@ -103,7 +103,7 @@ test('a call that began before and did not end is not made again, and its end is
   expect(rows).toEqual([{ attempts: 2, ended: true }]);
 });
 
-test('a message that nobody works on fails a minute after its time, and is forgotten after a day', async () => {
+test('a message that no process works on fails a minute after its time, and is removed after a day', async () => {
   const message = await open({ reply: (_, { signal }) => never(signal) });
   const { services } = message;
   const { database } = services;

@@ -43,7 +43,7 @@ export interface Scene {
   deadlineMs?: number;
 }
 
-/** A message that is under way, of which the model and the tool do as told, and whose time is over after 300 ms. */
+/** A message that is under way, with a configured model and tool, that times out after 300 ms. */
 export async function openMessage(
   product: Product,
   scope: Scope,

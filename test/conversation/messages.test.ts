@@ -141,7 +141,7 @@ describe('a message', () => {
   });
 
   test.each([
-    ['sandbox:fail', /refused the prompt/],
+    ['sandbox:fail', /model failed/],
     ['sandbox:refuse', /refused the content/],
     ['sandbox:timeout', /did not answer in time/],
   ])('that fails (%s) costs nothing, and says why', async (content, error) => {

@@ -6,7 +6,7 @@ export const referenceMs = 4.5;
 
 /** What one input may cost. */
 export interface Allowance {
-  /** CPU time of the main thread between two turns of its timers, in ms: nobody else is served meanwhile. */
+  /** CPU time of the main thread between two runs of its timers, in ms: no other caller is served meanwhile. */
   stretchMs: number;
   /** CPU time of the main thread until the input was dealt with, in ms. */
   cpuMs: number;

@@ -352,7 +352,7 @@ test('a request of 1,000 events, with as many webhooks as the plan allows, write
   expect(walk.takeExcesses()).toEqual([]);
 });
 
-test('a batch of 1,000 items in 4 MiB holds nobody up', async () => {
+test('a batch of 1,000 items in 4 MiB delays no other caller', async () => {
   const { process, walk } = product;
   const { testKey } = await product.createTenant({ plan: 'enterprise' });
   const api = apiClient(process.api, testKey);

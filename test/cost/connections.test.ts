@@ -87,14 +87,14 @@ test('requests that are sent ahead on one connection and never read hold little,
   expect(product.walk.takeExcesses()).toEqual([]);
 });
 
-test('the largest file without a key, on three connections, stops nobody', async () => {
+test('the largest file without a key, on three connections, blocks no other caller', async () => {
   const text = requestOf('/docs/scalar.js').repeat(1_500);
   await leaveUnread([text, text, text], { door: 'GET /docs/scalar.js', name: 'unread on three connections' });
   expect(product.walk.takeExcesses()).toEqual([]);
   expect(await isServing(product.process.api)).toBe(true);
 });
 
-test('forty lists of times that nobody reads hold no more than an organization may', async () => {
+test('forty unread lists of times hold no more than an organization may', async () => {
   const hours = Object.fromEntries(
     ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'].map((day) => [day, ['00:00-24:00']]),
   );

@@ -151,7 +151,7 @@ test('messages are as cheap as the table says, whatever is large in them', async
   expect(await isServing(base)).toBe(true);
 });
 
-test('runs and approvals with much in them are told in at most 2 MiB, as JSON and as text', async () => {
+test('large runs and approvals are answered in at most 2 MiB, as JSON and as text', async () => {
   const input = '"'.repeat(120_000);
   const steps = Array.from({ length: 8 }, (_, index) => ({ id: `s${index}`, type: 'transform', expression: 'input' }));
   const { id } = await makeWorkflow(product.api, { name: 'Much', steps });

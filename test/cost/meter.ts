@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 export interface MeterAnswer {
   /** CPU time of the main thread. */
   cpuMs: number;
-  /** The most of it between two turns of the event loop's timers: nobody else was served meanwhile. */
+  /** The most of it between two runs of the event loop's timers: no other caller was served meanwhile. */
   stretchMs: number;
   /** What JavaScript holds more than at the beginning of the measurement, in MiB. */
   heldMb: number;

@@ -84,7 +84,7 @@ test('a provider that limits every request is asked three times for each action'
   expect(asked() - before).toBe(60);
 });
 
-test('access that the provider took away is told as such, and is there again once it is connected', async () => {
+test('access that the provider withdrew is reported as such, and works again after a new connection', async () => {
   hubspot.always({ fail: hubspotError(401, 'EXPIRED_AUTHENTICATION') });
   const before = asked();
   expect(answerOfAction(await create())).toMatchObject([401, { code: 'auth_expired' }]);

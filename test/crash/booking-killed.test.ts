@@ -33,7 +33,7 @@ const sceneAt = (api: string) => sceneOf(apiClient(api, tenant.liveKey));
 const subjects = (email: string) =>
   smtp.mails.filter(({ to }) => to === email).map(({ parsed }) => parsed.subject!.split(':')[0]);
 
-test('processes that die around the commit and around a mail leave no booking untold, and none told twice', async () => {
+test('processes that die around the commit and around a mail leave no booking without its mail, and none with two', async () => {
   const [atCommit, atStart] = await Promise.all([product.start(['api']), product.start(['api'])]);
   const eventType = await sceneAt(atCommit.api).offer({ reminders: [] });
   await Promise.all([atCommit.arm('booking.committed'), atStart.arm('booking.followed')]);
@@ -72,7 +72,7 @@ test('processes that die around the commit and around a mail leave no booking un
     if (before < workers.length) await until('a worker dies of it', async () => dead > before || isOver(hour));
   }
   await Promise.all(workers.map(({ ended }) => ended));
-  // A booking that is moved while nobody works is told of as it was, and as it is.
+  // A booking that is moved while no worker runs is announced in both states.
   await scene.request('PATCH', `bookings/${ids.get(8)}/reschedule`, { newStart: '2040-06-13T20:00:00Z' });
   await product.start(['calendars']);
 

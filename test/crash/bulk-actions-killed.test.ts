@@ -143,7 +143,7 @@ test('an API that is killed after it aborted: its workflow ends, and nothing mor
   await product.start(['runs']);
   const { id: workflowId, ids } = await makeRuns(healthy, 'retry');
   const doomed = await product.start(['api'], { FAIL_POINT: 'bulk.aborted' });
-  // Whoever retries the first run waits for this transaction.
+  // A retry of the first run waits for this transaction.
   const holder = await product.database.pool.connect();
   try {
     await holder.query('begin');

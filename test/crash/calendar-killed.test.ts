@@ -75,7 +75,7 @@ test('a worker that dies between two pages leaves the busy times of before, and 
   const seen = new Set<string>();
   await Promise.all([
     synced(first),
-    // Whoever looks meanwhile sees what was before, or what is after.
+    // A reader during the sync sees the state before or after it.
     until('it is new', async () => {
       const now = await open();
       seen.add(now.join());

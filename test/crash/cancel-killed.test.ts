@@ -19,7 +19,7 @@ afterAll(async () => {
   await scene.product.close();
 });
 
-test('killed between the commit of a cancellation and telling Temporal: the run is cancelled, and stopped all the same', async () => {
+test('killed between the commit of a cancellation and the notification of Temporal: the run is cancelled, and stopped all the same', async () => {
   const { product, caller } = scene;
   await product.start(['runs']);
   const doomed = await product.start(['api'], { FAIL_POINT: 'run.cancelled' });

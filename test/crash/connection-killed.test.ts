@@ -41,7 +41,7 @@ describe('killed after a refresh was answered and before it was stored: another 
     expect(await scene.rowOf(id)).toMatchObject({ version: 1, lease_until: expect.any(String) });
   };
 
-  test('where it still holds, nobody notices', async () => {
+  test('if it still holds, no caller notices', async () => {
     const id = await scene.keep('plain');
     await refreshKilled(id);
     expect(await scene.use(id, scene.plain)).toBe('ada@example.com');
@@ -50,7 +50,7 @@ describe('killed after a refresh was answered and before it was stored: another 
     expect(new Set(sent).size).toBe(1);
   });
 
-  test('where it was replaced for good, access has ended, and is told once', async () => {
+  test('if it was replaced for good, access has ended, and that is reported once', async () => {
     const id = await scene.keep('strict');
     await refreshKilled(id);
     const calls = Array.from({ length: 5 }, () => scene.use(id, scene.strict));

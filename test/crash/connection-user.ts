@@ -4,7 +4,7 @@ import { armFailPoint } from '../../src/platform/parts/fail-points.ts';
 import { openProductDatabase } from '../../src/services.ts';
 import { openConnections } from '../connections/open-connections.ts';
 
-// Handles a callback, or uses a connection, with the fail point that it is told armed.
+// Handles a callback, or uses a connection, with the given fail point armed.
 const { databaseUrl, where, providers, policy, query, tenant, connectionId } = JSON.parse(process.argv[2]!);
 const database = await openProductDatabase(databaseUrl, 2);
 const { connections } = openConnections(database, { providers, policy });

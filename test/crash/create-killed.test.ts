@@ -63,7 +63,7 @@ test.concurrent('killed before a creation is committed: nothing exists, and the 
     expect((await client.get('/api/v1/workflows')).body.data.pagination.total).toBe(1);
   }));
 
-test.concurrent('killed before it learns that its creation is committed: the retry is told of that one', () =>
+test.concurrent('killed before it learns that its creation is committed: the retry gets that one', () =>
   withScene(async (scene) => {
     const { product, caller } = scene;
     const owner = await asOwner(scene);

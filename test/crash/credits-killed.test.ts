@@ -77,7 +77,7 @@ test('killed between reserving and settling: the work can be done by another, or
   expect(keys(said, 'held')).toHaveLength(5);
   expect(await creditBalance(scope)).toMatchObject({ reserved: 15, available: 85 });
 
-  // Whoever retries the work reserves under the same key, and goes on with what was reserved.
+  // A retry of the work reserves under the same key, and continues with the existing reservation.
   const key = said[0]![0];
   const again = await reserveCredits(scope, { operation: 'chat', key, amount: 3, expiresInMs: 60_000 });
   expect(again.status).toBe('held');

@@ -48,7 +48,7 @@ async function findDeliveryViolationsNow(evidence: DeliveryEvidence): Promise<st
   ];
 }
 
-/** What is open is due at some time, what is over is not, and nobody has anything to himself for long. */
+/** What is open is due at some time, what is over is not, and no process holds anything for long. */
 async function findWrongStates({ pool }: Database): Promise<string[]> {
   const { rows } = await pool.query(
     `select to_jsonb(d) as row from delivery d

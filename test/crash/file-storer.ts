@@ -4,7 +4,7 @@ import { openProductDatabase } from '../../src/services.ts';
 import { failPoint } from '../../src/storage/fail-points.ts';
 import { openFiles } from '../storage/open-files.ts';
 
-// Stores a file and records it, as a feature does, and is killed where it is told to be: at the fail point between the
+// Stores a file and records it, as a feature does, and is killed at the given point: at the fail point between the
 // two, or from outside while the content, which never ends, is being written.
 const [databaseUrl, folder, organizationId, where] = process.argv.slice(2);
 const database = await openProductDatabase(databaseUrl!, 5);

@@ -2,10 +2,9 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { RoleName } from '../../workers/roles.ts';
 import { apiClient } from '../api-client.ts';
 import { makeFlow } from '../automation/make-flow.ts';
-import { inB, makeWorkflow } from '../automation/make-workflow.ts';
+import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
-import { until } from '../until.ts';
 import { soonNoticed } from './oracle.ts';
 import { successorOf } from './successor.ts';
 
@@ -34,10 +33,7 @@ async function killedAt(at: string, steps: object[]) {
   // Its first step waits until then, so that the process does not die before it has answered.
   await process.arm(at);
   process = await successorOf(process, product, roles);
-  return until('the run ends', async () => {
-    const run = (await api().get(`/api/v1/runs/${runId}`, inB)).body.data;
-    return run.status !== 'running' && run.status !== 'queued' && run;
-  });
+  return endOf(api(), runId);
 }
 
 /** What was recorded of the run: the attempts and the end of each step. */

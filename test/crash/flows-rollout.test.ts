@@ -24,7 +24,7 @@ const rowsOf = async (sql: string, ...values: unknown[]) =>
   (await versions.scene.product.database.pool.query(sql, values)).rows;
 const clientOf = ({ api }: ProductProcess) => apiClient(api, tenant.testKey);
 
-/** A run waits in a map for an event and a time, asks somebody, and waits for a run that waits too. */
+/** A run waits in a map for an event and a time, asks a person, and waits for a run that waits too. */
 interface Waiting {
   key: string;
   runId: string;

@@ -90,7 +90,7 @@ test('killed when a video is stored and not recorded: it is made and paid once',
   expect(await state()).toEqual(after);
 });
 
-test('killed between the commit of a cancellation and telling Temporal: the video is cancelled, and stopped all the same', async () => {
+test('killed between the commit of a cancellation and the notification of Temporal: the video is cancelled, and stopped all the same', async () => {
   const before = await state();
   const temporal = await viewStudio();
   const { id } = (await client().post('/api/studio/generate-video', { prompt: 'sandbox:slow=600 Waves' })).body.data;

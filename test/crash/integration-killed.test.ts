@@ -27,7 +27,7 @@ let worker: ProductProcess;
 
 beforeAll(async () => {
   [salesforce, teams] = await Promise.all([startFakeSalesforce(), startFakeTeams()]);
-  // The product is reached at another address than the one that it tells.
+  // The product is reached at another address than the one that it publishes.
   teams.validates = false;
   product = await openProduct({ entryPoint: soonNoticed, env: secrets });
   env = {

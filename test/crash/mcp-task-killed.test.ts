@@ -103,7 +103,7 @@ const approvalsOf = async ({ taskId }: Reference) => {
 test('killed after the call: another process asks for the same task what was asked meanwhile, and has its result', async () => {
   const task = await start(await withApproval());
   await api.kill();
-  // While nobody serves the client.
+  // While no process serves the client.
   await until('a person is asked', async () => (await approvalsOf(task)).length > 0);
   await replaceApi();
   const outcome = await follow(task, async () => approve(5));

@@ -186,7 +186,7 @@ export interface ModelCall {
   at: Date;
 }
 
-/** Every call of a model by any process, dead ones included, as their logs tell. */
+/** Every call of a model by any process, dead ones included, according to their logs. */
 export const modelCalls = ({ processes }: Product): ModelCall[] =>
   processes.flatMap(({ log }) =>
     log

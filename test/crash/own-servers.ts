@@ -48,9 +48,8 @@ async function own<Server extends Running>(folder: string, startServer: () => Pr
 export async function ownTemporal(): Promise<OwnServer & { address: string }> {
   const folder = mkdtempSync(join(runningServers().folder, 'temporal-'));
   const program = await findTemporalProgram({ settings: readLocalSettings(), log: () => {} });
-  const port = await findFreePort();
   const files = { databaseFile: join(folder, 'temporal.db'), logFile: join(folder, 'temporal.log') };
-  const options = { ...temporalOfTests, ...files, program, port };
+  const options = { ...temporalOfTests, ...files, program, port: await findFreePort() };
   const { lifecycle, server } = await own(folder, () => startTemporal(options));
   return { ...lifecycle, address: server.address };
 }

@@ -39,7 +39,7 @@ test('PostgreSQL killed under load: no acknowledged run is lost, and the API rec
   const refused: Answer[] = [];
   const acceptedKeys: string[] = [];
 
-  /** Asks again with the same key until it is told of a run, as a careful client does. */
+  /** Repeats the request with the same key until it gets a run, like a careful client. */
   const insist = async (idempotencyKey: string | undefined) => {
     for (;;) {
       const answer = await caller.execute(api, workflowId, { ...(idempotencyKey && { idempotencyKey }) });

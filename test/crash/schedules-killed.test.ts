@@ -52,7 +52,7 @@ const stateOf = (id: string) =>
       () => 'none',
     );
 
-test('killed before Temporal heard of it: the drain tells it the last state', async () => {
+test('killed before Temporal was notified: the drain sends it the last state', async () => {
   const { product } = scene;
   let front = await product.start(['api']);
   const schedule = await makeScheduled(front);

@@ -25,7 +25,7 @@ afterAll(() => scene.product.close());
  */
 const announcedMs = 1_800;
 
-test('a caller at either API is told of the end by whichever process made it', async () => {
+test('a caller at either API gets the end from the process that caused it', async () => {
   const { product, caller } = scene;
   const workflowId = await caller.createWorkflow(apis[0]!.api, ['sandbox:slow=0.1 One', 'Two {{input}}']);
   const calledBy = ({ log }: ProductProcess) => log.filter(({ msg }) => msg === 'model called').length;

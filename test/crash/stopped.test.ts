@@ -43,7 +43,7 @@ test('the API stopped while 50 runs are queued: all of them end, none twice', as
   expect(modelCalls(product)).toHaveLength(150);
 });
 
-test('stopped while callers wait: each is told of its run, none is cut off', async () => {
+test('stopped while callers wait: each gets its run, none is cut off', async () => {
   const { caller } = scene;
   const first = process;
   const before = { calls: modelCalls(scene.product).length, runs: caller.acknowledged.size };

@@ -29,7 +29,7 @@ const later: Reply = { status: 503, headers: { 'retry-after': '5' } };
 const muchLater: Reply = { status: 503, headers: { 'retry-after': '15' } };
 
 // Each list has a product of its own, and both run at the same time. In this order no process dies of what it takes over from
-// the one before.
+// the one before: `retry.woken` is the first, because the retry of a delivery that was taken over late wakes its workflow again.
 const deaths: Death[][] = [
   [
     { at: 'delivery.leased', what: 'nothing was sent', attempts: 1 },
@@ -47,8 +47,8 @@ const deaths: Death[][] = [
     },
   ],
   [
-    { at: 'delivery.recorded', what: 'a failure is tried again', replies: [500, later], attempts: 3 },
     { at: 'retry.woken', what: 'it has its workflow', replies: [muchLater], attempts: 2 },
+    { at: 'delivery.recorded', what: 'a failure is tried again', replies: [500, later], attempts: 3 },
     {
       at: 'letter.parked',
       what: 'its workflow is started once',

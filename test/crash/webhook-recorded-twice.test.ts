@@ -11,7 +11,7 @@ test('a failure whose record was committed while its answer was lost counts once
   withDeliveries(async (scene) => {
     const { product } = scene;
     const { database } = product;
-    // Nobody but the test makes attempts.
+    // Only the test makes attempts.
     const { api } = await product.start(['api']);
     const { id } = await scene.subscribe(api, undefined, { maxAttempts: 3 });
     const delivery = await scene.sendTest(api, id);

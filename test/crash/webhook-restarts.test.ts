@@ -90,7 +90,7 @@ test.concurrent('PostgreSQL killed between retries: the schedule is kept', async
 /** What is under way has 10 s to end; the rest is for a busy machine. */
 const stopLimitMs = 20_000;
 
-test.concurrent('stopped with attempts under way: they end or are given back, and a receiver that hangs keeps nobody', () =>
+test.concurrent('stopped with attempts under way: they end or are given back, and a receiver that hangs delays no process', () =>
   withDeliveries(
     async (scene) => {
       const { product, receiver } = scene;

@@ -80,7 +80,7 @@ test('dead letters and retries outlive the code they began with', async () => {
   expect(await findDeliveryViolations({ ...scene, temporalAddress: temporal.address })).toEqual([]);
   expect([replayed, signalled, waiting].map(({ path }) => receiver.to(path).length)).toEqual([4, 5, 2]);
   expect(await versionOf()).toEqual(new Set([newVersion]));
-  // Nobody holds on to the earlier code for their sake.
+  // No process keeps the earlier code for their sake.
   await until('the old bundle is removed', async () => bundles().length === 1, 60_000);
   expect(bundles()).toEqual([newVersion]);
   expect(log.filter(({ msg }) => msg === 'finishing runs of an earlier version')).toEqual([]);

@@ -25,7 +25,7 @@ async function replaceWorker(): Promise<void> {
 
 const idOf = (answer: { body: { data: { runId: string } } }) => runIds.parse(answer.body.data.runId)!;
 
-/** The run's steps with their attempts, as the API tells them. */
+/** The run's steps with their attempts, as the API returns them. */
 async function attemptsOf(runId: string): Promise<{ status: string; attempts: Record<string, number> }> {
   const { status, stepResults } = (await scene.caller.read(api, runId)).body.data;
   const attempts = stepResults.map((step: { stepId: string; attempts: number }) => [step.stepId, step.attempts]);
@@ -60,7 +60,7 @@ test('killed in step 2 of 3, which the activity of step 1 went on with: step 1 i
 const slow = 'sandbox:slow=0.2 Think';
 const fast = 'Say {{input}}';
 
-/** Nobody can tell whether a call that was not recorded was made: it is made again, and counted where it was announced. */
+/** Whether an unrecorded call was made is unknown: it is made again, and counted where it was announced. */
 const deaths: { at: string; prompts: string[]; input?: string; calls: string[]; attempts: Record<string, number> }[] = [
   { at: 'step.called', prompts: [fast, fast], calls: ['step1', 'step1', 'step2'], attempts: { step1: 1, step2: 1 } },
   { at: 'step.called', prompts: [slow, fast], calls: ['step1', 'step1', 'step2'], attempts: { step1: 2, step2: 1 } },
@@ -91,7 +91,7 @@ test.each(deaths)(
   },
 );
 
-test('killed while some runs call and others wait for their turn: all of them end, in order', async () => {
+test('killed while some runs call and others wait for a slot: all of them end, in order', async () => {
   const { product } = scene;
   const tenant = await product.createTenant({ plan: 'free' });
   const caller = new Caller(tenant.testKey);

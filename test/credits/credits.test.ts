@@ -164,7 +164,7 @@ describe('a reservation', () => {
     expect((await balance(scope)).balance).toBe(100 - charged);
   });
 
-  test('ends once: whoever settles or voids it again hears how it ended', async () => {
+  test('ends once: a second settle or void gets the first outcome', async () => {
     const scope = await newTenant();
     await reserve(scope, 'settled', 10);
     const settled = await settle(scope, 'settled', 4);
@@ -178,7 +178,7 @@ describe('a reservation', () => {
     expect(await balance(scope)).toMatchObject({ balance: 96, reserved: 0 });
   });
 
-  test('that nobody made cannot be settled, and voiding it is nothing', async () => {
+  test('that does not exist cannot be settled, and voiding it is a no-op', async () => {
     const scope = await newTenant();
     await expect(settle(scope, 'unknown', 1)).rejects.toMatchObject({ code: 'not_found' });
     expect(await voidCredits(scope, { key: 'unknown' })).toBeUndefined();
@@ -235,7 +235,7 @@ describe('a reservation', () => {
 });
 
 describe('when its time is over', () => {
-  test('a reservation goes back, once, whoever sweeps, and cannot be settled any more', async () => {
+  test('a reservation goes back, once, whichever process sweeps, and can no longer be settled', async () => {
     const over = new Date(november.getTime() + 10 * minute);
     // Ends the reservations of the tests before this one.
     await expireReservations(database, 1_000, over);

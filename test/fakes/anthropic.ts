@@ -102,7 +102,7 @@ function refuseHistory(signatures: Signatures, { messages, tools }: Any): WireAn
   return invalid('messages.1.content.0: Invalid `signature` in `thinking` block');
 }
 
-/** Users and assistants take turns, beginning with a user. */
+/** Users and assistants alternate, beginning with a user. */
 function refuseOrder(messages: Any[]): WireAnswer | undefined {
   const wrong = messages.find(({ role }, n) => role !== (n % 2 === 0 ? 'user' : 'assistant'));
   return wrong && invalid('messages: roles must alternate between "user" and "assistant"');

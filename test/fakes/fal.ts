@@ -83,7 +83,7 @@ export async function startFakeFal(
     },
 
     accepted({ id, endpoint }) {
-      // Addresses of another host: whoever follows them sends the key elsewhere.
+      // Addresses of another host: a client that follows them sends the key elsewhere.
       const base = `https://queue.invalid/${applicationOf(endpoint)}/requests/${id}`;
       return {
         status: 200,

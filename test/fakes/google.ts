@@ -90,7 +90,7 @@ const textOf = (content: Any): string =>
     .join('');
 const callsOf = (content: Any): Any[] => partsOf(content).flatMap(({ functionCall }) => functionCall ?? []);
 
-/** Whether the results of a turn fit the calls of the one before it. */
+/** Whether the results of a message fit the calls of the one before it. */
 function refuseResults(contents: Any[]): WireAnswer | undefined {
   for (const [index, content] of contents.entries()) {
     const calls = callsOf(content);

@@ -22,7 +22,7 @@ export interface MailServer {
   url: string;
   /** Every mail whose content arrived, confirmed or not. */
   mails: ReceivedMail[];
-  /** How often somebody was named as a recipient. */
+  /** How often each address was named as a recipient. */
   asked: string[];
   /** What happens to mails to this address, from now on. */
   fault(to: string, fault: MailFault): void;

@@ -133,7 +133,7 @@ async function sendFile(response: ServerResponse, { type, bytes }: FakeFile, wis
   }
 }
 
-/** A server on a free loopback port that speaks `dialect`, does as it is told, and remembers what it heard. */
+/** A server on a free loopback port that speaks `dialect`, behaves as configured, and records its requests. */
 export async function startMediaServer(dialect: MediaDialect, apiKey: string): Promise<FakeMedia> {
   const journal: Received[] = [];
   const jobs: FakeJob[] = [];
@@ -154,7 +154,7 @@ export async function startMediaServer(dialect: MediaDialect, apiKey: string): P
   function finish(job: FakeJob): void {
     if (job.state !== 'working') return;
     job.state = 'over';
-    // Whoever is not there any more is not told.
+    // A client that has disconnected gets no answer.
     if (job.webhook !== null && dialect.report && job.wish.reports !== false) void report(job).catch(() => {});
   }
 
@@ -225,7 +225,7 @@ export async function startMediaServer(dialect: MediaDialect, apiKey: string): P
     });
   }
 
-  // A fake that is at a loss says so, for nobody would hear what it throws.
+  // A fake without an answer says so in its response, because an exception would not be seen.
   const server = createServer((request, response) => {
     handle(request, response).catch((error) => write(response, { status: 599, body: { error: String(error) } }));
   });

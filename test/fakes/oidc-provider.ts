@@ -44,7 +44,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString();
 }
 
-/** An OpenID Connect provider on loopback that checks what a real one checks, and misbehaves when it is told to. */
+/** An OpenID Connect provider on loopback that checks what a real one checks, and misbehaves when it is configured to. */
 export async function startOidcProvider(): Promise<OidcProvider> {
   const [own, foreign] = [1, 2].map(() => generateKeyPairSync('rsa', { modulusLength: 2048 })) as [Keys, Keys];
   const [clientId, clientSecret] = ['atelier-client', 'a secret: with/odd characters'];

@@ -115,7 +115,7 @@ export async function startFakeSalesforce(): Promise<FakeSalesforce> {
     },
     pkce: true,
     rules: { rotates: true, detectsReuse: true, revokesAccount: false, lifeSeconds: 7_200 },
-    // A session lasts as long as the organization wants, which is not told.
+    // The organization sets the length of a session, and the answer does not have it.
     tokenAnswer: ({ expires_in: _, ...tokens }) => ({
       ...tokens,
       instance_url: fake.instanceUrl,

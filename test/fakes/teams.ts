@@ -32,7 +32,7 @@ export interface FakeTeams extends FakeApp {
   messages: Map<string, Json>;
   /** Whether its address is asked for a validation token before a subscription is made, as Graph does. */
   validates: boolean;
-  /** Somebody posts a message. @returns its notification's resource */
+  /** Posts a message as another person. @returns its notification's resource */
   post(message: { text: string; html?: boolean; user?: string }): string;
   /** Notifies of a resource: by every subscription to its channel, or in a form of one's own. */
   send(eventsUrl: string, value: Json[]): Promise<Response>;
@@ -60,7 +60,7 @@ export async function startFakeTeams(): Promise<FakeTeams> {
   const subscriptions = new Map<string, TeamsSubscription>();
   const { tenantId, teamId, channelId, user, organization } = teamsTenant;
   const userId = user.id;
-  // Nobody is told of the messages of the first one.
+  // Messages of the first one cause no notifications.
   const closed = { id: '19:closed@thread.tacv2', displayName: 'Board', membershipType: 'private' };
   const channels = [closed, { id: channelId, displayName: 'General', membershipType: 'standard' }];
   let lastMs = Date.now();

@@ -251,7 +251,7 @@ const saidOf = (behaviour: Behaviour): Said => {
   return 'say' in behaviour ? (behaviour.say ?? {}) : {};
 };
 
-/** A server on a free loopback port that speaks `dialect`, does as it is told, and remembers what it heard. */
+/** A server on a free loopback port that speaks `dialect`, behaves as configured, and records its requests. */
 export async function startWireServer(dialect: Dialect, apiKey: string, basePath = ''): Promise<FakeProvider> {
   const journal: Received[] = [];
   let script: Behaviour[] = [];
@@ -276,7 +276,7 @@ export async function startWireServer(dialect: Dialect, apiKey: string, basePath
     await act(behaviour, dialect.say(received, saidOf(behaviour)), received, response, dialect);
   }
 
-  // A fake that is at a loss says so, for nobody would hear what it throws.
+  // A fake without an answer says so in its response, because an exception would not be seen.
   const server = createServer((request, response) => {
     handle(request, response).catch((error) => write(response, { status: 599, body: { error: String(error) } }));
   });

@@ -137,7 +137,7 @@ const inWords: WordedRule[] = [
   },
   {
     at: ['NewWebhook.headers', 'WebhookChange.headers'],
-    words: /Names differ in more than case; those of .* are refused/,
+    words: /Names are compared without regard to case\. Headers of .* are refused/,
     follow: () => headers,
   },
   {
@@ -221,7 +221,7 @@ const inWords: WordedRule[] = [
   },
   {
     at: ['NewEvent.name'],
-    words: /none of the names that the platform publishes/,
+    words: /Names that the platform publishes are refused/,
     follow: () => oneOf('order.paid', 'a', 'a.b_2.c.d.e'),
   },
   {
@@ -246,7 +246,7 @@ const inWords: WordedRule[] = [
   },
   {
     at: ['TestRun.mocks'],
-    words: /By step id/,
+    words: /Mocks by step id/,
     follow: () => fc.constant({}),
   },
   ...integrationRules,

@@ -23,7 +23,7 @@ export const messageRules: WordedRule[] = [
   },
   {
     at: ['ToolServerChange'],
-    words: /Which values, secrets and address are allowed, and which are required, depends on the server/,
+    words: /The server determines which values, secrets and address are allowed and which are required/,
     follow: (changes) =>
       changes.map(({ enabled }: Json) => ({ enabled, url: 'https://tools.example.com/', secrets: { token: 'x' } })),
   },

@@ -85,7 +85,7 @@ export const schedulingRules: WordedRule[] = [
   },
   { at: ['SandboxEvent'], words: /RFC 3339 with `Z` or an offset; dates when `allDay` is true/, follow: withTimes },
   { at: ['SandboxCalendarInput.events'], words: /Each has an id of its own/, follow: ownIds },
-  { at: ['OccurrenceRange.fromDate'], words: /A date that exists/, follow: () => oneOf('2040-02-29', '1970-01-01') },
+  { at: ['OccurrenceRange.fromDate'], words: /a date that exists/, follow: () => oneOf('2040-02-29', '1970-01-01') },
   {
     at: ['NewRecurringPattern'],
     words: /`timeEnd` is after `timeStart`, and `endDate` not before `startDate`/,
@@ -98,7 +98,7 @@ export const schedulingRules: WordedRule[] = [
   },
   {
     at: ['NewBlackoutPeriod.hostId', 'NewBookingLimits.hostId'],
-    words: /The one host that it is for/,
+    words: /The host that it applies to/,
     follow: () => oneOf(null, undefined),
   },
   {
@@ -120,7 +120,7 @@ export const schedulingRules: WordedRule[] = [
   },
   {
     at: ['NewBusinessHours.exceptions'],
-    words: /A date stands once/,
+    words: /A date has at most one exception/,
     follow: () =>
       oneOf(
         [],

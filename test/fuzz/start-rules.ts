@@ -55,12 +55,12 @@ export const startRules: WordedRule[] = [
   },
   {
     at: ['WebhookExample.type'],
-    words: /An event type/,
+    words: /Any event type/,
     follow: () => oneOf('workflow.run.completed', 'booking.created'),
   },
   {
     at: ['NewApiKey.scopes'],
-    words: /All that the caller has unless given/,
+    words: /Default: all scopes of the caller/,
     follow: () => oneOf(['runs:read'], ['chat', 'voice']),
   },
   { at: ['NewApiKey.expiresAt'], words: /A time in the future/, follow: () => fc.constant(undefined) },

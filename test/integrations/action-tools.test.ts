@@ -48,7 +48,7 @@ test('the model of a step sees the actions of a connected integration, and a cal
   ]);
 });
 
-test('what an action refuses is told to the model, and the step goes on', async () => {
+test('the model gets the refusal of an action, and the step continues', async () => {
   const { api } = await newTenant({ connects: true });
   const results = async (payload: object) => {
     const { status, stepResults } = await run(api, prompt(send(payload)));
@@ -75,7 +75,7 @@ test('in chat it costs what other tools cost, and the action is free', async () 
   expect([byAgent, before - (await balance()), (await actionsOf(organizationId)).length]).toEqual([200, 4, 2]);
 });
 
-test('test keys have all integrations; live keys those that are connected; nobody has others', async () => {
+test('test keys have all integrations; live keys those that are connected; no key has others', async () => {
   const { api, live, organizationId } = await newTenant();
   const { status, stepResults } = await run(api, prompt(send({ channel: 'C1', text: 'Green.' })));
   expect([status, JSON.parse(stepResults[0].toolCalls[0].result).channel]).toEqual(['completed', 'C1']);

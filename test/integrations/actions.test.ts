@@ -57,7 +57,7 @@ describe('an action is refused', () => {
     return [status, code, details];
   };
 
-  test('that nobody knows, before its payload and its connection are looked at', async () => {
+  test('that is unknown, before its payload and its connection are checked', async () => {
     const stranger = await newClient();
     const names = { integrationId: 'slack', actionId: 'nothing' };
     const unknown = { integrationId: 'nothing' };
@@ -155,7 +155,7 @@ describe('a failure that is asked for', () => {
     }
   });
 
-  test('anywhere in a payload: a limit of the provider is told with its time', async () => {
+  test('anywhere in a payload: a limit of the provider is reported with its time', async () => {
     const blocks = [{ type: 'section', text: { type: 'plain_text', text: 'sandbox:rate_limited' } }];
     for (const [headers, code] of [
       [{}, 'rate_limited'],
@@ -178,7 +178,7 @@ describe('a failure that is asked for', () => {
     expect(rows).toEqual([{ attempts: 3, paused_ms: 2_000 }]);
   });
 
-  test('access that ended is told once, until the integration is connected again', async () => {
+  test('access that ended is reported once, until the integration is connected again', async () => {
     const client = await newClient();
     await connectInSandbox(client, base, 'hubspot');
     const create = (email: string, headers = {}) =>
@@ -267,7 +267,7 @@ test('an organization has as many actions under way as its plan says', async () 
   const sent = Promise.allSettled(Array.from({ length: 8 }, slow));
   await until('three are refused', async () => refusals.length >= 3);
   expect([await underWay(), refusals]).toEqual([5, Array(3).fill([429, 'open_actions'])]);
-  // Somebody else is served meanwhile, and who has all places gets no other one.
+  // Another tenant is served meanwhile, and a tenant with all slots gets no further one.
   expect((await say('Hello')).status).toBe(200);
   await slow();
   expect([await underWay(), refusals]).toEqual([5, Array(4).fill([429, 'open_actions'])]);

@@ -40,7 +40,7 @@ interface Tenant {
   client: ApiClient;
   owner: string;
   status: Status;
-  /** Whether the provider has ended access, and nobody here knows yet. */
+  /** Whether the provider has ended access, and no process here knows yet. */
   isRevoked: boolean;
 }
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
+import { actionJob } from '../../src/integrations/actions/job.ts';
 import { actionRunIds } from '../../src/integrations/core/ids.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
 import { actionContract } from '../../src/temporal/contracts/integrations.ts';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
@@ -96,6 +98,26 @@ describe('an action that is to be done later', () => {
     await started(handle);
     await handle.cancel();
     expect(await isOver(body.data.actionRunId)).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('that is cancelled while its workflow is started has none afterwards', async () => {
+    const actionRunId: string = (await invite(3_600)).body.data.actionRunId;
+    const id = actionRunIds.parse(actionRunId)!;
+    const cancelled: string[] = [];
+    const temporalOfStart = {
+      async startUnlessStarted() {
+        const { status } = await api.post(`/api/v1/integrations/actions/${actionRunId}/cancel`);
+        return status === 200;
+      },
+      cancel: async (workflowId: string) => void cancelled.push(workflowId),
+    };
+    const { rows } = await product.database.pool.query(
+      'select organization_id as "organizationId", environment from integration_action where id = $1',
+      [id],
+    );
+    const services = { temporal: temporalOfStart, actionPolicy: {} };
+    await actionJob.start(services as never, new Scope(product.database, rows[0], 'start'), id);
+    expect(cancelled).toEqual([jobWorkflowId(actionContract, id)]);
   });
 
   test('can be read and cancelled by its caller, under either mount, and no more once it runs', async () => {

@@ -16,7 +16,7 @@ export const eventsUrl = (integration: string) => `${publicUrl}/api/v1/integrati
 export const from = () => ({ 'x-forwarded-for': `198.51.${[...randomBytes(2)].join('.')}` });
 
 let accounts = 0;
-/** An account that nobody else has connected. Digits, as HubSpot's are. */
+/** An account that no other tenant has connected. Digits, as HubSpot's are. */
 export const newAccount = () =>
   String(Date.now() % 1e9) + String(process.pid % 1_000) + String(++accounts).padStart(4, '0');
 

@@ -44,7 +44,7 @@ describe('an event of a provider', () => {
       createdAt: payload.timestamp,
       data: { integration: 'slack', ...payload.data },
     });
-    // The same one again, signed anew; and one that nobody listens to.
+    // The same one again, signed anew; and one without subscribers.
     await scene.send('slack', slack.sign(slackSecret, slack.message(team, 'Ev1')));
     await scene.send('slack', slack.sign(slackSecret, slack.message(team, 'Ev2', 'next')));
     const all = await scene.receiver.has(own.path, 2);
@@ -58,7 +58,7 @@ describe('an event of a provider', () => {
     }).then(({ requestBody }) => expect(requestBody).toBe(delivered!.body));
   });
 
-  test('goes to every tenant that connected the account, and to nobody else', async () => {
+  test('goes to every tenant that connected the account, and to no other', async () => {
     const team = newAccount();
     const [one, two, apart] = await Promise.all(
       [1, 2, 3].map(() => scene.product.createTenant({ plan: 'enterprise' })),
@@ -110,7 +110,7 @@ describe('an event of a provider', () => {
     );
   });
 
-  test('that nobody listens to, or of an account that nobody connected, is acknowledged and leaves no trace', async () => {
+  test('without subscribers, or of an unconnected account, is acknowledged and leaves no trace', async () => {
     const [team, portal] = [newAccount(), newAccount()];
     const tenant = await scene.product.createTenant();
     const connectionId = await scene.connect('slack', team, tenant);

@@ -28,7 +28,7 @@ const messageOf = (id: string) => ({
   body: { contentType: 'html', content: `<p>message ${id}</p>` },
 });
 
-/** Events of Teams that wait for their data, and what asks a provider for these that answers as it is told. */
+/** Events of Teams that wait for their data, and the fetcher of a provider with configured answers. */
 async function waitingEvents(...ids: string[]) {
   const tenant = await scene.product.createTenant({ plan: 'enterprise' });
   const account = newAccount();

@@ -22,7 +22,7 @@ let organizationId: string;
 
 beforeAll(async () => {
   [salesforce, teams] = await Promise.all([startFakeSalesforce(), startFakeTeams()]);
-  // The product is reached at another address than the one that it tells.
+  // The product is reached at another address than the one that it publishes.
   teams.validates = false;
   product = await openProduct({ env: secrets });
   connection = await Connection.connect({ address: runningServers().temporalAddress });
@@ -111,7 +111,7 @@ const cursors = async () =>
     ])
   ).rows;
 
-test('Salesforce is polled while somebody listens, and each event is published once', async () => {
+test('Salesforce is polled while a webhook subscribes, and each event is published once', async () => {
   salesforce.save('Contact', { LastName: 'Before' });
   const id = await connect('salesforce', salesforce);
   await until('its schedule is there', () => hasSchedule(id));
@@ -133,7 +133,7 @@ test('Salesforce is polled while somebody listens, and each event is published o
 
   await stopListening('salesforce', webhookId);
   await runUntil('nothing is asked for', id, async () => (await cursors()).length === 0);
-  // What happens while nobody listens is not told to who listens later: an ordinary webhook lets it begin at once too.
+  // Events without subscribers are not delivered to later ones: an ordinary webhook lets it begin at once too.
   salesforce.save('Contact', { LastName: 'Meanwhile' });
   const ordinary = await listenOrdinarily(['salesforce.contact_created', 'workflow.run.completed']);
   await runUntil('it was polled', id, async () => (await cursors()).length === 1);

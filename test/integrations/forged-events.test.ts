@@ -121,7 +121,7 @@ describe('a forgery', () => {
     ];
     for (const forgery of forgeries) expect(await scene.send('linkedin', forgery)).toMatchObject(refused);
     expect(scene.receiver.to(hook.path)).toEqual([]);
-    // What the account itself wrote comes back to nobody.
+    // Messages of the account itself are not published.
     const own = unipile.message(account, 'm0', { sender: { attendee_provider_id: 'me' } });
     for (const events of [unipile.send(unipileSecret, own), good, signed, good]) {
       expect(await scene.send('linkedin', events)).toMatchObject({ status: 200 });
@@ -155,7 +155,7 @@ describe('a forgery', () => {
     });
   });
 
-  test('is told nothing about accounts and secrets', async () => {
+  test('learns nothing about accounts and secrets', async () => {
     const known = newAccount();
     await scene.connect('slack', known, await scene.product.createTenant());
     const forged = [known, 'T0UNKNOWN'].map((team) => slack.sign('another secret', slack.message(team, 'Ev1')));

@@ -49,7 +49,7 @@ const perform = (action: string, body: object, key: string = randomUUID()) => {
   return live.post(`${base}/${integration}/actions/${name}`, body, { 'idempotency-key': key });
 };
 
-test('Slack: a message is posted once for a key, and it is told when nobody knows whether it was', async () => {
+test('Slack: a message is posted once for a key, and an unknown outcome is reported', async () => {
   await connected(await slack.consent(await ask('slack')));
   const message = { channel: 'C0123456789', text: 'The build is green.' };
   const key = randomUUID();
@@ -99,7 +99,7 @@ test('LinkedIn: a person is invited whose profile is read first', async () => {
   expect(unipile.invitations).toMatchObject([{ userId: 'ACoAAada', message: 'We met.' }]);
 });
 
-test('Slack: an action says that its process cannot decrypt the access, and asks nobody', async () => {
+test('Slack: an action says that its process cannot decrypt the access, and sends no request', async () => {
   const [process] = product.processes;
   await process!.stop();
   const SEALING_KEYS = `other:${Buffer.alloc(32, 9).toString('base64')}`;

@@ -189,7 +189,7 @@ describe('with a live key', () => {
     expect(refreshes.map(({ body }) => body.grant_type)).toEqual(['refresh_token']);
   });
 
-  test('access that was withdrawn is told once, and ends with the next consent', async () => {
+  test('access that was withdrawn is reported once, and works again after the next consent', async () => {
     const { live, id } = await newTenant();
     const webhook = { name: randomUUID(), url: 'https://hooks.example.com/x', events: ['integration.auth_expired'] };
     expect((await live.post('/api/v1/webhooks', webhook)).status).toBe(201);
@@ -238,7 +238,7 @@ describe('Slack, whose refusals are answers with status 200', () => {
     expect(slack.journal.at(-1)).toMatchObject({ endpoint: 'revoke', worked: true });
   });
 
-  test('a code that it does not take connects nothing, and a grant that is gone is told', async () => {
+  test('a refused code connects nothing, and an ended grant is reported', async () => {
     const { live } = await newTenant();
     const account = `T${randomUUID()}`;
     const back = await grant(live, account);
@@ -274,7 +274,7 @@ describe('LinkedIn, which is connected on a page of Unipile', () => {
     expect(unipile.journal.at(-1)).toMatchObject({ method: 'DELETE', worked: false });
   });
 
-  test("an account that was linked for somebody else is nobody's to name", async () => {
+  test('an account that was linked for another tenant cannot be named', async () => {
     const [ada, bob] = [await newTenant(), await newTenant()];
     const hers = await unipile.link(await ask(ada.live));
     expect(outcomeOf(await visit(hers, liveUrl))).toMatchObject({ status: 'connected' });
@@ -288,7 +288,7 @@ describe('LinkedIn, which is connected on a page of Unipile', () => {
     expect(outcomeOf(await visit(forgery, liveUrl))).toMatchObject({ status: 'connected' });
   });
 
-  test('who says no there, and a page that cannot be had, are told', async () => {
+  test('a refusal there, and an unreachable page, are reported', async () => {
     const { live } = await newTenant();
     const denied = await unipile.link(await ask(live), { deny: true });
     expect(outcomeOf(await visit(denied, liveUrl))).toMatchObject({ status: 'error', error: 'access_denied' });

@@ -95,7 +95,7 @@ describe('in the sandbox', () => {
     expect(rows).toEqual([{ sealed: expect.stringMatching(/^v1:/) }]);
   });
 
-  test('a refusal is told to the address, or on a page', async () => {
+  test('a refusal is sent to the address, or shown on a page', async () => {
     const { test: client } = await newTenant();
     const withPage = await visit(
       await sendOn(`${(await begin(client, 'hubspot')).authUrl}&deny=true`),
@@ -127,7 +127,7 @@ describe('in the sandbox', () => {
     expect([answer.status, answer.body.error.details.errors?.[0].path]).toEqual([status, path]);
   });
 
-  test('an unknown integration and one that is not connected are told in both dialects', async () => {
+  test('an unknown integration and one that is not connected are refused in both dialects', async () => {
     const { test: client } = await newTenant();
     const ask = async (id: string, variant: string) =>
       (await client.post(`/v1/integrations/${id}/test`, undefined, { 'x-api-variant': variant })).body;

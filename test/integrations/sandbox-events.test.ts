@@ -8,7 +8,7 @@ import { providerEvents } from './provider-events.ts';
 const { slack, hubspot, unipile } = providerEvents;
 const scene = eventsScene();
 
-/** A fresh tenant that connected an integration with its test key, and what it was told for its events. */
+/** A fresh tenant that connected an integration with its test key, and the data that it got for its events. */
 async function connected(integration: string) {
   const { testKey } = await scene.product.createTenant({ plan: 'enterprise' });
   const api = apiClient(scene.process.api, testKey);
@@ -17,7 +17,7 @@ async function connected(integration: string) {
   return { api, ...integrations.find(({ id }: { id: string }) => id === integration).sandbox };
 }
 
-test('who connected in the sandbox is told how to play the provider, until it is disconnected', async () => {
+test('a connection in the sandbox shows how to send events as the provider, until it is disconnected', async () => {
   const { api, eventsUrl: url, account, signingSecret } = await connected('slack');
   expect(url).toBe(eventsUrl('slack'));
   const hook = await scene.listen('slack', 'message_received', api);
@@ -30,7 +30,7 @@ test('who connected in the sandbox is told how to play the provider, until it is
   const received = await scene.receiver.has(hook.path, 2);
   for (const one of received) expect(readPayload(one, hook.secret).integration).toBe('slack');
   expect((await api.delete('/v1/integrations/slack/connection')).status).toBe(200);
-  // Nobody knows the account any more, so that nothing is proven.
+  // The account is no longer known, so that nothing is proven.
   expect((await send('Ev3')).status).toBe(401);
   const data = { channel: 'C1', user: 'U1', text: 'hello', ts: '1503435956.000247' };
   expect((await api.post('/v1/integrations/slack/triggers/message_received', data)).status).toBe(409);

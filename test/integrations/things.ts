@@ -2,7 +2,7 @@ import { actionRunIds } from '../../src/integrations/core/ids.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import type { ThingsOf } from '../openapi/document.ts';
 
-/** Everybody has each integration and its events, and nobody another's connection or webhook of it. */
+/** Every tenant has each integration and its events, and no tenant has another's connection or webhook of it. */
 export const integrationThings: ThingsOf = async ({ client, database }) => {
   const given = { event: 'message_received', url: 'https://hooks.example.com/slack' };
   const webhook = (await client.post('/api/v1/integrations/slack/webhooks', given)).body.data.id;

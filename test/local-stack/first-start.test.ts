@@ -98,7 +98,7 @@ describe('the first npm start', () => {
     expect(await seenInTemporalUi(shown.temporalUi, runId)).toBe('WORKFLOW_EXECUTION_STATUS_COMPLETED');
   });
 
-  test('delivers to a receiver on its own machine, and tells processes started by hand how', async () => {
+  test('delivers to a receiver on its own machine, and gives processes started by hand the settings for it', async () => {
     let received = 0;
     const receiver = await httpServer((_, response) => {
       received++;

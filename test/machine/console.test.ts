@@ -326,11 +326,11 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
 });
 
 test('no page is wider than a phone', async () => {
-  const { context, page } = await signIn('owner', { viewport: { width: 390, height: 844 } });
+  const { context, page } = await signIn('owner', { viewport: { width: 360, height: 740 } });
   for (const path of paths) {
     await open(page, path);
     const width = await page.evaluate('document.documentElement.scrollWidth');
-    expect([path, width]).toEqual([path, 390]);
+    expect([path, width]).toEqual([path, 360]);
   }
   await context.close();
 });
@@ -344,6 +344,18 @@ test('a session that ends in one window is gone in the other', async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Sign out everywhere' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await other.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await context.close();
+});
+
+test('a page that could not be read is there by itself when the service is again', async () => {
+  const { context, page } = await signIn('member');
+  await open(page, 'runs');
+  const requests = '**/api/v1/workflows*';
+  await page.route(requests, (route) => route.abort('connectionrefused'));
+  await page.getByRole('link', { name: 'Workflows' }).click();
+  await page.getByRole('alert').waitFor();
+  await page.unroute(requests);
+  await page.getByRole('alert').waitFor({ state: 'detached' });
   await context.close();
 });
 

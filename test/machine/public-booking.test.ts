@@ -46,7 +46,7 @@ async function bookOn(page: Page | FrameLocator): Promise<void> {
   await page.getByText('Choose a time (Asia/Tokyo).').waitFor();
   await page.getByRole('link', { name: /^.*12 Jun 2040, 18:00/ }).click();
   await page.getByLabel('Your name').fill('Grace Hopper');
-  await page.getByLabel('Your address of mail').fill('grace@example.com');
+  await page.getByLabel('Your e-mail address').fill('grace@example.com');
   await page.getByLabel('Company').fill('<b>Navy</b>');
   await page.getByLabel('Size').selectOption('Large');
   await page.getByLabel('Send news').check();

@@ -54,7 +54,7 @@ describe.each(revisions)('the official client in revision %s', (revision) => {
     expect(result.content[0]._meta).toBeUndefined();
   });
 
-  test('is told the paths of wrong arguments', async () => {
+  test('gets the paths of wrong arguments', async () => {
     const result = await call(name('greet'), { times: 'many' });
     expect(result).toMatchObject({ isError: true, structuredContent: { code: 'validation_error' } });
     expect(result.content[0].text).toBe(
@@ -111,7 +111,7 @@ describe.each(revisions)('the official client in revision %s', (revision) => {
     expect(cancelled.structuredContent.status).toBe('CANCELLED');
   });
 
-  test('is told of a run that meets an approval at once, and answers it', async () => {
+  test('gets a run that reaches an approval at once, and answers it', async () => {
     const { id } = await makeWorkflow(
       api,
       approve({ type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }),
@@ -180,7 +180,7 @@ describe.each(revisions)('the official client in revision %s', (revision) => {
     expect(await call('book_time', { eventTypeId, start, attendee })).toMatchObject({ isError: true });
   });
 
-  test('is told of the progress of a run', async () => {
+  test('gets the progress of a run', async () => {
     const { id } = await makeWorkflow(api, greet);
     const reported: string[] = [];
     await client.callTool(

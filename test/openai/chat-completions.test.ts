@@ -190,7 +190,7 @@ describe('chat completions', () => {
     expect(await refusalOf(create('Twice'))).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
   });
 
-  test('tell failures of the model in the answer, and in the stream', async () => {
+  test('report failures of the model in the answer, and in the stream', async () => {
     const outcome = refusalOf(client.chat.completions.create({ model, messages: ask('sandbox:fail') }));
     expect(await outcome).toMatchObject({ status: 500, type: 'server_error', code: 'ai_provider_error' });
     const stream = await client.chat.completions.create({ model, messages: ask('sandbox:fail'), stream: true });

@@ -38,7 +38,7 @@ describe('the door', () => {
     expect(token.status).toBe(201);
     const credentials = [undefined, 'Bearer sk_test_nonsense', `Bearer ${token.body.data.token}`];
     for (const authorization of credentials) {
-      for (const path of ['/models', '/responses/resp_1', ...posts]) {
+      for (const path of ['/models', '/models/gpt-4o', '/responses/resp_1', ...posts]) {
         const headers = { 'content-type': 'application/json', ...(authorization && { authorization }) };
         const init = !posts.includes(path) ? { headers } : { method: 'POST', headers, body: '{not json' };
         expect(await statusOf(path, init)).toMatchObject({
@@ -79,6 +79,8 @@ describe('the door', () => {
 
 test('models are those that can be named', async () => {
   const { data } = await client.models.list();
+  expect(await client.models.retrieve('gpt-4o')).toMatchObject(data.find(({ id }) => id === 'gpt-4o')!);
+  expect(await refusalOf(client.models.retrieve('gpt-none'))).toMatchObject({ status: 404, code: 'not_found' });
   const ids = data.map(({ id }) => id);
   expect(ids).toEqual(expect.arrayContaining(['gpt-4o', 'gemini-2.0-flash', 'flux-pro-1.1', 'tts-1', 'whisper-1']));
   expect(new Set(ids).size).toBe(ids.length);

@@ -42,7 +42,7 @@ const pointer = (...parts: string[]) =>
   parts.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
 
 /**
- * An object that lists its members has no others: a field that nobody documented, or that belongs to the other dialect,
+ * An object that lists its members has no others: an undocumented field, or one that belongs to the other dialect,
  * is then a finding. Objects that say what else they take are left alone.
  */
 function closed(schema: Json): Json {
@@ -188,7 +188,7 @@ async function load(base: string): Promise<Conformance> {
 export async function conformanceOf(base: string): Promise<Conformance> {
   const known = loaded && (await loaded.catch(() => undefined));
   if (known) return known;
-  // Nobody asked yet, or the process that was asked has died.
+  // Not requested yet, or the process with the request has died.
   loaded = load(base);
   return loaded;
 }

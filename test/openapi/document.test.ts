@@ -231,7 +231,7 @@ describe('every operation has', () => {
   test('an Idempotency-Key where a POST creates or spends something', () => {
     // What creates and spends nothing: to do it twice is to do it once.
     // To cancel twice is to cancel once, and so with a pause. What is validated is not kept.
-    // The occurrences of a pattern are told and not kept.
+    // The occurrences of a pattern are returned and not stored.
     // An invitation takes the place of the one before, and a redirect address is on the list once.
     // Each question for a consent is one of its own, and is over by itself; so is a token.
     const harmless =

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 
 describe('for generators of clients the document', () => {
-  test('names the answers of each dialect, and a member that tells one from the other', () => {
+  test('names the answers of each dialect, and a member that distinguishes them', () => {
     const valuesOf = (schema: Json, member: string): unknown[] | undefined => schema.properties[member].enum;
     const isExplained = (mark: string, from: Json, other: Json) =>
       from.required.includes(mark) &&

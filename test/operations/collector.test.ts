@@ -50,7 +50,7 @@ describe('a collector that', () => {
 });
 
 describe('without OTEL_EXPORTER_OTLP_ENDPOINT', () => {
-  test('nothing is told, and a workflow that somebody else traces runs as ever', async () => {
+  test('nothing is reported, and a workflow that another client traces runs as usual', async () => {
     const [plain, traced] = await Promise.all([
       product.start(['runs']),
       product.start(['api'], { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint }),

@@ -184,7 +184,7 @@ describe('docker-compose.yml', () => {
     expect(members('database')).not.toContain('temporal-ui');
     // A port is published only from a network that is not internal.
     for (const [name, { ports }] of services) if (ports) expect(isReached(name)).toBe(true);
-    // Whoever names a server in its environment shares a network with it.
+    // A service that names a server in its environment shares a network with it.
     for (const [name, { environment = {}, networks }] of services) {
       for (const server of ['postgres', 'temporal']) {
         if (

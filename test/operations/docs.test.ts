@@ -64,7 +64,7 @@ describe('the reference page', () => {
 });
 
 describe('the address alone', () => {
-  test('tells browsers and programs what is there', async () => {
+  test('shows browsers and programs what exists', async () => {
     const browser = await fetch(`${base}/`, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
     expect(browser.status).toBe(200);
     expect(browser.headers.get('vary')).toMatch(/accept/i);
@@ -120,7 +120,7 @@ describe('every answer', () => {
   const ask = (path: string, { headers, ...init }: RequestInit = {}) =>
     fetch(base + path, { ...init, headers: { authorization: `Bearer ${tenant.testKey}`, ...(headers as object) } });
 
-  test.each(requests)('%s says that it is not to be guessed at, framed or told on', async (_, path, init) => {
+  test.each(requests)('%s forbids sniffing, framing and referrers', async (_, path, init) => {
     const { headers } = await ask(path, init);
     expect(Object.fromEntries(headers)).toMatchObject({
       'x-content-type-options': 'nosniff',

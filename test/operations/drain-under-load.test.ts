@@ -11,7 +11,7 @@ afterAll(() => product.close());
 
 type Outcome = { status: number } | { broken: string; afterFirstByte: boolean };
 
-/** One request on a connection of the agent, told apart by how it ended. */
+/** One request on a connection of the agent, by its kind of end. */
 function create(base: string, agent: Agent, key: string, name: string): Promise<Outcome> {
   return new Promise((resolve) => {
     let afterFirstByte = false;
@@ -31,7 +31,7 @@ function create(base: string, agent: Agent, key: string, name: string): Promise<
   });
 }
 
-test('a process that is told to stop under load answers everything that it took up, and ends well', async () => {
+test('a process that gets the signal to stop under load answers every accepted request, and ends well', async () => {
   const tenant = await product.createTenant({ plan: 'enterprise' });
   const { api, stop } = await product.start(['api'], { DRAIN_NOTICE_SECONDS: '0.3' });
   const agent = new Agent({ keepAlive: true, maxSockets: 20 });
@@ -56,7 +56,7 @@ test('a process that is told to stop under load answers everything that it took 
   expect(answered.length).toBeGreaterThan(beforeStop);
   const broken = outcomes.filter((one) => 'broken' in one);
   expect(broken.filter(({ afterFirstByte }) => afterFirstByte)).toEqual([]);
-  // What met a closed door had no effect: whoever was not answered may safely ask elsewhere.
+  // A refused connection had no effect: a client without an answer can safely ask another process.
   const { rows } = await product.database.pool.query('select count(*)::int as count from automation');
   expect(rows[0].count).toBe(answered.length);
 });

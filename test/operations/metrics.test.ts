@@ -68,7 +68,7 @@ describe('metrics', () => {
     expect(text).not.toContain(organizationId.replace(/^org_(.{8})(.{4})/, '$1-$2-').slice(0, 13));
   });
 
-  test('a method that somebody invents is one like any other', async () => {
+  test('an invented method is one like any other', async () => {
     const { hostname, port } = new URL(product.process.api);
     for (const method of ['PROPFIND', 'REPORT', 'TRACE']) {
       await new Promise<void>((resolve, reject) => {
@@ -118,7 +118,7 @@ describe('metrics', () => {
     expect(await ended('cancelled')).toBe(1);
   });
 
-  test('tell of the outbox, the pools, the event loop and the Temporal SDK', async () => {
+  test('include the outbox, the pools, the event loop and the Temporal SDK', async () => {
     const [depth] = await samples('atelier_outbox_entries');
     expect(depth!.value).toBeGreaterThanOrEqual(0);
     expect((await samples('atelier_outbox_oldest_seconds'))[0]!.value).toBeGreaterThanOrEqual(0);
@@ -135,7 +135,7 @@ describe('metrics', () => {
     expect(new Set(types).size).toBe(types.length);
   });
 
-  test('are told in good time while the database does not answer, without what it would say', async () => {
+  test('are returned in good time while the database does not answer, without its figures', async () => {
     const locker = new pg.Client({ connectionString: product.ownerUrl });
     await locker.connect();
     locker.on('error', () => {});

@@ -59,7 +59,7 @@ describe('a key that expires soon', () => {
   const expires = new Date(Date.now() + days(30));
   const earlier = (ms: number) => new Date(expires.getTime() - ms);
 
-  test('is announced from seven days before its end, once, to those who can be told', async () => {
+  test('is announced from seven days before its end, once, to those with an address', async () => {
     const notified = await organization('ada@example.com');
     const { id } = await expiringKey(notified, expires);
     await expiringKey(await organization(), expires);
@@ -97,7 +97,7 @@ describe('a key that expires soon', () => {
     expect(recipients()).toHaveLength(new Set(recipients()).size);
   });
 
-  test('is announced to owners too, to each address once, and to nobody else', async () => {
+  test('is announced to owners too, to each address once, and to no others', async () => {
     const id = await organization('Boss@example.com');
     for (const [email, role] of [
       ['boss@example.com', 'owner'],
@@ -207,7 +207,7 @@ describe('a route that will go', () => {
   const uses = async () => (await product.database.pool.query('select * from deprecated_use')).rows;
   const announce = () => announceDeprecations(product.database, mailer);
 
-  test('says so with every answer, and those who used it are told once', async () => {
+  test('says so with every answer, and its users are notified once', async () => {
     const { call, close } = await withDeprecatedRoute();
     const silent = await organization();
     const ada = await organization('ada@example.com');

@@ -53,7 +53,7 @@ describe('a process whose environment names a commit, and no secrets,', () => {
     expect((await bare.get('/api/version')).body.commit).toBe('abcdef0123456789');
   });
 
-  test('fails strict checks and is alive, and nobody learns which secret is missing', async () => {
+  test('fails strict checks and is alive, and does not reveal which secret is missing', async () => {
     const checks = { ...allOk, environment: 'failed' };
     await asks(bare, '/api/health', 200, { status: 'degraded', checks });
     await asks(bare, '/api/ready', 503, { ready: false, checks });
@@ -119,7 +119,7 @@ describe('a process of its own', () => {
     expect((await client.get('/api/admin/health', asOperator)).status).toBe(200);
   });
 
-  test('that is told to stop says no first, and still answers until that could be noticed', async () => {
+  test('that gets the signal to stop is not ready first, and still answers until that could be noticed', async () => {
     const client = apiClient(own.api, tenant.testKey);
     expect((await client.get('/api/ready')).status).toBe(200);
     const ended = own.stop();
@@ -138,7 +138,7 @@ describe('the operator', () => {
   const paths = ['/api/admin/health', '/api/cron/webhook-gateway'];
 
   test.each(paths.flatMap((path) => ['GET', 'POST'].map((method) => [method, path])))(
-    '%s %s refuses whoever does not have the secret',
+    '%s %s refuses a caller without the secret',
     async (method, path) => {
       const attempts = [
         undefined,
@@ -158,7 +158,7 @@ describe('the operator', () => {
     },
   );
 
-  test.each(['GET', 'POST'])('%s /api/admin/health tells everything', async (method) => {
+  test.each(['GET', 'POST'])('%s /api/admin/health returns everything', async (method) => {
     const { status, body } = await open.request(method, '/api/admin/health', undefined, asOperator);
     const finding = { ok: true, latencyMs: expect.any(Number) };
     expect({ status, body }).toEqual({
@@ -195,7 +195,7 @@ describe('the operator', () => {
     await expect(died).rejects.toThrow();
     await dying.ended;
     const due = "update outbox set available_at = now() where kind = 'run.start'";
-    // The worker drains by itself every two seconds: whoever comes first, the run is started once.
+    // The worker drains by itself every two seconds: whichever comes first, the run is started once.
     await product.database.pool.query(due);
     const { status, body } = await open.request(method, '/api/cron/webhook-gateway', undefined, asOperator);
     expect({ status, body }).toEqual({ status: 200, body: { drained: expect.any(Number) } });

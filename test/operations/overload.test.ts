@@ -22,12 +22,13 @@ const isRefusal = ({ status, headers, body }: Answer) =>
   status === 503 && Number(headers.get('retry-after')) >= 1 && body.error.code === 'service_unavailable';
 
 describe('more work than connections', () => {
-  test('waits its turn when the turn comes soon', async () => {
-    const answers = await Promise.all(Array.from({ length: 200 }, () => api.get(workflowPath)));
+  test('waits for a slot that is free soon', async () => {
+    // Thirty for each connection: many more would wait for longer than a request may on a busy machine.
+    const answers = await Promise.all(Array.from({ length: 60 }, () => api.get(workflowPath)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  test('is told to come back when it does not, and is served as soon as there is room', async () => {
+  test('is asked to come back when none is, and is served as soon as one is free', async () => {
     const blocker = new pg.Client({ connectionString: product.ownerUrl });
     await blocker.connect();
     await blocker.query('begin; lock table automation in access exclusive mode');

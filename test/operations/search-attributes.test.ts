@@ -46,7 +46,7 @@ test('a namespace without the search attributes is reported, and migrate registe
   const open = apiClient(process.api);
   const notReady = await open.get('/api/ready');
   expect(notReady).toMatchObject({ status: 503, body: { ready: false, checks: { temporal: 'failed' } } });
-  // Callers are not told what is missing, operators are.
+  // Callers do not see what is missing, operators do.
   expect(JSON.stringify(notReady.body)).not.toContain(names[0]);
   const { checks } = (await open.get('/api/admin/health', asOperator)).body;
   expect(checks.temporal).toMatchObject({ ok: false, problem: expect.stringContaining('npm run migrate') });

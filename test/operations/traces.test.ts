@@ -110,7 +110,7 @@ describe('a run that is waited for', () => {
     });
   });
 
-  test('is told by the process that did the work, under the name of the service', async () => {
+  test('is reported by the process that did the work, under the name of the service', async () => {
     const { correlationId } = await run(live, callOfClaude);
     const trace = await traceOf(collector, correlationId);
     expect(trace.every(({ resource }) => resource['service.name'] === 'atelier-tested')).toBe(true);
@@ -154,7 +154,7 @@ describe('a run that is waited for', () => {
   });
 });
 
-test('a run that nobody waits for goes on in the trace of its request', async () => {
+test('a run without a waiting caller continues in the trace of its request', async () => {
   const correlationId = randomUUID();
   const { id } = await makeWorkflow(sandbox, 'sandbox:slow=0.3');
   const body = { inputs: {}, async: true };

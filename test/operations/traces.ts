@@ -6,7 +6,7 @@ import type { CollectedSpan, FakeCollector } from '../fakes/otlp-collector.ts';
 import { until } from '../until.ts';
 
 export const execute = 'POST /api/v1/workflows/{id}/execute';
-/** The spans of a run that its processes tell last. */
+/** The spans of a run that its processes report last. */
 export const ofRun = [execute, 'StartWorkflow:executeRun', 'RunWorkflow:executeRun'];
 
 /** The trace that an operation left, once these spans of it have arrived: each process sends its own, in batches. */

@@ -35,7 +35,7 @@ async function asOwner(sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end());
 }
 
-/** From now on such rows of a tenant cannot be written, for a reason that nobody expects. */
+/** From now on such rows of a tenant cannot be written, for an unexpected reason. */
 const breakTable = ({ organizationId }: Tenant, table: string, event: string, condition: string) =>
   asOwner(`
     create trigger broken before ${event} on ${table} for each row
@@ -96,7 +96,7 @@ test.concurrent.each<[string, string, string, (api: ApiClient) => Promise<{ stat
     try {
       const { status, body } = await ask(api);
       expect([status, body]).toEqual([500, expect.anything()]);
-      // What broke is nobody's business but the operator's.
+      // Only the operator sees the cause.
       expect(JSON.stringify(body)).not.toContain(said);
     } finally {
       await mend(table);

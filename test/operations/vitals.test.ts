@@ -114,7 +114,7 @@ test('a flood of names and pages fills no disk and keeps no known page out', asy
   expect(await summary()).toContainEqual(expect.objectContaining({ name: 'INP', count: 2 }));
 });
 
-test('pages that nobody measures any more are forgotten after four weeks', async () => {
+test('pages without new measurements are removed after four weeks', async () => {
   const { database } = product;
   const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
   expect((await rows()).length).toBeGreaterThan(0);

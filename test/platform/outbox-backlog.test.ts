@@ -61,7 +61,7 @@ const makeDue = systemStatement({
   text: 'update outbox set available_at = clock_timestamp()',
 });
 
-test('a backlog whose work hangs in the database leaves connections to what somebody waits for', async () => {
+test('a backlog whose work hangs in the database leaves connections to work with a waiting caller', async () => {
   let held = 0;
   const prompt = new Set<string>();
   const handlers = {
@@ -89,7 +89,7 @@ test('a backlog whose work hangs in the database leaves connections to what some
   const drained = [outbox.drain()];
   database.outbox = outbox;
   await enqueue(20);
-  await until('what somebody waits for is done', async () => {
+  await until('the work with a waiting caller is done', async () => {
     // What a busy machine does not attempt in time after the commit is left to the next drain.
     drained.push(outbox.drain());
     return prompt.size === 60;
@@ -103,17 +103,18 @@ test('a backlog whose work hangs in the database leaves connections to what some
 describe('tenants', () => {
   const [mine, its] = ['mine', 'its'];
   const kind = 'test.of_tenants';
+  const otherKind = 'test.of_tenants_too';
   const nameOf = ({ tenant }: Scope) => (tenant.organizationId === scope.tenant.organizationId ? mine : its);
   const openWith = (handler: OutboxHandlers[string], policy: Partial<OutboxPolicy> = {}) =>
     new Outbox(
       { database, background, log },
-      { ...idle(), [kind]: handler },
+      { ...idle(), [kind]: handler, [otherKind]: handler },
       {
-        promptKinds: [kind],
+        promptKinds: [kind, otherKind],
         policy: { ...defaultOutboxPolicy, ...policy },
       },
     );
-  /** Enqueues what nobody attempts after the commit, and makes it due. */
+  /** Enqueues an entry that is not attempted after the commit, and makes it due. */
   async function leave(count: number, of: Scope) {
     database.outbox = withoutNudge;
     await of.transaction(async (tx) => {
@@ -170,5 +171,26 @@ describe('tenants', () => {
     await until('and then the other', async () => begun.length === 8);
     ends[7]!();
     expect((await drained).drained).toBe(2);
+  });
+
+  test('one has its places of each kind, and fewer while another has work of any kind', async () => {
+    const begun: string[] = [];
+    const hang = Promise.withResolvers<void>();
+    database.outbox = openWith(
+      async (on) => {
+        begun.push(nameOf(on));
+        return new GoesOn(hang.promise);
+      },
+      { ofTenantAlone: 3, ofTenants: 2, rememberTenantMs: 60_000 },
+    );
+    await other.transaction((tx) => tx.enqueue(otherKind, newId()));
+    await until('the other tenant’s has begun', async () => begun.length === 1);
+    for (let n = 0; n < 3; n++) await scope.transaction((tx) => tx.enqueue(kind, newId()));
+    await scope.transaction((tx) => tx.enqueue(otherKind, newId()));
+    await until('one of each kind has begun', async () => begun.length === 3);
+    hang.resolve();
+    await until('the others follow', async () => begun.length === 5);
+    expect(begun).toEqual([its, mine, mine, mine, mine]);
+    await background.settled();
   });
 });

@@ -54,7 +54,7 @@ const makeDue = systemStatement({
   text: 'update outbox set available_at = clock_timestamp()',
 });
 const dueNow = () => sqlOn(database.pool).rows(makeDue);
-/** Enqueues what nobody attempts after the commit, and makes it due. */
+/** Enqueues an entry that is not attempted after the commit, and makes it due. */
 async function leave(kind: string, count = 1): Promise<string[]> {
   database.outbox = withoutNudge;
   const ids = Array.from({ length: count }, newId);
@@ -86,7 +86,7 @@ describe('after a commit', () => {
     });
     const id = newId();
     await scope.transaction((tx) => tx.enqueue('test.direct', id, { in: 'memory' }));
-    // Whoever waits for the commit goes first.
+    // The caller that waits for the commit goes first.
     expect(calls).toEqual([]);
     await background.settled();
     const { tenant } = scope;

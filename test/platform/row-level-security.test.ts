@@ -104,7 +104,7 @@ describe('the second wall', () => {
     );
   });
 
-  test('one connection serves tenants in turn and never shows one the other’s rows', async () => {
+  test('one connection serves tenants one after the other and never shows one the other’s rows', async () => {
     const narrow = await openTestDatabase(files.url, 1);
     const [hers, his] = [ada, bob].map(({ tenant }) => new Scope(narrow, tenant, 'test'));
     for (let round = 0; round < 20; round++) {

@@ -121,7 +121,7 @@ const cases: Record<string, Case> = {
       leaseDue({ database, egress, deliveryPolicy }, { free: 256, held: () => 0 }),
   },
   'dead letters that are parked': { allowed: 40 * many.webhooks, run: parkSome },
-  // 200 entries, a few at a time, of 200 organizations in turn.
+  // 200 entries, a few at a time, of 200 organizations in rotation.
   'drain of the outbox': { allowed: 250_000, run: ({ drain }) => drain() },
   'calling runs': { allowed: 1_000, run: ({ activeRuns, database }) => activeRuns.tend(database) },
   // Up to 10,000 rows each.

@@ -146,7 +146,7 @@ describe('an image, work on it, and music', () => {
       faults.map(async ([name, wish, { reason, sent, jobs }], index) => {
         const tenant = await newTenant();
         const { balance } = await creditsOf(tenant);
-        // Each is told by its prompt what it meets.
+        // The prompt of each configures its fate.
         const prompt = `Fault ${index}`;
         fal.meet(prompt, wish);
         const { status, body } = await generate(tenant, { prompt });
@@ -162,7 +162,7 @@ describe('an image, work on it, and music', () => {
     );
     const [first, second] = submits(fal).filter(({ body }) => body.prompt === 'Fault 1');
     expect(second!.at - first!.at).toBeGreaterThanOrEqual(1_900);
-    // Whoever is told of a failure is told no address and no key.
+    // A caller that gets a failure gets no address and no key.
     const log = JSON.stringify(product.processes.map(({ log: lines, errors }) => [lines, errors]));
     expect(log).not.toContain(fal.apiKey);
   });
@@ -191,7 +191,7 @@ describe('a video', () => {
     fal.finish(fal.jobs[0]!);
     expect(await endOf(tenant, ofFal)).toMatchObject({ status: 'completed', duration: 10, creditsUsed: 35 });
 
-    await until('progress is told', async () => {
+    await until('progress is reported', async () => {
       await sleep(200);
       return (await readVideo(tenant, ofRunway)).progress > 5;
     });
@@ -226,7 +226,7 @@ describe('a video', () => {
     expect(await creditsOf(tenant)).toEqual(before);
   });
 
-  test('whose worker died before it was handed over is handed over to nobody, and its credits come back', async () => {
+  test('whose worker died before its submission is never submitted, and its credits come back', async () => {
     const tenant = await newTenant();
     const before = await creditsOf(tenant);
     await worker.arm('generation.submitting');
@@ -281,7 +281,7 @@ describe('a video', () => {
     expect(submits(fal)).toHaveLength(1);
   });
 
-  test('that is cancelled is given up at its provider; one that nobody confirmed is not sent again', async () => {
+  test('that is cancelled is given up at its provider; an unconfirmed one is not sent again', async () => {
     const tenant = await newTenant();
     const before = await creditsOf(tenant);
     const forEver = { takesMs: Number.POSITIVE_INFINITY };
@@ -306,7 +306,7 @@ describe('a video', () => {
   });
 });
 
-test('a test key reaches nobody', async () => {
+test('a test key reaches no provider', async () => {
   const sandbox = apiClient(api, (await product.createTenant()).testKey);
   expect((await generate(sandbox)).status).toBe(200);
   expect([...fal.journal, ...runway.journal]).toEqual([]);

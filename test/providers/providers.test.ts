@@ -90,11 +90,11 @@ describe('a run of a live key', () => {
     const { answer, run: done } = await run({ provider: 'ANTHROPIC', model: 'claude-haiku-5-5' }, 'x');
     expect(answer).toMatchObject({ status: 200, body: { data: { output: 'Once more.' } } });
     expect(fake.journal.map(({ worked }) => worked)).toEqual([true, true]);
-    // What nobody heard of cannot be counted.
+    // An unknown charge cannot be counted.
     expect(done.tokensUsed).toBe(answer.body.data.tokensUsed);
   });
 
-  test('fails at once for what another attempt would not change, and shows nobody a key', async () => {
+  test('fails at once if another attempt would not help, and never shows a key', async () => {
     const fake = fakeOf('OPENAI');
     const { answer, run: failed } = await run({ provider: 'OPENAI', model: 'gpt-3.5-turbo' }, 'x');
     expect(answer.status).toBe(500);
@@ -204,7 +204,7 @@ test('cancelling a run ends its call, down to the socket', async () => {
   expect((await live.get(`/v1/runs/${runId}`)).body.data.status).toBe('CANCELLED');
 });
 
-test('a test key reaches nobody', async () => {
+test('a test key reaches no provider', async () => {
   const { id } = await makeWorkflow(product.api);
   expect(await product.api.post(`/v1/workflows/${id}/execute`, { input: 'x' })).toMatchObject({ status: 200 });
   expect([...fakes.values()].flatMap(({ journal }) => journal)).toEqual([]);

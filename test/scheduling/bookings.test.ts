@@ -28,7 +28,7 @@ const day = '2040-06-12';
 const at = (time: string, on = day) => `${on}T${time}:00Z`;
 
 describe('a booking', () => {
-  test('is made, read, listed, moved and cancelled, and each change tells its webhooks once', async () => {
+  test('is made, read, listed, moved and cancelled, and each change notifies its webhooks once', async () => {
     const mine = await newScene();
     const hook = await mine.make('webhooks', {
       events: ['booking.created', 'booking.rescheduled', 'booking.cancelled'],
@@ -163,7 +163,7 @@ describe('a booking', () => {
     }
   });
 
-  test('of 200 requests for one time is made once, and the others are told that it is taken', async () => {
+  test('of 200 requests for one time is made once, and the others get that it is taken', async () => {
     const eventType = await scene.offer();
     const asked = Array.from({ length: 200 }, () => scene.book(eventType.id, at('09:00')));
     const answers = (await Promise.all(asked)).map((answer) => JSON.stringify(outcomeOf(answer)));
@@ -183,7 +183,7 @@ describe('a booking', () => {
     const tenant = { organizationId: organizationIds.parse(organizationId)!, environment: 'test' } as const;
     const attendee = { ...scene.attendee, phone: null, timezone: 'UTC' };
     const given = { eventTypeId: eventType.id, attendee, responses: {}, metadata: {}, location: undefined };
-    // Turns of its own are what another process has.
+    // Another process has locks of its own.
     const elsewhere = (start: string) =>
       createBooking(
         {

@@ -105,7 +105,7 @@ describe.each(['sandbox', 'google', 'microsoft'] as const)('the calendars of %s'
     expect((await read(stage, { kind: 'changes', since: token })).events).toEqual([]);
   });
 
-  test('say when changes cannot be told any more, and everything can be read again', async () => {
+  test('say when changes can no longer be listed, and everything can be read again', async () => {
     await stage.put([meeting]);
     const { token } = await read(stage, all);
     await stage.expire();
@@ -117,7 +117,7 @@ describe.each(['sandbox', 'google', 'microsoft'] as const)('the calendars of %s'
     const { client, account } = stage;
     const bookingId = randomUUID();
     const first = await client.write(account, entryOf(bookingId), newCall());
-    // The answer was lost: nobody knows the id.
+    // The answer was lost: the id is unknown.
     const second = await client.write(account, entryOf(bookingId), newCall());
     expect(second).toEqual(first);
     expect(first.meetingUrl).toBeNull();
@@ -137,7 +137,7 @@ describe.each(['sandbox', 'google', 'microsoft'] as const)('the calendars of %s'
     expect(await stage.written()).toEqual([]);
     const gone = (await read(stage, { kind: 'changes', since: token })).events;
     expect(gone).toMatchObject([{ id: first.eventId, time: null }]);
-    // Somebody removed it, and it is written again.
+    // Another person removed it, and it is written again.
     await client.write(account, { ...moved, eventId: first.eventId }, newCall());
     expect(await stage.written()).toHaveLength(1);
     // It is found without its id, too; and one that was never written is no failure.
@@ -155,7 +155,7 @@ describe.each(['sandbox', 'google', 'microsoft'] as const)('the calendars of %s'
     expect(await client.write(account, { ...entry, eventId }, newCall())).toEqual({ meetingUrl, eventId });
   });
 
-  test('tell access that was withdrawn, a calendar that is gone, and a service that is down', async () => {
+  test('distinguish access that was withdrawn, a deleted calendar, and a service that is down', async () => {
     const list = () => read(stage, all);
     await stage.fail();
     await expect(list()).rejects.toMatchObject({ name: 'ProviderFailure', retryable: true });
@@ -225,7 +225,7 @@ describe.each(['google', 'microsoft'] as const)('%s', (name) => {
     expect(blocking((await read(stage, all, newCall('Asia/Tokyo'))).events)).toEqual([
       'day 2030-01-07T05:00:00Z 2030-01-08T05:00:00Z',
     ]);
-    // A zone that nobody knows: the host's.
+    // An unknown zone: the host's.
     fake().store.timezone = 'Moon/Sea';
     await stage.put([{ id: 'day', start: '2030-01-07', end: '2030-01-08', allDay: true, zone: 'Custom Zone' }]);
     expect(blocking((await read(stage, all, newCall('Asia/Tokyo'))).events)).toEqual([

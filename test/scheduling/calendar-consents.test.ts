@@ -108,7 +108,7 @@ describe('in the sandbox', () => {
     expect((await calendarsOf(product.api)).length).toBe(before + 1);
   });
 
-  test('a refusal is told in either way', async () => {
+  test('a refusal is reported in either way', async () => {
     const denied = { loginHint: 'sandbox:denied' };
     const withPage = await visit(await consent((await begin(denied)).authUrl), product.process.api);
     expect([withPage.status, await withPage.text()]).toEqual([400, expect.stringMatching('refused')]);
@@ -117,7 +117,7 @@ describe('in the sandbox', () => {
     expect(sent.headers.get('location')).toBe('https://app.example.com/done?status=error&error=access_denied');
   });
 
-  test('an answer to nothing is told as a page, or in JSON, and shows nothing of what was sent', async () => {
+  test('an answer without a request is a page, or JSON, and shows nothing of the sent data', async () => {
     const unknown = `${base}/calendars/callback?state=<script>&code=<b>`;
     const shown = await visit(new URL(unknown, product.process.api), product.process.api);
     expect(shown.status).toBe(400);

@@ -237,7 +237,7 @@ describe('bookings', () => {
     await becomes(second.id, 'succeeded');
   });
 
-  test('stay as they are when somebody changes their events, unless the calendar says otherwise', async () => {
+  test('stay unchanged when another person changes their events, unless the calendar says otherwise', async () => {
     const { eventType, calendar } = await connected(['08:00-18:00']);
     const book = async (time: string) => (await scene.book(eventType.id, at(time))).body.data;
     const [first, second] = [await book('09:00'), await book('11:00')];

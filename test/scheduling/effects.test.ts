@@ -30,7 +30,7 @@ describe('the mails of a live booking', () => {
   const name = 'Gräce "Hopper"; <b>, 😀';
   const address = 'grace.live@example.com';
 
-  test('tell of each change once, in the zone of the attendee, with an invitation of the same entry', async () => {
+  test('report each change once, in the zone of the attendee, with an invitation of the same entry', async () => {
     const locations = [{ type: 'office', address: 'Here 1,\n2nd; floor' }];
     const questions = [
       { label: 'Company', type: 'textarea' },
@@ -142,7 +142,7 @@ describe('the mails of a live booking', () => {
     expect(scene.files()).toEqual([]);
   });
 
-  test('leave the attendee out where a change says so, and nobody else', async () => {
+  test('leave the attendee out if a change says so, and no other recipient', async () => {
     const eventType = await live.offer({ name: 'Quiet', reminders: [] });
     const attendee = { name: 'Quiet', email: 'quiet@example.com' };
     const { id } = (await live.book(eventType.id, at('09:00'), { attendee })).body.data;
@@ -200,7 +200,7 @@ describe('a mail server in trouble', () => {
     expect(mailsTo(email)).toHaveLength(1);
   });
 
-  test('that does not confirm a mail does not get it again by itself, and with the same Message-ID when told to', async () => {
+  test('that does not confirm a mail does not get it again by itself, and with the same Message-ID when an operator asks for it', async () => {
     const email = 'unfinished@example.com';
     scene.smtp.fault(email, 'unfinished');
     const id = await book(email);
@@ -215,7 +215,7 @@ describe('a mail server in trouble', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test('is told of a move by the mail of the move alone, where the mail before it failed', async () => {
+  test('gets only the mail of a move, if the mail before it failed', async () => {
     const email = 'overtaken@example.com';
     scene.smtp.fault(email, 'never');
     const id = await book(email);
@@ -277,7 +277,7 @@ describe('a booking of a test key', () => {
     expect(location).toEqual({ type: 'google_meet', url: null });
     await hasStatus(scene.sandboxed, id, 'attendee_mail', 'succeeded');
     expect(await hasStatus(scene.sandboxed, id, 'meeting_link', 'failed')).toMatchObject({
-      lastError: 'No calendar of the host is connected, so that nothing could make the meeting link.',
+      lastError: 'The meeting link could not be created, because no calendar of the host is connected.',
     });
     await hasStatus(scene.sandboxed, id, 'calendar_entry', 'skipped');
     await hasStatus(scene.sandboxed, id, 'contact_mail', 'succeeded');
@@ -298,7 +298,7 @@ describe('a booking of a test key', () => {
     const handle = scene.workflowOf(id);
     const details = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
     expect(details.currentDetails).toMatch(
-      /^\*\*Confirmed\*\* for 2040-06-13T09:00:00Z; meeting_link failed for good \(No calendar of the host is connected, .*\); .*\.$/,
+      /^\*\*Confirmed\*\* for 2040-06-13T09:00:00Z; meeting_link failed for good \(The meeting link could not be created, .*\); .*\.$/,
     );
     const signals = (
       details as unknown as { definition: { signalDefinitions: { name: string; description: string }[] } }
@@ -306,7 +306,7 @@ describe('a booking of a test key', () => {
     expect(signals.find((one) => one.name === 'retryEffects')!.description).toMatch(/^Try again now/);
   });
 
-  test('is written to the calendar of its host once, whose meeting link is told by the mail, and is removed from it', async () => {
+  test('is written to the calendar of its host once, whose meeting link is in the mail, and is removed from it', async () => {
     const { sandboxed, process } = scene;
     const locations = [{ type: 'google_meet', autoCreate: true }];
     const eventType = await sandboxed.offer({ name: 'Connected', locations, reminders: [] });

@@ -238,7 +238,7 @@ describe.each(['google', 'microsoft'] as const)('%s', (service) => {
     expect(await openOn(6, '11:00')).toBe(false);
     const refused = await scene.book(eventType.id, `${later(6)}T11:30:00Z`);
     expect([refused.status, refused.body.error.details.reason]).toEqual([409, 'calendar']);
-    // Somebody makes ours repeat: its instances block, it is not removed, and the booking stays.
+    // Another person turns our event into a series: its instances block, it is not removed, and the booking stays.
     await scene.request('PATCH', `calendars/${calendar}`, { followChanges: true });
     fake.store.put({ ...own, repeat: 3 });
     await sync();
@@ -259,7 +259,7 @@ describe.each(['google', 'microsoft'] as const)('%s', (service) => {
     expect(await openOn(7, '14:00')).toBe(true);
   });
 
-  test('access that was withdrawn is told once, and connecting again goes on', async () => {
+  test('access that was withdrawn is reported once, and works again after a new connection', async () => {
     const before = (await scene.book(eventType.id, at('14:00'))).body.data;
     await until('it is written', async () => {
       const { effects } = await scene.get(`bookings/${before.id}`);

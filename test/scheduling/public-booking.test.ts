@@ -114,7 +114,7 @@ test('a visitor without a script chooses a day, a time and a zone, and books', a
   const [delivery] = (await scene.at(`/v1/webhooks/${hook.id}/deliveries`)).deliveries;
   const { requestBody } = await scene.at(`/v1/webhooks/${hook.id}/deliveries/${delivery.id}`);
   expect(JSON.parse(requestBody)).toMatchObject({ event: 'booking.created', data: { id: booking.id, source: 'page' } });
-  // Whoever sends the same form again, such as by loading the page again, made one booking.
+  // Sending the same form again, such as by reloading the page, makes one booking.
   expect((await visit(page, sent)).text).toContain(`href="${booking.confirmationUrl}"`);
   expect(await bookingsOf(eventType)).toHaveLength(1);
 });
@@ -144,7 +144,7 @@ test('each field says what is wrong with it, and keeps what was filled in', asyn
   const says = (field: string, message: string) =>
     expect(wrong.text).toContain(`<p class="wrong" id="${field}-wrong">${message}</p>`);
   says('name', 'Required.');
-  says('email', 'Expected an address of mail.');
+  says('email', 'Expected an e-mail address.');
   says('location', 'Choose one of the options.');
   says(named('Team'), 'Choose one of the options.');
   says(named('Terms'), 'This must be ticked.');

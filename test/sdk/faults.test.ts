@@ -195,7 +195,7 @@ test('a stream ends with 204, with a refusal, and after failures without an even
   const failing = await clientOf([streamOf([event(1, 'run.started')]), streamOf([])], { maxRetries: 2 });
   expect(await rejection(read(failing))).toMatchObject({ name: 'ConnectionError' });
   expect(failing.seen).toHaveLength(3);
-  // Whoever leaves closes the connection.
+  // A reader that leaves closes the connection.
   const left = await clientOf([streamOf([event(1, 'run.started')], 'silence')]);
   for await (const _ of left.atelier.runs.events('r')) break;
   await until('the connection is closed', async () => left.server.open === 0);

@@ -80,7 +80,7 @@ describe('the client does what bare HTTP does:', () => {
 });
 
 describe('the client', () => {
-  test('tells one failure from another, and never shows its key', async () => {
+  test('distinguishes failures, and never shows its key', async () => {
     const atelier = new Atelier({ baseUrl: product.process.api, apiKey: product.tenant.testKey });
     const missing = await atelier.runs.get('01990000-0000-7000-8000-000000000000').catch((error) => error);
     expect(missing).toBeInstanceOf(NotFoundError);
@@ -97,7 +97,7 @@ describe('the client', () => {
     ])
       expect(shown).not.toContain(apiKey);
     expect(() => new Atelier({ baseUrl: product.process.api, apiKey: `${apiKey}\n` })).toThrow(/apiKey contains/);
-    // A chat tells a sentence alone.
+    // The failure of a chat is only a sentence.
     const sentence = await stranger.chat
       .create({ messages: [{ role: 'user', content: 'Hi' }] })
       .catch((error) => error);

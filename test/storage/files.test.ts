@@ -70,7 +70,7 @@ describe('a signed address', () => {
     stored = await recorded();
   });
 
-  test('gives the file to whoever has it, as bytes that no browser executes', async () => {
+  test('gives the file to every holder, as bytes that no browser executes', async () => {
     const response = await fetch(urls.sign(stored.name));
     const { headers, status } = response;
     expect(status).toBe(200);
@@ -228,7 +228,7 @@ describe('files of tenants', () => {
     await expect(ada.transaction((tx) => storage.files.store(tx, image()))).rejects.toThrow('in a transaction');
   });
 
-  test('are swept when nobody recorded them for a day, when they are removed, and when their time is over', async () => {
+  test('are swept when they were not recorded for a day, when they are removed, and when they expire', async () => {
     const sweep = (now?: Date) => removeDueFiles(storage, 1_000, now);
     await sweep();
     const kept = await recorded();

@@ -29,7 +29,7 @@ test('an overloaded model is asked again', async () => {
   expect((await enhance({ prompt: 'sandbox:overloaded A boat' })).status).toBe(200);
 });
 
-test('one Idempotency-Key is one answer; while it is in progress another request is told so', async () => {
+test('one Idempotency-Key is one answer; while it is in progress another request gets 409', async () => {
   const key = { 'idempotency-key': 'one' };
   const slow = { prompt: 'sandbox:slow=1.5 A snail' };
   const both = await Promise.all([enhance(slow, key), enhance(slow, key)]);

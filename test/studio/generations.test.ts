@@ -51,7 +51,7 @@ describe('an image', () => {
     const png = await fileAt(url);
     expect(await sharp(png).metadata()).toMatchObject({ format: 'png', width: 1344, height: 576 });
 
-    // Another tenant, an explicit default, and the seed that was told: the same picture.
+    // Another tenant, an explicit default, and the returned seed: the same picture.
     for (const [body, on] of [
       [{ ...asked, model: 'flux-pro-1.1' }, await newTenant()] as const,
       [{ ...asked, seed }, tenant] as const,
@@ -168,7 +168,7 @@ describe('an image', () => {
     expect([status, answer.error.details.errors.map((one: { path: string }) => one.path)]).toEqual([400, [path]]);
   });
 
-  test('is told of an unknown model, and of the limits of its model, together with everything else', async () => {
+  test('reports an unknown model, and the limits of its model, together with all other problems', async () => {
     const errorsOf = async (path: string, body: object) =>
       (await api.post(`/api/studio/${path}`, body)).body.error.details.errors as { path: string; message: string }[];
     const unknown = await errorsOf('generate', { prompt: '', model: 'dall-e-3', quality: 'best' });

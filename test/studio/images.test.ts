@@ -241,7 +241,7 @@ test('twenty at once with credits for five: five are made, and nothing is fetche
   expect([ofStatus(200).length, ofStatus(402).length]).toEqual([5, 15]);
   expect(ofStatus(402)[0]!.body.error.details).toEqual({ required: 1, available: expect.any(Number) });
   expect(images.asked('/counted.png')).toBe(5);
-  // Whatever the address says: without credits nobody looks at it.
+  // Whatever the address says: without credits it is not fetched.
   expect((await upscale('http://10.0.0.1/x.png', { on: client })).status).toBe(402);
   expect(await creditsOf(client)).toEqual({ balance: 9_995, reserved: 9_995 });
 });
@@ -287,7 +287,7 @@ test('one Idempotency-Key is one image, and a refused image does not use it up',
   expect([video.status, (await start(images.at('/square.png'))).body]).toEqual([200, video.body]);
 });
 
-test('images of a server that hangs hold up nobody else, and only a few are fetched at the same time', async () => {
+test('images of a server that hangs delay no other tenant, and only a few are fetched at the same time', async () => {
   const [attacker, victim] = [(await newTenant()).client, (await newTenant()).client];
   const hanging = Array.from({ length: 20 }, () => upscale(images.at('/hanging'), { on: attacker }));
   await until('some are being fetched', async () => images.asked('/hanging') >= 4);

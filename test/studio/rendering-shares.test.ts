@@ -84,7 +84,7 @@ test('an image stands upright and keeps its colours without the rest of its meta
 
 test('twelve upscales and twelve videos of one Free key leave no image of another organization unanswered', async () => {
   const [busy, other] = await Promise.all([newClient('free'), newClient('free')]);
-  // They take minutes, and nobody waits for them: the process is ended with the file.
+  // They take minutes, and no caller waits for them: the process is ended with the file.
   for (let asked = 0; asked < 12; asked++) {
     busy.post('/api/studio/upscale', { imageUrl: images.at('/large.jpg'), scale: 4 }).catch(() => {});
   }

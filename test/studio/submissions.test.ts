@@ -145,7 +145,7 @@ test('a job that is watched is asked about at once, and not more often than ever
     await background.settled();
     return signalled.length;
   };
-  // Nobody has it.
+  // No provider has it.
   expect(await see()).toBe(0);
   await advance();
   expect(await see()).toBe(0);
@@ -184,7 +184,7 @@ describe('a job that the provider', () => {
   test.each([
     ['may have taken', new SubmissionLost('The connection broke.'), 'lost'],
     ['made the process fail over', new TypeError('Unexpected.'), undefined],
-  ])('%s is never submitted again, until its report tells its id', async (_, failure, kind) => {
+  ])('%s is never submitted again, until its report has its id', async (_, failure, kind) => {
     provider.submission = () => Promise.reject(failure);
     if (kind) expect(await advance()).toMatchObject({ kind });
     else await expect(advance()).rejects.toBe(failure);
@@ -212,7 +212,7 @@ describe('a job that the provider', () => {
     expect([await hold(), await advance()]).toEqual([0, { kind: 'ended' }]);
   });
 
-  test('cannot be asked about is asked for until the deadline, then it has failed and the provider is told', async () => {
+  test('cannot be polled is polled until the deadline, then it has failed and the provider is notified', async () => {
     await advance();
     provider.status = new ProviderFailure('unavailable', 'Runway is unavailable.');
     await expect(advance(50)).rejects.toBe(provider.status);

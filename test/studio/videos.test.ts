@@ -40,7 +40,7 @@ const ended = (on: ApiClient, id: string) =>
   });
 
 describe('a video', () => {
-  test('is made while it tells its progress, is a file of the length and size that were asked for, and is announced', async () => {
+  test('shows its progress while it is made, is a file of the requested length and size, and is announced', async () => {
     const tenant = await newTenant();
     const { balance } = await creditsOf(tenant);
     const subscribed = await tenant.post('/api/v1/webhooks', {

@@ -151,7 +151,7 @@ describe('killed between the write and the commit', () => {
       'api_key.create',
       'workflow.create',
     ]);
-    // Nobody waits for the dead.
+    // No transaction waits for the dead process.
     expect(
       (await api.post('/api/v1/workflows', { name: 'Second', steps: [] }, { 'idempotency-key': 'k' })).status,
     ).toBe(201);

@@ -93,7 +93,7 @@ describe('a key that is revoked', () => {
     expect((await apiClient(processes[0].api, key).get('/api/v1/health')).status).toBe(200);
   });
 
-  test('is told nothing that happens later, even by a process that stood still', async () => {
+  test('gets no later events, even from a process that stood still', async () => {
     const { issue, workflowId, runId } = await openTenant();
     const revoked = await issue();
     const [, frozen] = processes;
@@ -161,7 +161,7 @@ describe('a plan includes so many', () => {
       body: { error: { details: { limit: 10, window: 'waiting_requests' } } },
     });
     expect(await runsOf(workflowId)).toBe(11);
-    // Nobody waits for this one.
+    // No caller waits for this one.
     expect((await api.post(path, { input: 'y', async: true }, once)).status).toBe(200);
     await revokeKey(product.database, id);
     for (const answer of await Promise.all(answers)) expect(answer).toMatchObject(refusal('invalid_api_key'));

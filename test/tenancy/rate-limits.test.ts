@@ -136,7 +136,7 @@ describe('a plan’s limits', () => {
     expect((await live.get('/api/v1/health')).status).toBe(200);
   });
 
-  test('in dialect B are told in its envelope, with the seconds to wait', async () => {
+  test('in dialect B use its envelope, with the seconds to wait', async () => {
     await untilMinuteHasRoom();
     const { test: client } = await clients({ rateMinute: 1 }, 'B');
     await client.get('/api/v1/health');
@@ -174,7 +174,7 @@ test('an operator may limit every address, except on paths of his choice', async
     TRUSTED_PROXIES: '192.0.2.1',
   });
   const client = apiClient(limited.api);
-  // Nobody trusts this peer, so what it writes into the header makes it no other client.
+  // This peer is not trusted, so its header does not make it another client.
   const spoofed = await Promise.all(
     Array.from({ length: 6 }, (_, index) => client.get('/nothing', { 'x-forwarded-for': `203.0.113.${index}` })),
   );
@@ -239,7 +239,7 @@ describe('a shared counter that', () => {
   });
 });
 
-test('a key without the scope is told which one it lacks', async () => {
+test('a key without the scope gets the name of the missing one', async () => {
   const { id } = await createOrganization(product.database, { name: 'Scoped', plan: 'team' });
   const scopes = ['workflows:read'];
   for (const variant of ['A', 'B'] as const) {

@@ -60,7 +60,7 @@ const endToken = (ago: string) =>
   );
 
 describe('a token', () => {
-  test('lives for a quarter of an hour unless told, and at most as long as its key', async () => {
+  test('lives for a quarter of an hour by default, and at most as long as its key', async () => {
     const { body } = await api.post('/api/v1/tokens', { scopes: ['runs:read'] });
     expect(body.data.token).toMatch(/^pub_test_[0-9A-Za-z]{42}$/);
     expect((Date.parse(body.data.expiresAt) - Date.now()) / 1000).toBeGreaterThan(890);
@@ -329,7 +329,7 @@ describe('a token that a person makes', () => {
     const endedAt = performance.now();
     expect(await apiClient(base, token).get(`/api/v1/runs/${runId}`)).toMatchObject(unknown);
     await closed;
-    expect(performance.now() - endedAt).toBeLessThan(5_000);
+    expect(performance.now() - endedAt).toBeLessThan(15_000);
     await api.post(`/api/v1/runs/${runId}/cancel`);
   });
 

@@ -19,7 +19,7 @@ export interface FakeGithub {
   echo(args?: Record<string, unknown>): Promise<ToolResult>;
 }
 
-/** What models are told of a server that ended, or answers with what nobody can read. */
+/** The results for models if a server ended, or gave an unreadable answer. */
 export const broken = { text: 'The tool server ended or closed the connection before it answered.', isError: true };
 
 /** Opens the scene before the tests of a file and closes it after them. */

@@ -186,7 +186,7 @@ describe('a hostile server', () => {
     expect(await github.echo()).toEqual({ text: 'There is no echo.', isError: true });
   });
 
-  test('that answers with nonsense, breaks off or refuses is told apart', async () => {
+  test('that answers with nonsense, breaks off or refuses is distinguished', async () => {
     const answers: [string, (status: number, body: string) => [number, string], object][] = [
       ['nonsense', () => [200, '{"a":'], broken],
       ['an error', () => [500, 'stack trace'], broken],

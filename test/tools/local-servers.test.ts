@@ -82,7 +82,7 @@ describe('files', () => {
     '/../../etc/passwd',
     '~/.ssh/id_rsa',
     '/a/../../../etc/passwd',
-  ])('at %s are those of the organization, and no other path is told', async (path) => {
+  ])('at %s are those of the organization, and no other path is shown', async (path) => {
     const { text, isError } = await call('filesystem_read_text_file', { path });
     expect(isError).toBe(true);
     expect(text).not.toContain(scene.folder);
@@ -90,7 +90,7 @@ describe('files', () => {
     expect(text).not.toContain(process.cwd());
   });
 
-  test('behind links are not reached, whoever made the link', async () => {
+  test('behind links are not reached, whichever way the link was made', async () => {
     await symlink('/etc', join(rootOf(scope, 'filesystem'), 'out'));
     await symlink('/etc/passwd', join(rootOf(scope, 'filesystem'), 'passwd'));
     for (const path of ['/out/passwd', '/passwd']) {
@@ -157,7 +157,7 @@ describe('a result', () => {
   });
 });
 
-test('a tool that the server does not have, and arguments that it does not take, are told as results', async () => {
+test('a tool that the server does not have, and arguments that it does not accept, are reported as results', async () => {
   expect(await call('filesystem_format_disk')).toMatchObject({
     isError: true,
     text: expect.stringContaining('not found'),
@@ -236,7 +236,7 @@ describe('sqlite', () => {
     expect([rows.length, truncated]).toEqual([200, true]);
   });
 
-  test('lets nobody read in a transaction that nobody can write beside', async () => {
+  test('allows no reading transaction that would block writers', async () => {
     for (const sql of ['begin', 'savepoint a']) {
       expect(await call('sqlite_query', { sql })).toMatchObject({ isError: true });
       await call('sqlite_query', { sql: 'select * from t' });

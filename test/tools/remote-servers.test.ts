@@ -169,7 +169,7 @@ describe('the reference server', () => {
   });
   afterAll(() => void everything.kill('SIGKILL'));
 
-  test('is used over streamable HTTP, and its end is told', async () => {
+  test('is used over streamable HTTP, and its end is reported', async () => {
     const scope = await github.scene.newTenant('live');
     await github.scene.configure(scope, 'docker', { url: `http://127.0.0.1:${port}/mcp` });
     const tools = await github.one.tools.list(scope, ['docker'], AbortSignal.timeout(60_000));

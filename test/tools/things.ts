@@ -1,4 +1,4 @@
 import type { ThingsOf } from '../openapi/document.ts';
 
-/** A server of the catalogue: everybody has each of them, and nobody another's configuration of it. */
+/** A server of the catalogue: every tenant has each of them, and no tenant has another's configuration of it. */
 export const toolThings: ThingsOf = async () => [{ prefix: /\/v1\/tools\//, parameter: 'serverId', id: 'filesystem' }];

@@ -255,7 +255,7 @@ describe('a recording', () => {
   });
 });
 
-describe('whoever asks', () => {
+describe('any caller', () => {
   test('needs a key, a provider, credits and a scope', async () => {
     const { live } = await newTenant();
     const stranger = voiceClient(product.process.api, 'sk_test_nonsense');

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** What was told of a run, in the order in which it was. */
+/** The events of a run, in the order of their publication. */
 async function eventsOf(runId: string): Promise<string[]> {
   const { rows } = await scene.product.database.pool.query<{ type: string }>(
     'select type from event where subject_id = $1 order by created_at, id',
@@ -46,7 +46,7 @@ test('a webhook that comes while a run is under way hears of what comes after', 
   expect(await scene.deliveries(id)).toHaveLength(1);
 });
 
-test('a run of a workflow that is deleted has nothing more to tell', async () => {
+test('a run of a deleted workflow publishes no more events', async () => {
   const { runId, workflowId } = await startSlow();
   expect((await scene.api.delete(`/v1/workflows/${workflowId}`)).status).toBe(200);
   const { pool } = scene.product.database;
@@ -55,7 +55,7 @@ test('a run of a workflow that is deleted has nothing more to tell', async () =>
   expect(await eventsOf(runId)).toEqual(['started']);
 });
 
-test('a run that is retried is another one, and what the trigger starts is told of too', async () => {
+test('a retry is another run, and runs of the trigger are announced too', async () => {
   const { id } = await makeWorkflow(scene.api, 'sandbox:fail');
   const { body } = await scene.api.post(`/v1/workflows/${id}/execute`, { inputs: {} }, inA);
   const { runId } = body.error.details;

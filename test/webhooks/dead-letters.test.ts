@@ -76,7 +76,7 @@ describe('a dead letter in Temporal', () => {
   test('says what happened and what can be done about it', async () => {
     const { definition, currentDetails } = await metadataOf(await parkedLetter());
     expect(currentDetails).toMatch(
-      /Dead-lettered.*the webhook `Ours` at `127\.0\.0\.1:\d+` did not take it: HTTP 500 after 1 attempt\b/,
+      /Dead-lettered.*the webhook `Ours` at `127\.0\.0\.1:\d+` did not accept it: HTTP 500 after 1 attempt\b/,
     );
     const described = (of: { name: string; description: string }[]) =>
       of.filter(({ description }) => description).map(({ name }) => name);
@@ -98,7 +98,7 @@ describe('a dead letter in Temporal', () => {
     expect(entry).toMatchObject({ action: 'delivery.replay', actor: 'operator', subjectId: letter.uuid });
   });
 
-  test('tells by the update replayNow what came of it, also while its breaker is open', async () => {
+  test('returns its result from the update replayNow, also while its breaker is open', async () => {
     const letter = await parkedLetter();
     await openBreaker(scene, letter);
     const press = () => handleOf(letter).executeUpdate<string, [unknown]>(deliveryMessages.replayNow, { args: [null] });
@@ -108,7 +108,7 @@ describe('a dead letter in Temporal', () => {
     expect(scene.receiver.to(letter.path)).toHaveLength(3);
   });
 
-  test('tells why it is not replayed while its webhook is turned off', async () => {
+  test('returns why it is not replayed while its webhook is turned off', async () => {
     const letter = await parkedLetter();
     await scene.api.patch(`/v1/webhooks/${letter.id}`, { isActive: false });
     const press = () => handleOf(letter).executeUpdate<string, []>(deliveryMessages.replayNow);
@@ -147,7 +147,7 @@ describe('a dead letter in Temporal', () => {
   });
 });
 
-test.each(['terminated', 'cancelled'])('a parked workflow that was %s is missed by nobody', async (how) => {
+test.each(['terminated', 'cancelled'])('a dead-letter workflow that was %s is not missed', async (how) => {
   const letter = await parkedLetter();
   await (how === 'cancelled' ? handleOf(letter).cancel() : handleOf(letter).terminate());
   await until('it is over', async () => (await handleOf(letter).describe()).status.name !== 'RUNNING');

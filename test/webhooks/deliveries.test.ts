@@ -20,7 +20,7 @@ const header = ({ headers }: Received, name: string) => headers[name] as string;
 const equal = (a: string, b: string) => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 const hmac = (secret: string, text: string) => `sha256=${createHmac('sha256', secret).update(text).digest('hex')}`;
 
-/** As the published interface tells receivers to verify: family A. */
+/** As the published interface describes verification: family A. */
 function verifyA(request: Received, secret: string, name = 'x-service-signature'): boolean {
   const timestamp = header(request, 'x-service-timestamp');
   if (Math.abs(Date.now() - Date.parse(timestamp)) > 300_000) return false;
@@ -147,7 +147,7 @@ describe('events of runs', () => {
     });
   });
 
-  test('reach those who listen, each once, and nobody else', async () => {
+  test('reach the subscribed webhooks, each once, and no others', async () => {
     const listening = await scene.subscribe();
     const everyone = await scene.subscribe(everything);
     const deaf = await scene.subscribe({ events: ['workflow.run.failed'] });

@@ -38,7 +38,7 @@ describe('the catalogue', () => {
     }
   });
 
-  test('tells one type, and 404 of another', async () => {
+  test('returns one type, and 404 for another', async () => {
     const { body } = await scene.api.get('/v1/webhook-events');
     for (const entry of body.data.events) {
       expect((await scene.api.get(`/v1/webhook-events/${entry.type}`)).body.data).toEqual(entry);

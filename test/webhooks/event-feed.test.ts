@@ -114,7 +114,7 @@ describe('the list of events', () => {
     expect(pages).toEqual(ended);
   });
 
-  test('misses nothing and repeats nothing, whoever writes at the same time', async () => {
+  test('misses nothing and repeats nothing, whatever is written at the same time', async () => {
     const reader = await openReader();
     const { nextCursor } = await reader.read();
     const runs = Promise.all(Array.from({ length: 5 }, async () => [await reader.run(), await reader.run()]));

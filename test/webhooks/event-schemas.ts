@@ -3,7 +3,7 @@ import formats from 'ajv-formats';
 import { declared } from '../../src/platform/parts/declared-parts.ts';
 import { bodySchemaOf } from '../../src/webhooks/core/event-body.ts';
 
-/** The same schema without members that it does not list: one that nobody declared is a fault. */
+/** The same schema without members that it does not list: an undeclared one is a fault. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;

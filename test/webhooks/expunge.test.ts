@@ -160,7 +160,7 @@ describe('the content of a delivery', () => {
     expect(delivery).toMatchObject({ responseBody: null, requestBody: null, attemptLog: [{ responseBody: null }] });
   });
 
-  test('is sent whole or not at all, whoever resends it at the same time', async () => {
+  test('is sent whole or not at all, even if it is resent at the same time', async () => {
     const webhook = await scene.subscribe();
     const count = 10;
     for (let made = 0; made < count; made++) await scene.run();

@@ -167,7 +167,7 @@ describe('a filter that fails', () => {
     ['input.value == 1', /input/],
     ['event.type.matches("a+")', /matches/],
     [`event.type == "${'a'.repeat(2_000)}"`, /2000 characters|2,000 characters/],
-  ])('is refused when it is saved, where that can be told: %s', async (filter, message) => {
+  ])('is refused when it is saved, if the fault is visible then: %s', async (filter, message) => {
     const body = { name: 'Ours', url: scene.receiver.url('/none'), events: [updated], filter };
     const webhook = await create({});
     const answers = [await api.post('/v1/webhooks', body), await api.patch(pathOf(webhook), { filter })];

@@ -21,7 +21,7 @@ let product: Product;
 let api: string;
 beforeAll(async () => {
   product = await openProduct({ env: { EGRESS_ALLOW_CIDRS: '10.0.0.0/8' } });
-  // Nobody makes attempts here.
+  // No process makes attempts here.
   ({ api } = await product.start(['api']));
 });
 afterAll(() => product.close());
@@ -81,7 +81,7 @@ class Places {
   }
 }
 
-test('organizations whose receivers hang share the places equally, and leave some for whoever comes next', async () => {
+test('organizations whose receivers hang share the slots equally, and leave some for the next one', async () => {
   const [first, second, third] = [await newOrganization(), await newOrganization(), await newOrganization()];
   const places = new Places();
   for (const path of ['a', 'b', 'c', 'd']) await waiting(first, 100, `http://10.0.0.1/${path}`);
@@ -126,7 +126,7 @@ test('a host gets no more attempts than its rate, of all processes together, and
   expect(count(many) + count(one)).toBeLessThanOrEqual(max);
   expect(batches.at(-1)!.waitMs).toBeGreaterThan(0);
 
-  // Whoever has few is not behind whoever has many. A host that had nothing for a while starts anew.
+  // An organization with few is not behind one with many. A host that had nothing for a while starts anew.
   await product.database.pool.query('update delivery set leased_until = null where leased_until is not null');
   await product.database.pool.query('delete from webhook_host');
   const again = await leaseDue(limited, places);
@@ -228,12 +228,12 @@ test('deliveries about one subject are leased one after the other, and others me
   expect(await leaseAll()).toEqual([ofA[2]]);
 });
 
-test('while Temporal is told of dead letters nobody waits for their rows, and a turn that fails is repeated', async () => {
+test('while Temporal is notified of dead letters no request waits for their rows, and a pass that fails is repeated', async () => {
   const { database } = product;
   const { pool } = database;
   const organization = await newOrganization();
   const subscription = await waiting(organization, 1_001, 'http://10.0.0.1/parked');
-  // The oldest has a workflow, and those after it leave it no place. The newest makes the parking look.
+  // The oldest has a workflow, and those after it leave it no slot. The newest starts a pass.
   const { rows } = await pool.query<{ id: string }>(
     `update delivery d set status = 'dead_lettered', attempts = 1, next_attempt_at = null, finished_at = now(),
             created_at = now() + nth * interval '1 second', parked_at = case when nth < 1001 then now() end
@@ -261,8 +261,8 @@ test('while Temporal is told of dead letters nobody waits for their rows, and a 
   deadLetterWorkflows.start();
   try {
     for (const round of [1, 2]) {
-      await until('its workflow is told', async () => signalled.length === round);
-      // It reads at once, and somebody else changes the row.
+      await until('its workflow is signalled', async () => signalled.length === round);
+      // It reads at once, and another process changes the row.
       expect(await findDeadLetterProgress(scope, letter)).toEqual({ kind: 'left' });
       await pool.query('update delivery set duration_ms = 1 where id = $1', [letter]);
       const { reject, resolve } = answer;

@@ -66,7 +66,7 @@ describe('a subscription', () => {
     await announce(30);
     await all(id, 'delivered', 30);
     const requests = scene.receiver.to(path);
-    // Nobody but the probes failed once it was open, and being held back is no attempt.
+    // Only the probes failed once it was open, and being held back is not an attempt.
     expect(requests).toHaveLength(42);
     // 1.5 s apart when they begin; on a busy machine one may arrive later.
     expect(requests[10]!.at - requests[9]!.at).toBeGreaterThanOrEqual(1_000);
@@ -152,7 +152,7 @@ describe('a subscription that does nothing but fail', () => {
       [uuidOf(id), days],
     );
 
-  test('is turned off when a delivery is given up after five days of it, and its owner is told once', async () => {
+  test('is turned off when a delivery is given up after five days of it, and its owner is notified once', async () => {
     await updateOrganization(scene.product.database, organizationIds.format(scene.tenant.organizationId), {
       email: 'ada@example.com',
     }).catch(() =>

@@ -58,7 +58,7 @@ test('thousands of due entries of webhooks in the outbox hold up neither the sta
        from run, generate_series(1, 6000) where run.id = $1`,
     [under, correlationId],
   );
-  // Nobody attempts it right after a commit, and it is due after all of those.
+  // It is not attempted right after a commit, and it is due after all of those.
   const left = newId();
   await pool.query(
     `with queued as (

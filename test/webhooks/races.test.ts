@@ -93,7 +93,7 @@ describe('a change while deliveries are under way', () => {
     expect(scene.receiver.to(path)).toHaveLength(30);
   });
 
-  test('new secrets: every request verifies under one that was told', async () => {
+  test('new secrets: every request verifies under a returned one', async () => {
     const { id, path, secret } = await scene.subscribe({}, () => ({ status: 200, afterMs: 10 }));
     const sent = sendTests(id, 40);
     const rotations = await times(2, () => scene.api.post(`/v1/webhooks/${id}/rotate-secret`));

@@ -36,7 +36,7 @@ export type Reply =
 /** What the nth request to a path, from 1, is answered. */
 export type Script = (nth: number, request: Received) => Reply;
 
-/** A customer's server that does as it is told. */
+/** A customer's server with a configured behaviour. */
 export interface Receiver {
   url(path: string): string;
   /** Requests to a path so far. */

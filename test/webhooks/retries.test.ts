@@ -157,7 +157,7 @@ describe('a subscription', () => {
     expect(scene.receiver.to(path)).toHaveLength(2);
   });
 
-  test('that is turned off tells the workflows that wait for their next attempt', async () => {
+  test('that is turned off notifies the workflows that wait for their next attempt', async () => {
     const { id } = await scene.subscribe({}, always({ status: 503, headers: { 'retry-after': '600' } }));
     await scene.api.post(`/v1/webhooks/${id}/test`);
     const delivery = await scene.reaches(id, 'retrying');
@@ -178,7 +178,7 @@ describe('a subscription', () => {
     const { rows } = await pool.query('select status, error_class from delivery where id = $1', [deliveryId.slice(4)]);
     expect(rows).toEqual([{ status: 'failed', error_class: 'subscription_deleted' }]);
     const owed = () => pool.query('select 1 from outbox where subject_id = $1', [webhookIds.parse(id)]);
-    await until('its workflows have heard', async () => (await owed()).rowCount === 0);
+    await until('its workflows have been signalled', async () => (await owed()).rowCount === 0);
     expect(scene.receiver.to(path)).toHaveLength(1);
   });
 });

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-test('a retry that is due takes its turn beside a long backlog of first attempts', async () => {
+test('a due retry is made beside a long backlog of first attempts', async () => {
   const backlog = 200;
   const busy = { status: 503, headers: { 'retry-after': '2' } };
   const { id, path } = await scene.subscribe({ concurrency: 1 }, (nth) =>

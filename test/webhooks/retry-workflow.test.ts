@@ -78,7 +78,7 @@ test('one workflow for a webhook says what waits, and an operator makes it all d
   await ended(id);
 });
 
-test('while it is paused nothing is sent, whoever ends its workflow', async () => {
+test('while it is paused nothing is sent, even if its workflow is ended', async () => {
   const { id, send, all, mend, requests } = await failing(1);
   await says(id, /1 delivery waits/);
   await handleOf(id).signal(webhookMessages.pause);
@@ -151,7 +151,7 @@ test('dead letters beyond the newest thousand of a webhook have no workflow, and
       return rows.length === 1;
     });
   for (const one of letters) await parkedBy(one);
-  // A thousand newer ones, which nobody needs to start workflows for here.
+  // A thousand newer ones, which need no workflows here.
   await pool.query(
     `insert into delivery (id, organization_id, environment, subscription_id, event_id, event_type, status, attempts,
                            schedule_attempts, response_body_truncated, created_at, finished_at, parked_at)
@@ -160,7 +160,7 @@ test('dead letters beyond the newest thousand of a webhook have no workflow, and
        from delivery, generate_series(1, 1000) where id = $1`,
     [letter.uuid],
   );
-  // The next one of this webhook makes the parking look at it.
+  // The next one of this webhook makes the next pass look at it.
   await scene.api.post(`/v1/webhooks/${letter.id}/test`);
   await until('its workflow ends', async () => (await isOpen(letter.workflowId)) === 'COMPLETED');
   expect(await client.workflow.getHandle(letter.workflowId).result()).toBe('dead_lettered');

@@ -11,7 +11,7 @@ interface Row {
 
 /**
  * Writes a delivery of a webhook as it would have come to be, with an attempt behind it for each that it counts. It is
- * leased, so that nobody makes another.
+ * leased, so that no process makes another.
  * @returns its id
  */
 export async function addDelivery(

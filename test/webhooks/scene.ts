@@ -97,7 +97,7 @@ function sceneOf(
     async run(prompt = '{{input}}') {
       const { id } = await makeWorkflow(api, prompt);
       const { body } = await api.post(`/v1/workflows/${id}/execute`, { inputs: {} }, inA);
-      // A run that fails is an error to whoever waits for it.
+      // A run that fails is an error to the caller that waits for it.
       return body.data?.runId ?? body.error.details.runId;
     },
     async close() {

@@ -20,7 +20,7 @@ describe('the secret', () => {
   const token = 'a-token-of-the-receiver-0123456789';
   const keyed = (key: string) => ({ 'idempotency-key': key });
 
-  test('is told once, and stands nowhere in clear; nor do the headers', async () => {
+  test('is returned once, and is stored nowhere in clear; nor are the headers', async () => {
     const body = { ...given, headers: { Authorization: `Bearer ${token}` } };
     const created = await api.post('/v1/webhooks', body, keyed('told once'));
     const { id, secret } = created.body.data;
@@ -47,7 +47,7 @@ describe('the secret', () => {
     expect(await tablesWith(product.database, url)).toEqual(['webhook_subscription']);
   });
 
-  test('is told again to the repetition of its request, and to nobody else', async () => {
+  test('is returned again to the repetition of its request, and to no other', async () => {
     const { testKey } = await product.createTenant({ plan: 'enterprise' });
     const client = apiClient(product.process.api, testKey);
     const answers = await Promise.all(

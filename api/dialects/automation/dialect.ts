@@ -4,11 +4,11 @@ import { defaultPriority } from '../../../src/automation/core/starts.ts';
 import { readPath } from '../../../src/automation/core/step-path.ts';
 import type { AutomationDetail, AutomationSummary } from '../../../src/automation/definitions/automations.ts';
 import type { RunPage } from '../../../src/automation/run-search/search-runs.ts';
+import type { CreatedRun } from '../../../src/automation/runs/create-run.ts';
 import type { SeenEvent } from '../../../src/automation/runs/follow-run.ts';
 import type { RunOptions } from '../../../src/automation/runs/insert-run.ts';
 import type { RunSummary, ValuesApart } from '../../../src/automation/runs/run-columns.ts';
 import type { RunDetail, StepResult } from '../../../src/automation/runs/runs.ts';
-import type { CreatedRun } from '../../../src/automation/runs/start-run-workflow.ts';
 import type { WaitingFor } from '../../../src/automation/runs/waiting-for.ts';
 import type { StepDelta } from '../../../src/automation/step-texts/delta-reader.ts';
 import type { Page } from '../../../src/platform/database/page.ts';
@@ -41,7 +41,7 @@ export interface Execution {
 }
 
 /** The run when `execute` stops waiting for it. */
-export type ExecutedRun = Pick<
+type ExecutedRun = Pick<
   RunDetail,
   'id' | 'automationId' | 'status' | 'output' | 'tokensUsed' | 'durationMs' | keyof ValuesApart
 >;
@@ -66,9 +66,9 @@ export interface AutomationDialect {
   runEvent(event: SeenEvent): object;
   /** The data of a part of a step's text. */
   stepDelta(delta: StepDelta): object;
-  /** The answer when the run goes on after it. */
+  /** The answer if the run continues after it. */
   accepted(run: CreatedRun): AcceptedAnswer;
-  /** The answer to a trigger: the run's id and status, and nothing else. */
+  /** The answer to a trigger: only the run's id and status. */
   triggered(run: CreatedRun): TriggeredAnswer;
   /** The answer when the workflow skips the run. A trigger gets no reason. */
   skipped(): SkippedAnswer;
@@ -88,7 +88,7 @@ export function readExecution(body: ExecuteBody, waitByDefault: boolean): Execut
   return { input: { value: body.input }, variables: body.variables ?? {}, wait, options };
 }
 
-/** What a step waits for, for both dialects. */
+/** The wait of a step, for both dialects. */
 export const shownWait = (
   { type, stepId, path, since, until, approvalId, runId: child }: WaitingFor,
   runId: (uuid: string) => string,
@@ -102,7 +102,7 @@ export const shownWait = (
   ...(child && { runId: runId(child) }),
 });
 
-/** What a run was started with, for both dialects. Ids are written by the given functions. */
+/** The start of a run, for both dialects. Ids are written by the given functions. */
 export function startedWith(
   run: RunSummary,
   runId: (uuid: string) => string,

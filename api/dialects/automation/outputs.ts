@@ -11,7 +11,7 @@ export const outputReference = (runId: string, stepId: string, bytes: number, pa
 /** Replaces an input, or variables, in the same way. */
 const inputReference = (runId: string, bytes: number) => ({ $ref: `/api/v1/runs/${runId}/input`, bytes });
 
-/** What a run was given, with references in place of what is large. `runId` is in the form of the dialect. */
+/** The input of a run, with references in place of large values. `runId` is in the form of the dialect. */
 export const shownInput = (
   { input, inputApart, variables, variablesApart }: Pick<RunSummary, 'input' | 'variables'> & ValuesApart,
   runId: string,
@@ -37,10 +37,10 @@ export function shownOutput(
   };
 }
 
-/** Where a step within others stands. */
+/** The position of a step within others. */
 export const shownPath = ({ path }: Pick<StepResult, 'path'>) => (path === null ? {} : { path: readPath(path) });
 
-/** Where a step within others stands, and how the children of a container ended. Other steps have neither. */
+/** The position of a step within others, and the results of a container's children. Other steps have neither. */
 export const shownPlace = ({ path, counts }: Pick<StepResult, 'path' | 'counts'>) => ({
   ...shownPath({ path }),
   // While it runs, only the total is known.

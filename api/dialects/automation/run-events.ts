@@ -6,7 +6,7 @@ import { fitRuns } from './fit-answer.ts';
 import { outputReference, shownOutput, shownPath } from './outputs.ts';
 
 /** What differs between the dialects in an event. */
-export interface EventWords {
+interface EventWords {
   runId: string;
   status: string;
   durationName: 'duration' | 'durationMs';

@@ -23,7 +23,7 @@ interface ShownDefinition extends Omit<DefinitionFields, 'steps' | 'concurrency'
   maxDurationSeconds: number | null;
 }
 
-/** A definition as the API shows it: what a save takes, with every member. */
+/** A definition as the API returns it: in the form that a save accepts, with every member. */
 export function shownDefinition(definition: DefinitionFields, variant: Variant): ShownDefinition {
   const { steps, ...fields } = definitionOf(definition) as unknown as ShownDefinition;
   return { ...fields, steps: (variant === 'B' ? steps.map(inB) : steps) as Members[] };

@@ -16,7 +16,10 @@ interface ShownFlowStep {
   [field: string]: unknown;
 }
 
-/** As dialect B shows it, those within it too: a step that asks a model is `ai_chat`, and a step without a name has its id as name. */
+/**
+ * The form of a step in dialect B, including the steps within it: a step that asks a model is `ai_chat`, and a step
+ * without a name has its id as name.
+ */
 export function shownStepInB(step: Step): ReturnType<typeof linearInB> | ShownFlowStep {
   if (isLinearStep(step)) return linearInB(step);
   const shown: ShownFlowStep = { ...step, name: step.name ?? step.id };

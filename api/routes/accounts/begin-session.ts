@@ -43,7 +43,7 @@ async function beginSession(c: ApiContext, accounts: AccountServices['accounts']
   return ((await answer.json()) as { needsCode: boolean }).needsCode;
 }
 
-/** Signs a person in who has proved an address: they go on, or enter a code first. */
+/** Signs in a person who has proved an address: the person continues, or enters a code first. */
 export async function enter(
   c: ApiContext,
   accounts: AccountServices['accounts'],

@@ -29,7 +29,7 @@ const served = new Set([
   'POST /passkey/update-passkey',
 ]);
 
-/** Those that a person who is signed in proves the own password to. */
+/** The endpoints where a signed-in person proves the own password. */
 const ofOwnPassword = new Set([
   '/change-password',
   '/two-factor/enable',
@@ -49,7 +49,7 @@ function emailOf(body: string): string {
   }
 }
 
-/** The address of the account whose password a request proves; undefined where it proves none. */
+/** The address of the account whose password a request proves; undefined if it proves none. */
 function accountTried(path: string, body: string, person: SignedIn | undefined): string | undefined {
   if (path === '/sign-in/email') return emailOf(body);
   return ofOwnPassword.has(path) ? person?.email : undefined;

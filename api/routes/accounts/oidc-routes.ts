@@ -16,7 +16,7 @@ const title = 'Sign in';
 
 const refusals: Record<OidcRefusal, string> = {
   unproved_address: 'The provider has not proved your e-mail address.',
-  no_account: 'Nobody with your e-mail address has an account here. Ask for an invitation.',
+  no_account: 'No account here has your e-mail address. Ask for an invitation.',
 };
 
 /** Signing in at an OpenID provider: the way there, and the way back. */

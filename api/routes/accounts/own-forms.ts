@@ -9,13 +9,13 @@ const maxFields = 8;
 export const field = (fields: URLSearchParams, name: string): string => (fields.get(name) ?? '').slice(0, 1_000);
 
 /**
- * Refuses forms of pages that are not ours: browsers say where a form comes from. Our pages send no referrer, and browsers
- * then write `null` as the origin, so what they say of the site decides first.
+ * Refuses forms of foreign pages: browsers send the origin of a form. Our pages send no referrer, and browsers then
+ * write `null` as the origin, so the fetch metadata about the site decides first.
  * @throws AppError forbidden
  */
 export function checkFormOrigin(c: ApiContext, origin: string): void {
   const [from, site] = [c.req.header('origin'), c.req.header('sec-fetch-site')];
-  // What is no browser says neither.
+  // Clients other than browsers send neither.
   const isOurs = from === origin || ((from === undefined || from === 'null') && site === 'same-origin');
   if (isOurs || (from === undefined && site === undefined)) return;
   throw new AppError('forbidden', 'Forms of other sites are not accepted.', { reason: 'csrf' });

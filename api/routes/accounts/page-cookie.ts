@@ -1,7 +1,7 @@
 import type { SessionCookie } from '../../../src/accounts/session-cookie.ts';
 import type { ApiContext } from '../../context.ts';
 
-/** A cookie of our pages beside the session's, for a step that begins in one browser and has to end in it. */
+/** A cookie of our pages besides the session's, for a step that must end in the browser in which it began. */
 export class PageCookie {
   readonly #session: SessionCookie;
   readonly #name: string;
@@ -21,7 +21,7 @@ export class PageCookie {
     this.keep(c, '', 0);
   }
 
-  /** What the browser sends, whatever it is; undefined without the cookie. */
+  /** The unchecked cookie of the browser; undefined without it. */
   valueIn(c: ApiContext): string | undefined {
     return this.#session.valueOf(this.#name, c.req.header('cookie'));
   }

@@ -24,7 +24,7 @@ const email = (value: string) =>
 const password = (name: string, label: string, autocomplete: string) =>
   text(name, label, html`type="password" autocomplete="${autocomplete}"`);
 
-export interface SignInWays {
+interface SignInWays {
   next: string;
   /** The provider's host; undefined where there is none. */
   provider: string | undefined;
@@ -81,7 +81,7 @@ export const invitationForm = (
       </dl>
       <form method="post" action="${invitationPath}/${token}"><p><button type="submit">Accept and sign in</button></p></form>`;
 
-/** What a person proves to choose a password: the one they have, or a link that they just opened in its place. */
+/** The proof of a person who chooses a password: the current password, or a link that was just opened. */
 export type PasswordProof = 'none' | 'password' | 'link';
 
 export const passwordForm = (asked: PasswordProof): Html => html`
@@ -104,13 +104,13 @@ const action = (name: string, label: string, content: Html | string = '') => htm
         <p><button type="submit">${label}</button></p>
       </form>`;
 
-/** What a person proves before the second factor changes: the password, or a code where there is none. */
+/** The proof that a person gives before the second factor changes: the password, or a code without a password. */
 const proof = (hasPassword: boolean, hasFactor: boolean): Html | string => {
   if (hasPassword) return password('password', 'Current password', 'current-password');
   return hasFactor ? code('Code of your authenticator') : '';
 };
 
-/** The way to a second factor, or what can be done with the one there is. */
+/** The way to a second factor, or the actions for an existing one. */
 export const secondFactorForms = ({ isOn, hasPassword }: { isOn: boolean; hasPassword: boolean }): Html =>
   isOn
     ? html`
@@ -175,7 +175,7 @@ export const noPasskeysHere: Html = html`
       <p>Browsers make passkeys for addresses with a name. This installation has none.</p>`;
 
 export const linkIsDead: Html = html`
-      <p>This link was used already, or it is too old.</p>
+      <p>This link was used already, or it is too old. A new one is mailed on the page to sign in, or printed by an operator.</p>
       <p><a href="${signInPath}">Sign in</a></p>`;
 
 export const linkIsMailed: Html = html`

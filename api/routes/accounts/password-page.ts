@@ -15,7 +15,7 @@ import { type PasswordProof, passwordForm, passwordIsSet } from './page-html.ts'
 
 const title = 'Your password';
 
-/** Where a person who is signed in sets a first password, changes it, or replaces one that is forgotten. */
+/** Where a signed-in person sets a first password, changes it, or replaces a forgotten one. */
 export function passwordPage({ accounts, database, env }: Services): OpenAPIHono<ApiEnv> {
   const { limits, origin } = accounts;
   const renewal = new PageCookie(accounts.cookie, 'renewal');

@@ -14,7 +14,7 @@ import { confirmForm, factorIsChanged, newBackupCodes, secondFactorForms, second
 
 const title = 'Your second factor';
 
-/** What a form of the page asks for, and what it proves. */
+/** The request of a form of the page, and its proof. */
 interface Asked {
   person: SignedIn;
   hasPassword: boolean;
@@ -22,7 +22,7 @@ interface Asked {
   code: string;
 }
 
-/** Where a person sets up a second factor, makes new backup codes and turns it off. */
+/** Where a person sets up a second factor, creates new backup codes and turns it off. */
 export function secondFactorPage({ accounts, database, env }: Services): OpenAPIHono<ApiEnv> {
   const { limits, origin } = accounts;
 
@@ -41,7 +41,7 @@ export function secondFactorPage({ accounts, database, env }: Services): OpenAPI
     if (answer.ok) takeCookies(c, answer);
     return answer.ok;
   };
-  /** Who has no password proves a code: better-auth lets such people do without either. */
+  /** A person without a password proves a code: better-auth would require neither. */
   const isProved = async (c: ApiContext, { hasPassword: has, code }: Asked) => has || isRight(c, code);
   const passwordIn = ({ hasPassword: has, password }: Asked) => (has ? { password } : {});
 
@@ -75,7 +75,7 @@ export function secondFactorPage({ accounts, database, env }: Services): OpenAPI
   const confirm = async (c: ApiContext, { code }: Asked): Promise<Response | undefined> =>
     (await isRight(c, code)) ? answerPage(c, title, factorIsChanged(true)) : undefined;
 
-  /** By whether the factor is on: what a page that is out of date asks for is answered with the page as it is now. */
+  /** By whether the factor is on: the request of an outdated page is answered with the current page. */
   const actions = {
     off: { begin, confirm },
     on: { codes: makeCodes, off: disable },

@@ -32,7 +32,7 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
   const refused = (c: ApiContext, message: string, content: Html) =>
     answerPage(c, 'Sign in', joined(problem(message), content), 401);
 
-  /** After the answer: how long it takes says nothing about the account. */
+  /** After the answer, so that its duration reveals nothing about the account. */
   const mailLink = async (email: string, address: string, next: string): Promise<void> => {
     if (!(await isKnownEmail(database, email))) {
       if (!accounts.mayAnybodySignUp) return;
@@ -99,7 +99,7 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
     }
     return answerPage(c, 'Sign in', linkIsMailed);
   });
-  // Whatever fetches a link, a scanner of mails too, uses nothing up: only the form of its page does.
+  // Fetching a link, as mail scanners do, does not use it up: only the form of its page does.
   routes.get('/link/:token', async (c) => {
     const email = await findLink(database, c.req.param('token'));
     if (email === undefined) return answerPage(c, 'Sign in', linkIsDead, 404);

@@ -16,7 +16,7 @@ const maxFormBytes = 64 * 1024;
 /** The form of a page has a field for each property, the action and the comment. */
 const maxFields = 32;
 
-/** A refusal of what was sent, after which the page is shown again. */
+/** A refusal of the sent form, after which the page is shown again. */
 const isRefusal = (error: unknown): error is AppError =>
   error instanceof AppError && (error.kind === 'validation_error' || error.kind === 'conflict');
 

@@ -3,7 +3,7 @@ import type { ApprovalView } from '../../../src/automation/approvals/views.ts';
 import { fieldsOf, maxCommentLength } from '../../../src/automation/core/approvals.ts';
 import type { Html } from '../../pages/html-page.ts';
 
-/** What is asked, line by line. */
+/** The question, line by line. */
 export const question = ({ workflowName, message, expiresAt, status }: ApprovalView) => html`
       <dl>
         <dt>Workflow</dt><dd>${workflowName}</dd>
@@ -27,7 +27,7 @@ export function answered({ status, response, actions }: ApprovalView): Html {
         response
           ? html`<dl>
         <dt>Answer</dt><dd>${label}</dd>
-        <dt>By</dt><dd>${response.respondedBy ?? 'nobody in time'}</dd>
+        <dt>By</dt><dd>${response.respondedBy ?? 'no answer in time'}</dd>
         <dt>At</dt><dd>${response.respondedAt}</dd>
       </dl>`
           : ''

@@ -11,13 +11,13 @@ export interface ConsentOutcome {
   redirectUrl: string | null;
   /** Undefined for access that was granted. */
   error?: string | undefined;
-  /** What is known of the error besides, where the page has words for it. */
+  /** Other facts about the error, if the page has words for it. */
   reason?: string | undefined;
-  /** What the query of the address says besides. */
+  /** The other parameters of the address. */
   facts?: Readonly<Record<string, string>>;
 }
 
-/** What the pages of a feature say. */
+/** The texts of a feature's pages. */
 export interface ConsentWords {
   connected: string;
   notConnected: string;
@@ -44,8 +44,8 @@ function page(c: ApiContext, error: string | undefined, words: ConsentWords) {
 }
 
 /**
- * Answers a browser that a provider sent back: it has no key, and the state says whose answer it brings. An answer to
- * nothing is never a redirect, and shows nothing of what was sent.
+ * Answers a browser that a provider sent back: it has no key, and the state identifies its consent. An answer without a
+ * matching consent is never a redirect, and shows no sent data.
  * @param finish takes the query. @throws AppError validation_error where it answers nothing that is open
  */
 export async function answerConsent(
@@ -54,7 +54,7 @@ export async function answerConsent(
   { words, finish }: { words: ConsentWords; finish(query: URLSearchParams): Promise<ConsentOutcome> },
 ): Promise<Response> {
   c.header('Cache-Control', 'no-store');
-  // Who only looks uses nothing up.
+  // Viewing the page does not use up the state.
   if (c.req.method === 'HEAD') return c.body(null, 200);
   try {
     const outcome = await finish(new URL(c.req.url).searchParams);

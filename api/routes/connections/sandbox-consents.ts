@@ -9,8 +9,8 @@ import { limitedRange } from '../../requests/client-address.ts';
 import { sandboxConsentOperation } from '../../schemas/inbound.ts';
 
 /**
- * Answers a browser that was sent to the page of a provider of the sandbox: nothing is shown, and it is sent on with the
- * answer. One without an open question counts as a failed authentication of its address.
+ * Answers a browser at the page of a sandbox provider: it is redirected with the answer, without a page. A request
+ * without an open consent counts as a failed authentication of its address.
  * @param answer finds our callback. @throws AppError
  */
 export async function sendOn(
@@ -41,7 +41,7 @@ export function sandboxConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
 const meetingPattern = /^[A-Za-z0-9]{12}$/;
 
-/** The page behind the meeting links of the sandbox. Nothing is looked up: there is no meeting. */
+/** The page behind the meeting links of the sandbox. It reads nothing, because there is no meeting. */
 export function sandboxMeetingRoutes(): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   routes.get('/meet/:code', (c) => {

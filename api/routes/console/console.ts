@@ -34,7 +34,7 @@ const notBuilt = () =>
 
 /**
  * The files of the console, and its one page at every other address below `/app`. Files have a hash of their content in
- * their name and may be kept for a year; the page is asked for again each time, so that it names the present files.
+ * their name and may be cached for a year; the page is requested each time, so that it names the current files.
  */
 export function consoleRoutes(publicUrl: string, storageOrigin: string): OpenAPIHono<ApiEnv> {
   const routes = new OpenAPIHono<ApiEnv>();

@@ -40,7 +40,7 @@ const answers = {
   500: replyFailure,
 };
 
-/** Tools of a feature do what a request of the key may do, and no more. @throws AppError forbidden */
+/** Tools of a feature have the rights of a request with the key, and no more. @throws AppError forbidden */
 const checkToolScopes = (c: ApiContext, { tools }: Services, servers: readonly string[] = []): void =>
   checkScopes(c.get('caller'), { scopes: tools.scopesOf(servers) });
 

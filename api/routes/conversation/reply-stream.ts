@@ -55,12 +55,12 @@ async function streamedEvent(
   }
 }
 
-/** What a stream is made of. It closes `reader` and `open` when it ends. */
+/** The parts of a stream. It closes `reader` and `open` when it ends. */
 export interface ReplyStream {
   messageId: string;
   reader: ReplyReader;
   open: OpenRequest;
-  /** What is written of an event, in its order. */
+  /** The written form of an event, in its order. */
   write(event: StreamedEvent): WrittenEvent[];
 }
 

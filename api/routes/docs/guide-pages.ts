@@ -8,7 +8,7 @@ const root = new URL('../../../', import.meta.url);
 const folder = 'docs';
 /** Its section "Guides" is the index. */
 const readme = 'README.md';
-export const indexPath = '/docs/guides';
+const indexPath = '/docs/guides';
 
 /** The names of the guides, each a Markdown file in `docs/`. */
 export const guideNames: ReadonlySet<string> = new Set(
@@ -25,7 +25,7 @@ const anchorOf = (heading: string): string =>
     .replaceAll(' ', '-');
 
 /**
- * Where the API serves what a link of a document points to.
+ * The address at which the API serves the target of a document's link.
  * @param document the path of the document in the repository, to which the link is relative
  * @returns undefined for a file that the API does not serve
  */

@@ -25,7 +25,7 @@ function answerPage(c: ApiContext, page: KeptText): Response {
   return answerText(c, page, 'text/html; charset=utf-8');
 }
 
-/** The guides of the repository as pages. Each is rendered once, and only if a request asks for it. */
+/** The guides of the repository as pages. Each is rendered once, on the first request. */
 export function guideRoutes(): OpenAPIHono<ApiEnv> {
   const routes = new OpenAPIHono<ApiEnv>();
   // The renderer is loaded on the first request.

@@ -33,7 +33,7 @@ const pageFor = (mounts: readonly Mount[]) =>
     { icon: '/favicon.svg' },
   );
 
-/** What is here, for a visitor who only knows the address. */
+/** An overview for a visitor who only knows the address. */
 export function welcomeRoutes({ version }: Build, mounts: readonly Mount[]): OpenAPIHono<ApiEnv> {
   const page = pageFor(mounts);
   const routes = new OpenAPIHono<ApiEnv>();
@@ -44,7 +44,7 @@ export function welcomeRoutes({ version }: Build, mounts: readonly Mount[]): Ope
     c.header('Content-Security-Policy', `${pagePolicy}; img-src 'self'`);
     return c.html(page);
   });
-  // Browsers ask for the second path wherever a page names no icon.
+  // Browsers request the second path for every page that names no icon.
   for (const path of ['/favicon.svg', '/favicon.ico']) {
     routes.get(path, (c) =>
       c.body(icon, 200, { 'Content-Type': 'image/svg+xml', 'Cache-Control': `public, max-age=${dayInSeconds}` }),

@@ -2,7 +2,7 @@ import type { ApiFeature } from '../../mount.ts';
 import { fileRoutes } from './file.ts';
 
 export const files: ApiFeature = {
-  tags: [{ name: 'Files', description: 'What the product made, at addresses that are signed and need no key.' }],
+  tags: [{ name: 'Files', description: 'Download generated files. Their addresses are signed and need no key.' }],
   ids: [],
   routes: (services) => [fileRoutes(services)],
 };

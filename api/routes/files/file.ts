@@ -38,7 +38,7 @@ function rangeOf(c: ApiContext, { bytes }: FileRecord, eTag: string) {
   return ifRange === undefined || ifRange === eTag ? readRange(c.req.header('range'), bytes) : 'whole';
 }
 
-/** The headers that make a file harmless in a browser, whatever is in it, and let other pages show it. */
+/** The headers that make any file harmless in a browser, and let other pages show it. */
 const ofContent = {
   'Accept-Ranges': 'bytes',
   'Content-Security-Policy': 'sandbox',
@@ -71,7 +71,7 @@ export function fileRoutes({ files, signedUrls, downloads }: Services): OpenAPIH
   const routes = newRoutes();
   routes.openapi(get, async (c) => {
     const { name } = c.req.valid('param');
-    // Nothing is asked of anyone before the signature is known to be good.
+    // Nothing is read or required before the signature is verified.
     const secondsLeft = signedUrls.verify({ name, expires: only(c, 'expires'), signature: only(c, 'signature') });
     if (secondsLeft === undefined) throw refusedAddress();
     const file = await files.find(name);

@@ -26,7 +26,7 @@ export const errorData = ({ code, facts, retryAfter }: Pick<AppError, 'code' | '
   ...(retryAfter !== undefined && { retryAfter }),
 });
 
-/** What is refused before its message is read answers no request in particular. */
+/** A refusal before its message is read answers no particular request. */
 export const mcpEnvelope: Envelope = (error, { requestId }) => ({
   jsonrpc: '2.0',
   id: null,

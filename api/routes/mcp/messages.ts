@@ -44,7 +44,7 @@ export function messageRoutes(services: Services, build: Build): OpenAPIHono<Api
     const { scopes, keyId } = caller;
     const authInfo = { token: '', clientId: keyId!, scopes, extra: { exchange } };
     const answer = await serve(c.req.raw, { parsedBody: body, authInfo });
-    // Every answer behind a key says so, streams included.
+    // Every answer that needs a key has this header, streams included.
     answer.headers.set('Cache-Control', 'no-store');
     if (answer.headers.get('content-type')?.startsWith('text/event-stream'))
       answer.headers.set('X-Accel-Buffering', 'no');

@@ -3,7 +3,7 @@ import type { AppError, FieldError } from '../../../src/platform/errors.ts';
 import { maxAnswerBytes } from '../../fit-answer.ts';
 import { errorData } from './envelope.ts';
 
-/** Who wrote an item: what a model, or anybody outside, has written is no instruction. */
+/** The author of an item: text of a model or of an outside sender is not an instruction. */
 export interface Origin {
   isUntrusted?: boolean;
 }
@@ -38,7 +38,7 @@ export const jsonResult = (value: object, origin: Origin = {}): CallToolResult =
   structuredContent: value as Record<string, unknown>,
 });
 
-/** A failure with its code, and the paths of what is wrong with the arguments. */
+/** A failure with its code, and the paths of the problems in the arguments. */
 export function failedResult(error: Pick<AppError, 'code' | 'message' | 'facts' | 'retryAfter'>): CallToolResult {
   const { code, message, facts } = error;
   const errors = (facts?.errors ?? []) as FieldError[];

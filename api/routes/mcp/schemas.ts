@@ -16,7 +16,10 @@ function localRefs(value: unknown): unknown {
   );
 }
 
-/** The JSON Schema of what a schema takes, with the descriptions that the reference has, and nothing outside of it. */
+/**
+ * The JSON Schema of the input of a schema, with the descriptions of the reference, and without references to the
+ * outside.
+ */
 export function inputSchemaOf(schema: z.ZodType): Json & { type: 'object' } {
   const app = new OpenAPIHono();
   app.openAPIRegistry.registerPath({

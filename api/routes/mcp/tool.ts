@@ -24,13 +24,13 @@ export interface ToolCall extends Exchange {
   args: Record<string, unknown>;
   /** Whether the client takes a task in place of a result. */
   takesTask: boolean;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client has disconnected. */
   signal: AbortSignal;
-  /** Reports progress to the client; undefined when it did not ask for it. */
+  /** Reports progress to the client; undefined if it did not ask for reports. */
   progress: ((message: string) => void) | undefined;
 }
 
-/** What a call is answered with while its work goes on: `CreateTaskResult` of the tasks extension. */
+/** The answer to a call whose work continues: `CreateTaskResult` of the tasks extension. */
 export interface TaskHandle {
   resultType: 'task';
   [member: string]: unknown;

@@ -24,7 +24,7 @@ async function limitOperation({ services, scope, caller }: ToolCall, operation: 
   if (!decision.allowed) throw tooManyRequests(decision);
 }
 
-/** Does what a client waits for, which counts as one of its waiting requests. */
+/** Does work that a client waits for, which counts as one of its waiting requests. */
 async function whileOpen<Result>(
   { services, caller }: ToolCall,
   work: (open: OpenRequest) => Promise<Result>,

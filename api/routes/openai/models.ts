@@ -1,4 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import { AppError } from '../../../src/platform/errors.ts';
+import type { Environment } from '../../../src/platform/tenant.ts';
 import { modelNames } from '../../../src/providers/core/media/models.ts';
 import type { Services } from '../../../src/services.ts';
 import type { ApiEnv } from '../../context.ts';
@@ -14,15 +16,20 @@ const modelOf = (id: string, owner: string) => ({ id, object: 'model', created: 
 
 export function modelRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
-  routes.get('/models', keysAlone, requireKey(services), (c) => {
-    const { environment } = c.get('scope').tenant;
+  const modelsOf = (environment: Environment) => {
     const texts = services.providers.listModels(environment).filter(({ available }) => available);
-    const data = [
+    return [
       ...texts.map(({ id, provider }) => modelOf(id, provider.toLowerCase())),
       ...modelNames(services.media.models, 'image').map((id) => modelOf(id, 'atelier')),
       ...[...speechModels, ...transcriptionModels].map((id) => modelOf(id, 'atelier')),
     ];
-    return c.json({ object: 'list', data });
+  };
+  const read = [keysAlone, requireKey(services)] as const;
+  routes.get('/models', ...read, (c) => c.json({ object: 'list', data: modelsOf(c.get('scope').tenant.environment) }));
+  routes.get('/models/:model', ...read, (c) => {
+    const model = modelsOf(c.get('scope').tenant.environment).find(({ id }) => id === c.req.param('model'));
+    if (!model) throw new AppError('not_found', 'There is no model of this name.');
+    return c.json(model);
   });
   return routes;
 }

@@ -5,7 +5,10 @@ import type { ApiContext } from '../../context.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** What is wrong. A value that fits none of several schemas is described by the fault that lies deepest: that one fits best. */
+/**
+ * The problem. A value that matches none of several schemas is described by the deepest fault, because that schema fits
+ * best.
+ */
 function* faultsOf(issue: Issue, above: PropertyKey[] = []): Generator<{ path: PropertyKey[]; message: string }> {
   const path = [...above, ...issue.path];
   if (issue.code === 'unrecognized_keys') yield { path: [...path, issue.keys[0]!], message: 'This is not supported.' };
@@ -21,7 +24,7 @@ const problemOf = ({ path, message }: { path: PropertyKey[]; message: string }):
 });
 
 /**
- * Reads a value that must have nothing but what its schema names: what is not supported is refused, never ignored.
+ * Reads a value that may have only the members of its schema: unsupported members are refused, never ignored.
  * @throws AppError validation_error, whose first error names the parameter
  */
 export function readStrictly<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {

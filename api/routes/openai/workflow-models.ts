@@ -5,14 +5,14 @@ import type { ApiContext } from '../../context.ts';
 
 const prefix = 'workflow:';
 
-/** The workflow that a model's name stands for, as the caller wrote its id. */
+/** The workflow of a model's name, in the form of the id that the caller wrote. */
 export const workflowOf = (model: string): string | undefined =>
   model.startsWith(prefix) ? model.slice(prefix.length) : undefined;
 
 /** The name of a workflow as a model. */
 export const modelOf = (automationId: string): string => prefix + automationId;
 
-/** What a run ended with, as the text of an answer. */
+/** The result of a run, as the text of an answer. */
 export interface RunAnswer {
   runId: string;
   createdAt: Date;
@@ -20,15 +20,15 @@ export interface RunAnswer {
   text: string;
 }
 
-/** What a workflow is asked as a model. */
+/** A request to a workflow as a model. */
 export interface AskedOfWorkflow {
   input: string;
   variables: Record<string, string>;
-  /** What is read with its response later; the run is no response unless given. */
+  /** Data that is read with its response later; without it the run is not a response. */
   about?: WorkflowAbout | undefined;
 }
 
-/** What a response of a workflow says of its request. */
+/** The data of a request that the response of a workflow repeats. */
 export interface WorkflowAbout {
   background: boolean;
   metadata: Record<string, string>;
@@ -49,19 +49,22 @@ export interface RunResponse {
   about: WorkflowAbout;
 }
 
-/** What the endpoints of models need of workflows. */
+/** The services of workflows that the endpoints of models need. */
 export interface WorkflowModels {
   /**
-   * Runs a workflow and waits for its result. The run goes on when its caller disconnects.
+   * Runs a workflow and waits for its result. The run continues if its caller disconnects.
    * @throws AppError forbidden without `runs:execute`; workflow_not_found; as `createRun`; service_unavailable when the run
    *   takes longer than a request waits
    */
   run(c: ApiContext, services: Services, workflowId: string, asked: AskedOfWorkflow): Promise<RunAnswer>;
   /** Runs a workflow without waiting for it. @throws AppError as `run` */
   start(c: ApiContext, services: Services, workflowId: string, asked: AskedOfWorkflow): Promise<RunResponse>;
-  /** Finds a run of the last 24 hours that was asked for as a response. @throws AppError forbidden without `runs:execute` */
+  /**
+   * Finds a run of the last 24 hours that was requested as a response. @throws AppError forbidden without
+   * `runs:execute`
+   */
   find(c: ApiContext, runId: string): Promise<RunResponse | undefined>;
-  /** Cancels the run of a response. One that has ended stays as it is. */
+  /** Cancels the run of a response. A run that has ended stays unchanged. */
   cancel(c: ApiContext, services: Services, runId: string): Promise<void>;
   /** Why a schema of an answer cannot be used; undefined when it can. */
   findSchemaProblem(services: Services, scope: Scope, schema: Record<string, unknown>): Promise<string | undefined>;

@@ -12,7 +12,7 @@ export function requireCronSecret({ env, failedAuthentications }: Services) {
     const given = /^bearer +(\S+)$/i.exec(c.req.header('authorization')?.trim() ?? '')?.[1];
     if (expected === undefined || !isSameSecret(given, expected)) {
       failedAuthentications.take(limitedRange(c.get('clientAddress')()));
-      throw new AppError('unauthorized', 'Send the secret of this installation as "Authorization: Bearer <secret>".');
+      throw new AppError('unauthorized', 'Send CRON_SECRET of this installation as "Authorization: Bearer <secret>".');
     }
     await next();
   });

@@ -21,7 +21,7 @@ import {
 const tags = ['Operations'];
 const maxBytes = 16 * 1024;
 
-/** Reads one beacon or a list of them, and reports what is wrong with each. */
+/** Reads one beacon or a list of them, and reports the problem of each. */
 const readBeacons = createMiddleware<ApiEnv>(async (c, next) => {
   const sent = c.get('body');
   const read = Array.isArray(sent) ? beaconListSchema.safeParse(sent) : beaconSchema.safeParse(sent);

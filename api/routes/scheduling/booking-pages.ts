@@ -85,7 +85,7 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     };
   }
 
-  /** The booking of the page that is asked for. @throws AppError not_found, rate_limit_exceeded */
+  /** The booking of the requested page. @throws AppError not_found, rate_limit_exceeded */
   async function open(c: ApiContext): Promise<Opened> {
     const token = c.req.param('token')!;
     // Only what could be a token is remembered.
@@ -118,7 +118,7 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return answerPage(c, title, joined(problem(refusal.message), current, form), statusOf(refusal));
   }
 
-  /** A refusal by the rules of bookings, or of what was sent. */
+  /** A refusal by the rules of bookings, or of the sent form. */
   const isRefusal = (error: unknown): error is AppError =>
     error instanceof AppError && ['validation_error', 'conflict', 'unprocessable'].includes(error.kind);
 

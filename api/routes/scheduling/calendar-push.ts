@@ -23,13 +23,16 @@ const bodySchema = z.object({
 });
 
 const pushDescription =
-  'A notification proves with the token of the calendar, which Atelier chose, that it is genuine. It is only a reason to read the calendar now.';
+  'The token of the calendar, which Atelier chose, proves that a notification is genuine. A notification only causes a read of the calendar.';
 
 const pushOperations = [
   receiveOperation(
     '/google',
     'receiveGoogleCalendarPush',
-    { summary: 'Receive notifications of Google Calendar', description: `${pushDescription} All of it is in headers.` },
+    {
+      summary: 'Receive notifications of Google Calendar',
+      description: `${pushDescription} All its data is in headers.`,
+    },
     {},
   ),
   receiveOperation(
@@ -48,8 +51,9 @@ const pushOperations = [
 ];
 
 /**
- * Where calendar services say that a calendar changed. They have no key: what they send carries a token that we made for the
- * calendar. It is only a reason to read the calendar now, so one that was deleted is answered like any other.
+ * The endpoints for change notifications of calendar services. They have no key: a notification carries a token that we
+ * created for the calendar. It only causes a read of the calendar, so a notification for a deleted calendar is answered
+ * like any other.
  */
 export function calendarPushRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { addressLimits, pushTokens } = services;

@@ -2,7 +2,7 @@ import { html, raw } from 'hono/html';
 import { locationName, oneLine } from '../../../src/scheduling/core/mail-text.ts';
 import type { Html } from '../../pages/html-page.ts';
 
-/** What the pages show of a booking. */
+/** The data of a booking that the pages show. */
 export interface ShownBooking {
   /** The address of the page itself. */
   url: string;
@@ -66,7 +66,7 @@ export const facts = (booking: ShownBooking) => html`
 /** Names of zones as options, which are the same on every page. */
 const zoneOptions = ['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => `<option>${zone}</option>`).join('');
 
-/** A choice of the zone in which times are shown. @param hidden what the address says besides */
+/** A choice of the zone in which times are shown. @param hidden the other parameters of the address */
 export const zoneForm = (path: string, timezone: string, hidden: Record<string, string> = {}) => html`
       <form method="get" action="${path}">
         ${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
@@ -95,7 +95,7 @@ export interface Choice {
 }
 
 export interface Week {
-  /** `YYYY-MM-DD` of the first day of the weeks beside; undefined where there is none. */
+  /** `YYYY-MM-DD` of the first day of the neighbouring weeks; undefined if there is none. */
   before: string | undefined;
   after: string | undefined;
   choices: Choice[];
@@ -105,9 +105,9 @@ interface Chosen {
   /** The path of the page. */
   page: string;
   timezone: string;
-  /** Whether the zone is one that the reader chose: it is kept from page to page. */
+  /** Whether the reader chose the zone: it is kept from page to page. */
   isChosen: boolean;
-  /** The first day that was asked for. */
+  /** The requested first day. */
   date: string | undefined;
 }
 
@@ -137,7 +137,7 @@ export const timeChoices = (choices: readonly Choice[], timezone: string) => htm
         )}
         </fieldset>`;
 
-/** Links to the weeks beside. @param urlOf the page of a day */
+/** Links to the neighbouring weeks. @param urlOf the page of a day */
 export const weekLinks = ({ before, after }: Week, urlOf: (day: string) => string) => html`
       <nav aria-label="Weeks"><p>
         ${before ? html`<a href="${urlOf(before)}">Earlier</a>` : ''}

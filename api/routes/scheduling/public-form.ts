@@ -1,4 +1,4 @@
-// The form in which a visitor books: its fields, and what is wrong with them.
+// The form in which a visitor books: its fields, and their problems.
 import { createHash } from 'node:crypto';
 import { AppError, type FieldError } from '../../../src/platform/errors.ts';
 import type { Bookable } from '../../../src/scheduling/availability/calendar-rules.ts';
@@ -12,7 +12,7 @@ import { readForm, typedText } from '../../pages/form-page.ts';
 /** Fifty questions, and what every form has. */
 const maxFields = 80;
 
-/** What a visitor has filled in, as texts, by the names of the fields. */
+/** The values of a visitor, as texts, by the names of the fields. */
 export interface FilledForm {
   start: string | undefined;
   timezone: string | undefined;
@@ -66,13 +66,13 @@ function responsesOf(questions: readonly Question[], values: FilledForm['values'
 const ownFields: Record<string, { field: string; label: string }> = {
   start: { field: 'start', label: 'Time' },
   'attendee.name': { field: 'name', label: 'Your name' },
-  'attendee.email': { field: 'email', label: 'Your address of mail' },
+  'attendee.email': { field: 'email', label: 'Your e-mail address' },
   'attendee.phone': { field: 'phone', label: 'Your telephone number' },
   'location.type': { field: 'location', label: 'Where' },
   responses: { field: '', label: 'Answers' },
 };
 
-/** What the rules of the API find wrong, in the words of the form. */
+/** The problems by the rules of the API, in the words of the form. */
 function problemOf({ path, message }: FieldError, questions: readonly Question[], values: FilledForm['values']) {
   const question = questions.find(({ label }) => path === `responses.${label}`);
   const found = question
@@ -86,7 +86,7 @@ function problemOf({ path, message }: FieldError, questions: readonly Question[]
   return { ...found, message: isEmpty ? 'Required.' : message };
 }
 
-/** What a check refuses. */
+/** The refusal of a check. */
 function errorsOf(check: () => unknown): FieldError[] {
   try {
     check();

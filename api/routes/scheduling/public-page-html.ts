@@ -35,7 +35,7 @@ export const about = ({ withWhom, description, duration, locations }: ShownEvent
 const addressOf = ({ page, timezone, isChosen }: ShownEventType, query: Record<string, string>) =>
   `${page}?${new URLSearchParams({ ...query, ...(isChosen && { timezone }) })}`;
 
-/** A week of times, each of which leads to the form. @param date the first day that was asked for */
+/** A week of times, each of which leads to the form. @param date the requested first day */
 export function timesOf(shown: ShownEventType, week: Week, date: string | undefined): Html {
   const { page, timezone } = shown;
   const days = byDay(week.choices, timezone).map(
@@ -58,7 +58,7 @@ const inputs: Record<Exclude<Question['type'], 'textarea' | 'select' | 'checkbox
   text: { type: 'text' },
   email: { type: 'email' },
   phone: { type: 'tel' },
-  // People write numbers with what a field of that type would not take; the rules are those of the API.
+  // People write numbers with characters that a number field would refuse; the rules are those of the API.
   number: { type: 'text', inputmode: 'decimal' },
 };
 
@@ -75,7 +75,7 @@ interface Field {
 const attributes = (values: Record<string, string | undefined>) =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [html` ${name}="${value}"`]));
 
-/** A field with what is wrong with it. */
+/** A field with its problem. */
 function fieldHtml(field: Field, values: FilledForm['values'], problems: readonly FieldProblem[]): Html {
   const { name, label, type, isRequired, options = [], autocomplete, maxLength } = field;
   const value = values.get(name) ?? '';
@@ -113,7 +113,7 @@ function fieldsOf({ locations, questions }: ShownEventType): Field[] {
     { name: 'name', label: 'Your name', type: 'text', isRequired: true, autocomplete: 'name', maxLength: 200 },
     {
       name: 'email',
-      label: 'Your address of mail',
+      label: 'Your e-mail address',
       type: 'email',
       isRequired: true,
       autocomplete: 'email',
@@ -140,7 +140,7 @@ function fieldsOf({ locations, questions }: ShownEventType): Field[] {
   ];
 }
 
-/** What is wrong, at the beginning of the form. */
+/** The problems, at the beginning of the form. */
 const summary = (problems: readonly FieldProblem[]) =>
   problems.length === 0
     ? ''
@@ -149,7 +149,7 @@ const summary = (problems: readonly FieldProblem[]) =>
           html`<li>${field === '' ? label : html`<a href="#${field}">${label}</a>`}: ${message}</li>`,
       )}</ul></div>`;
 
-export interface ShownForm {
+interface ShownForm {
   filled: FilledForm;
   /** For the form that is shown. */
   token: string;
@@ -183,8 +183,8 @@ export function bookingForm(shown: ShownEventType, { filled, token, problems, ti
       </form>`;
 }
 
-/** What a visitor sees once the booking is made. */
-export interface ShownConfirmation {
+/** The page for a visitor after the booking. */
+interface ShownConfirmation {
   name: string;
   email: string;
   /** Null where the form named no time. */
@@ -195,7 +195,7 @@ export interface ShownConfirmation {
   url: string;
 }
 
-// The page of a booking is never shown in a frame, so its link leaves the one that this page may be in.
+// The page of a booking is never shown in a frame, so its link leaves the frame that this page may be in.
 export const confirmation = (
   { withWhom, timezone }: ShownEventType,
   what: string,

@@ -29,7 +29,7 @@ const maxFormBytes = 64 * 1024;
 const maxZoneLength = 64;
 const minuteMs = 60_000;
 
-/** An open page: what is booked there, and how its visitor wants to see it. */
+/** An open page: its event type, and the settings of its visitor. */
 interface Opened {
   scope: Scope;
   eventType: PublicEventType;
@@ -94,7 +94,7 @@ export function publicPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const weekOf = ({ scope, bookable, shown: { timezone } }: Opened, date: string | undefined, near?: Date) =>
     findWeek(scope, bookable, { date, near, timezone });
 
-  /** The form, as it was filled in. Without a time, or with one that cannot be booked, it offers others. */
+  /** The form with its values. Without a time, or with one that cannot be booked, it offers others. */
   async function formPage(c: ApiContext, opened: Opened, { filled, problems = [], refusal, status = 200 }: Refilled) {
     const { shown, eventType, bookable } = opened;
     const asked = timeAt(filled.start, bookable);
@@ -110,7 +110,7 @@ export function publicPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const placeOf = (booked: BookingView['location'], { locations }: Bookable) =>
     locations.find(({ type }) => type === booked?.type)?.address ?? null;
 
-  /** What a program sees that fills in every field: as if it had booked. Nothing is made. */
+  /** The page for a program that fills in every field: it looks like a booking. Nothing is booked. */
   function pretend(c: ApiContext, opened: Opened, filled: FilledForm) {
     const { bookable } = opened;
     const [location] = bookable.locations.length > 0 ? [chooseLocation(bookable.locations, undefined)] : [null];

@@ -18,7 +18,7 @@ import { enhancePromptExamples, enhancePromptSchema } from '../../schemas/studio
 /** A claim outlives the longest wait by this. */
 const claimedLongerMs = 60_000;
 
-/** Improves prompts. It makes no generation: nothing is charged or listed in the history. */
+/** Improves prompts. It creates no generation: nothing is charged or listed in the history. */
 export function enhancePromptRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Studio', key: requireKey(services, 'studio'), hasDialects: false });
 

@@ -26,7 +26,7 @@ import {
 } from '../../schemas/studio/requests.ts';
 import { addGenerationRoute } from './generation-route.ts';
 
-/** The generations that are answered when they are made. */
+/** The generations that are answered when they are finished. */
 export function generateRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   addGenerationRoute(routes, services, {

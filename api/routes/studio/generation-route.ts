@@ -16,7 +16,7 @@ import { makeAndWait } from './make-and-wait.ts';
 import { refuseBody } from './refuse-body.ts';
 
 const waits =
-  'Answers when the file is stored and paid for. A second request with the same Idempotency-Key gets the first answer again, failures included; while the first is in progress it gets 409. Credits are reserved before the work begins, and given back when it fails.';
+  'Answers when the file is stored and charged. A second request with the same Idempotency-Key gets the first answer again, failures included; while the first request is in progress it gets 409. Credits are reserved before the work begins, and returned when it fails.';
 
 const withThisGeneration = { id: '$response.body#/data/id' };
 const links = {
@@ -30,15 +30,15 @@ const unfinished = answer(
   { examples: processingExamples, links, replayable: true },
 );
 
-/** A route that makes one kind of generation and answers when it is made. */
-export interface GenerationRoute<Body extends z.ZodType, Record extends z.ZodType> {
+/** A route that makes one kind of generation and answers when it is finished. */
+interface GenerationRoute<Body extends z.ZodType, Record extends z.ZodType> {
   path: string;
   operationId: string;
   'x-client-method': string;
   summary: string;
   body: { schema: Body; examples: Examples<z.input<Body>> };
   answer: { description: string; schema: Record; examples: Examples<z.input<Record>> };
-  /** Whether the body names an image: what is wrong with it is found out later, and refused as such. */
+  /** Whether the body names an image: problems of the image are found later, and refused as such. */
   takesImage?: boolean;
   /** The kind of model, for bodies that name one. */
   kind?: 'image' | 'music';

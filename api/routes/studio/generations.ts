@@ -49,7 +49,7 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'studio.generations.delete',
     summary: 'Delete a generation',
     description:
-      'Deletes a generation that has ended, with its file. One that has not ended is answered with 409 `conflict`.',
+      'Deletes a generation that has ended, and its file. A generation that has not ended is answered with 409 `conflict`.',
     params: prefixedIdInPath('id', generationExamples.completed.id),
     answers: {
       200: answer('The generation was deleted.', z.object({ deleted: z.literal(true) }), {

@@ -10,7 +10,7 @@ import { type GenerationDetail, getGeneration } from '../../../src/studio/genera
 import type { Caller } from '../../../src/tenancy/caller.ts';
 import { waitForJob } from '../../await-job.ts';
 
-export interface GenerateCall {
+interface GenerateCall {
   caller: Caller;
   request: GenerationRequest;
   /** The image that it works on. */
@@ -19,7 +19,7 @@ export interface GenerateCall {
 }
 
 /** A generation that ended while its caller waited, or did not. A failed one is an answer too, and repeated as it was. */
-export type GenerateAnswer = { replayed: boolean } & (
+type GenerateAnswer = { replayed: boolean } & (
   | { kind: 'completed'; generation: GenerationDetail }
   | { kind: 'unfinished'; id: string }
   | { kind: 'failed'; failure: AppError }
@@ -35,8 +35,8 @@ function failureOf({ id, request, error }: GenerationDetail): AppError {
 type Waited = { id: string; replayed: boolean; found: GenerationDetail | undefined };
 
 /**
- * Creates a generation and waits until there is something to answer: at most `SYNC_WAIT_SECONDS`, less when this process
- * drains. It goes on when the wait is over.
+ * Creates a generation and waits until there is an answer: at most `SYNC_WAIT_SECONDS`, less if this process drains.
+ * The generation continues after the wait.
  */
 async function createAndWait(
   services: Services,
@@ -83,7 +83,8 @@ export async function makeAndWait(services: Services, scope: Scope, call: Genera
 }
 
 /**
- * Starts a video. One that begins with an image is answered when the image was fetched: a bad one never becomes a job.
+ * Starts a video. A video that begins with an image is answered after the image was fetched: a bad image never becomes
+ * a job.
  * @throws AppError as `makeAndWait`; validation_error for a bad image
  */
 export async function startVideo(

@@ -28,7 +28,7 @@ const reportOperation = receiveOperation(
   {
     summary: 'Receive the result of a fal job',
     description:
-      'fal signs its reports with its own key. A report is only a reason to ask fal now, so a generation that has ended or does not exist is answered like any other.',
+      'fal signs its reports with its own key. A report only causes a request to fal, so a generation that has ended or does not exist is answered like any other.',
   },
   {
     params: z.object({ id: z.string().openapi({ param: { name: 'id', in: 'path' }, description: 'A generation.' }) }),
@@ -40,8 +40,8 @@ const reportOperation = receiveOperation(
 );
 
 /**
- * What fal sends when a job is over. It has no key: a signature over its body, made with fal's key, shows whose it is. A
- * report is only a reason to ask fal now, so a generation that is over or does not exist is answered like any other.
+ * The reports of fal about jobs. They have no key: a signature over the body, made with fal's key, proves the sender. A
+ * report only causes a request to fal, so a generation that has ended or does not exist is answered like any other.
  */
 export function providerReportRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { falReports, addressLimits, log } = services;
@@ -55,7 +55,7 @@ export function providerReportRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openAPIRegistry.registerPath(reportOperation);
   routes.post('/fal/:id', async (c) => {
     const signature = falReports?.readSignature((name) => c.req.header(name));
-    // Nothing is read of a body that cannot be genuine.
+    // A body that cannot be genuine is not read.
     if (!falReports || !signature) return refuse(c);
     const body = await withUnprovenBody(c, maxBytes, async (read) => {
       const isGenuine = await falReports.isGenuine(signature, read).catch((error) => {

@@ -10,7 +10,7 @@ import { problemsOfSchema } from '../../new-routes.ts';
 type Validated = { success: true } | { success: false; error: z.ZodError };
 
 /**
- * Refuses a body that does not fit its schema, and says at the same time what the table of models knows of it.
+ * Refuses a body that does not match its schema, and reports the problems by the table of models at the same time.
  * @throws AppError validation_error
  */
 export const refuseBody =

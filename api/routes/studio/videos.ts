@@ -41,7 +41,7 @@ const links = {
   cancelVideo: { operationId: 'cancelVideo', parameters: { id } },
 };
 
-/** Videos take minutes: they are started, and then asked for. */
+/** Videos take minutes: they are started, and then polled. */
 export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Studio', key: requireKey(services, 'studio'), hasDialects: false });
 
@@ -52,7 +52,7 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'studio.videos.generate',
     summary: 'Start a video',
     description:
-      'Answers at once; with an image, when that was fetched. Ask for the video with `GET generate-video?id=`, or subscribe a webhook to `studio.video.completed` and `studio.video.failed`. Credits are reserved before the work begins, and given back when it fails or is cancelled.',
+      'Answers at once, or with an image once it is fetched. Poll the video with `GET generate-video?id=`, or subscribe a webhook to `studio.video.completed` and `studio.video.failed`. Credits are reserved before the work begins, and returned when it fails or is cancelled.',
     body: jsonContent(generateVideoSchema, requests),
     idempotent: true,
     answers: {

@@ -40,7 +40,7 @@ export async function awaitCall(
 }
 
 /**
- * Says in the headers of the answer what a call cost, and whether an earlier request made it.
+ * Sets the headers of the answer for the cost of a call, and for an earlier request that made it.
  * @throws AppError ai_provider_error or service_unavailable where it failed
  */
 export function describeCall(c: ApiContext, { price, replayed, failure }: EndedCall): void {

@@ -11,7 +11,7 @@ import { refused } from '../../../src/voice/errors.ts';
 import type { ApiContext } from '../../context.ts';
 import { continueBody, isAwaitingContinue } from '../../requests/expect-continue.ts';
 
-/** A recording on the local disk, and what was sent with it. Its receiver has to discard it. */
+/** A recording on the local disk, and the fields of its form. Its receiver has to discard it. */
 export interface Received {
   recording: Spooled;
   /** The other fields of the form, by their names. */
@@ -21,7 +21,7 @@ export interface Received {
 export type FormFields = Readonly<Record<string, string>>;
 
 /** Maximum bytes of the recording, and of all other fields of its form together. */
-export const formLimits = { recording: 25 * 1024 * 1024, others: 1024 * 1024 } as const;
+const formLimits = { recording: 25 * 1024 * 1024, others: 1024 * 1024 } as const;
 
 const limits = { fieldNameSize: 100, fieldSize: 1_000, fields: 100, parts: 200, headerPairs: 50, headerSize: 8_192 };
 
@@ -98,7 +98,7 @@ function parse(
       fields.set(name, isCut || fields.has(name) ? unreadable : value);
     });
     parser.on('error', () => reject(broken()));
-    // What comes after as many parts is not looked at: the language, or the recording itself.
+    // Parts after this number are not read: the language, or the recording itself.
     parser.on('partsLimit', () => reject(broken()));
     parser.on('fieldsLimit', () => reject(broken()));
     parser.on('finish', () => (isTaken ? resolve(Object.fromEntries(fields)) : reject(noRecording())));
@@ -123,8 +123,8 @@ async function discardRest(form: IncomingMessage): Promise<void> {
 }
 
 /**
- * Receives a form with a recording. Memory is bounded by the buffers of one connection: the recording goes to the local disk
- * as it arrives. What is over a limit is refused as soon as it has come.
+ * Receives a form with a recording. Memory is bounded by the buffers of one connection: the recording is written to the
+ * local disk as it arrives. Data over a limit is refused as soon as it arrives.
  * @param signal aborted when the caller no longer waits
  * @throws AppError unsupported_media_type, payload_too_large; validation_error with a published sentence; StorageFailure; the
  *   reason of `signal`

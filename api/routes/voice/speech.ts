@@ -57,14 +57,16 @@ export async function sendSpeech(c: ApiContext, { files, downloads }: Services, 
   });
 }
 
-export interface AskedSpeech {
+interface AskedSpeech {
   request: SpeechRequest;
   plan: PlanName;
   idempotency: IdempotencyClaim | undefined;
   open: OpenRequest;
 }
 
-/** Makes a speech, or finds the one that the same request made before, and waits for it. @throws AppError as `awaitCall` */
+/**
+ * Makes a speech, or finds the one that the same request made before, and waits for it. @throws AppError as `awaitCall`
+ */
 export async function speakAndWait(
   services: Services,
   scope: Scope,

@@ -32,13 +32,13 @@ const description = [
   'is one. The file is deleted when it is transcribed.',
 ].join(' ');
 
-/** What a form asks for beside the recording, as it was sent. */
-export interface AskedTranscription {
+/** The fields of a form besides the recording, unchecked. */
+interface AskedTranscription {
   language: string | undefined;
   prompt?: string | undefined;
 }
 
-/** Starts the transcription of what was received, or finds the one that the same request started before. */
+/** Starts the transcription of a received recording, or finds the one that the same request started before. */
 async function start(
   c: ApiContext,
   services: Services,

@@ -18,7 +18,7 @@ const record = {
   last4: z.string(),
   environment: z.enum(environments),
   scopes: z.array(z.string()),
-  status: z.enum(statuses).openapi({ description: '`expiring`: it ends within seven days.' }),
+  status: z.enum(statuses).openapi({ description: '`expiring`: it expires within seven days.' }),
   createdAt: z.iso.datetime(),
   createdBy: z.string().nullable().openapi({
     description: 'The person (`usr_…`) or key (`key_…`) that made it; null for keys that operators made.',
@@ -57,21 +57,21 @@ export const newKeySchema = z
       .min(1)
       .max(50)
       .optional()
-      .openapi({ description: 'All that the caller has unless given.' }),
-    variant: z.enum(['A', 'B']).optional().openapi({ description: 'The dialect of answers; A unless given.' }),
+      .openapi({ description: 'Default: all scopes of the caller.' }),
+    variant: z.enum(['A', 'B']).optional().openapi({ description: 'The dialect of answers. Default: A.' }),
   })
   .openapi('NewApiKey');
 
 export const keyNameSchema = z.object({ name }).openapi('ApiKeyName');
 
-export const maxOverlapSeconds = 604_800;
+const maxOverlapSeconds = 604_800;
 export const rotationSchema = z
   .object({
     overlapSeconds: z
       .int()
       .min(0)
       .max(maxOverlapSeconds)
-      .openapi({ description: 'How long the old key goes on. With 0 it ends at once.' }),
+      .openapi({ description: 'How long the old key stays valid. With 0 it ends at once.' }),
   })
   .openapi('ApiKeyRotation');
 

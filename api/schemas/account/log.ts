@@ -27,7 +27,7 @@ export const defaultPageSize = 50;
 const nextCursor = z
   .string()
   .nullable()
-  .openapi({ description: 'Asks for the entries after these; null where there are none.' });
+  .openapi({ description: 'The cursor of the next page; null on the last page.' });
 
 export const auditLogSchema = z
   .object({
@@ -41,10 +41,10 @@ export const auditLogSchema = z
         }),
         action: z.string().openapi({ description: '`<resource>.<verb>`' }),
         target: z.object({ type: z.string(), id: z.string() }),
-        requestId: z
-          .string()
-          .nullable()
-          .openapi({ description: '`X-Request-ID` of the request that asked; null for commands and background work.' }),
+        requestId: z.string().nullable().openapi({
+          description:
+            'The `X-Request-ID` of the request that caused the entry; null for commands and background work.',
+        }),
         ip: z.string().nullable().openapi({ description: "The client's address of that request." }),
         changes: z.array(z.object({ path: z.string(), from: z.unknown(), to: z.unknown() })),
       }),
@@ -72,9 +72,9 @@ export const creditEntriesSchema = z
         at: z.iso.datetime(),
         step: z.string().openapi({ description: 'granted, lapsed, held, settled, voided or expired' }),
         operation: z.string().nullable().openapi({ description: 'What the credits pay for; null for grants.' }),
-        key: z.string().openapi({ description: 'Names the work: its entries have the same key.' }),
-        available: z.int().openapi({ description: 'By how much the credits for new work changed.' }),
-        reserved: z.int().openapi({ description: 'By how much the credits of work in progress changed.' }),
+        key: z.string().openapi({ description: 'Identifies the work: all its entries have the same key.' }),
+        available: z.int().openapi({ description: 'The change of the credits for new work.' }),
+        reserved: z.int().openapi({ description: 'The change of the credits of work in progress.' }),
         spent: z.int(),
         reason: z.string().nullable(),
       }),

@@ -46,8 +46,10 @@ export const organizationSchema = z
   .object({
     id: z.string(),
     name: z.string(),
-    slug: z.string().openapi({ description: 'Its name in addresses of pages, unique in the installation.' }),
-    contactEmail: z.string().nullable().openapi({ description: 'Where notices go.' }),
+    slug: z.string().openapi({
+      description: 'The name of the organization in addresses of pages. It is unique in the installation.',
+    }),
+    contactEmail: z.string().nullable().openapi({ description: 'The address that receives notices.' }),
     plan: z.enum(planNames),
     createdAt: z.iso.datetime(),
   })

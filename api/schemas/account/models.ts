@@ -5,7 +5,9 @@ export const textModelListSchema = z
   .object({
     models: z.array(
       z.object({
-        id: z.string().openapi({ description: 'What `model` takes in prompts of workflows, in chat and of agents.' }),
+        id: z
+          .string()
+          .openapi({ description: 'The value of `model` in prompts of workflows, in chat and for agents.' }),
         provider: z.enum(Object.keys(textProviders) as [TextProvider, ...TextProvider[]]),
         upstream: z.string().openapi({ description: "The provider's name of the model that answers." }),
         maxOutputTokens: z.int().nullable().openapi({ description: 'Null where it is not known.' }),

@@ -13,7 +13,7 @@ export const personSchema = z
     user: z.object({ id: z.string(), email: z.string(), name: z.string() }),
     organizations: z.array(z.object({ id: z.string(), name: z.string(), slug: z.string(), role: roleSchema })),
     temporalUrl: z.string().nullable().openapi({
-      description: "The namespace in Temporal's web UI, for operators of the installation; null for everybody else.",
+      description: "The namespace in Temporal's web UI, for operators of the installation; null for other users.",
     }),
   })
   .openapi('SignedInPerson');

@@ -26,7 +26,7 @@ export const hitsSchema = z
         at: z.iso.datetime(),
         parentId: z.string().optional().openapi({
           description:
-            'Where the path of the hit begins with another resource: its id, as that of the webhook of a delivery.',
+            'The id of the resource that the path of the hit begins with, such as the webhook of a delivery. Absent if the path begins with the hit itself.',
         }),
       }),
     ),

@@ -3,13 +3,16 @@ import { usageDimensions } from '../../../src/tenancy/usage/usage-groups.ts';
 
 const time = (name: string, description: string) =>
   z
-    .union([z.iso.date(), z.iso.datetime({ offset: true })])
+    .union(
+      [z.iso.date(), z.iso.datetime({ offset: true })],
+      'Expected a date, as in 2026-12-01, or a time with an offset.',
+    )
     .optional()
     .openapi({ param: { name, in: 'query' }, type: 'string', description });
 
 export const usageQuery = z.object({
   from: time('from', 'The first day, or a time in it: a date or a date-time. Default: the first day of the month.'),
-  to: time('to', 'The time before which use counts: a date or a date-time. Default: the end of the month of `from`.'),
+  to: time('to', 'The end of the time, exclusive: a date or a date-time. Default: the end of the month of `from`.'),
   groupBy: z
     .enum(usageDimensions)
     .optional()
@@ -25,7 +28,7 @@ const counted = (description: string) => z.int().nullable().openapi({ descriptio
 const group = z.object({
   group: z.string().openapi({
     description:
-      'The day, the start of the hour, the id of the workflow or key, the model, the kind (`workflow`, `chat`, `agent`, `image`, `webhook` …), or the code of the error. `other` is what was used of more than the 200 values that a day keeps apart, or that an answer shows.',
+      'The day, the start of the hour, the id of the workflow or key, the model, the kind (`workflow`, `chat`, `agent`, `image`, `webhook` …), or the code of the error. `other` is the use of values beyond the 200 that a day counts, or that an answer shows.',
   }),
   requests: counted('Null where the grouping does not count requests.'),
   runs: counted('Runs that were created.'),

@@ -58,7 +58,7 @@ export const answerSchema = z
   .object({
     action: z.string().max(64).openapi({ description: 'The id of one of the actions of the approval.' }),
     values: freeForm.optional().openapi({
-      description: 'What the form of the approval asks for. An action with `skipForm` takes none. Default: `{}`.',
+      description: 'The values of the form. An action with `skipForm` takes none. Default: `{}`.',
     }),
     comment: text(maxCommentLength)
       .nullish()
@@ -115,8 +115,6 @@ const answered: ApprovalView = Object.assign({}, view, {
     channel: 'api',
   },
 });
-export const exampleApproval = view;
-export const exampleAnswered = answered;
 const both = (one: ApprovalView) => ({ A: shownApproval(one, false), B: shownApproval(one, true) });
 export const approvalExamples = both(view);
 export const answeredExamples = both(answered);

@@ -9,20 +9,24 @@ import { text } from '../text.ts';
 import { runOptionShape } from './run-options.ts';
 import { exampleWorkflowIds } from './workflow-examples.ts';
 
-export const maxBatchItems = 1_000;
+const maxBatchItems = 1_000;
 
 const item = z
   .object({
-    input: z.unknown().optional().openapi({ description: 'As in `execute`.' }),
+    input: z.unknown().optional().openapi({ description: 'The same as in `execute`.' }),
     variables: freeForm.optional(),
     inputs: freeForm.optional().openapi({ description: 'The variables; the whole object is available as {{input}}.' }),
-    idempotencyKey: z.string().regex(idempotencyKeyPattern).optional().openapi({
-      pattern: '^[!-~]([ -~]*[!-~])?$',
-      minLength: 1,
-      maxLength: 255,
-      description:
-        'Has the scope of the Idempotency-Key of `execute` for the workflow. An item whose key was used in the last 24 hours stands for the run of that request, and counts as `reused`.',
-    }),
+    idempotencyKey: z
+      .string()
+      .regex(idempotencyKeyPattern, 'Expected 1 to 255 printable ASCII characters.')
+      .optional()
+      .openapi({
+        pattern: '^[!-~]([ -~]*[!-~])?$',
+        minLength: 1,
+        maxLength: 255,
+        description:
+          'Shares the scope of the Idempotency-Key of `execute` for the workflow. If the key was used in the last 24 hours, the item refers to the run of that request and counts as `reused`.',
+      }),
     ...runOptionShape,
   })
   .openapi('BatchItem');
@@ -39,10 +43,10 @@ export type BatchItemBody = z.output<typeof item>;
 
 export const createdBatchSchema = z.object({ batchId: z.string(), total: z.int() }).openapi('CreatedBatch');
 
-export const batchCounts = z.object({
+const batchCounts = z.object({
   total: z.int(),
-  reused: z.int().openapi({ description: 'Items whose key had started a run before.' }),
-  skipped: z.int().openapi({ description: 'Items that the concurrency of the workflow left out.' }),
+  reused: z.int().openapi({ description: 'Items whose Idempotency-Key had started a run before.' }),
+  skipped: z.int().openapi({ description: 'Items that were skipped because of the concurrency of the workflow.' }),
   queued: z.int(),
   running: z.int(),
   completed: z.int(),

@@ -68,27 +68,26 @@ const runFilter = z
     correlationId: z.string().min(1).max(128).optional(),
   })
   .openapi('RunFilter');
-export type RunFilterBody = z.output<typeof runFilter>;
 
 export const newBulkActionSchema = z
   .object({
     action: z.enum(bulkActionTypes),
     runIds: countedList(z.array(z.string().min(1).max(100)).min(1).max(maxBulkRunIds), maxBulkRunIds)
       .optional()
-      .openapi({ description: 'Ids of runs, in either form. One that is given twice counts once.' }),
+      .openapi({ description: 'Ids of runs, in either form. A repeated id counts once.' }),
     filter: runFilter.optional().openapi({
-      description: `As the query of \`GET /runs\`. The runs that match now are meant, at most ${maxBulkRuns.toLocaleString('en-US')}, and none that matches later.`,
+      description: `The same filter as the query of \`GET /runs\`. It selects at most ${maxBulkRuns.toLocaleString('en-US')} runs that match now, and none that matches later.`,
     }),
     definition: z.enum(retryDefinitions).optional().openapi({
       description:
-        'The definition that retries use: the one that each run had (`pinned`, the default), or the one that its workflow has now (`current`).',
+        'The definition that retries use: that of each run (`pinned`, the default), or the current one of its workflow (`current`).',
     }),
     dryRun: z.boolean().optional().openapi({ description: 'Counts the runs and changes nothing.' }),
   })
   .openapi('NewBulkAction', { description: 'Give either `runIds` or `filter`.' });
 export type NewBulkActionBody = z.output<typeof newBulkActionSchema>;
 
-const total = z.int().openapi({ description: 'Its runs.' });
+const total = z.int().openapi({ description: 'The number of its runs.' });
 const status = z.enum(bulkActionStates.all).openapi({ description: describeStates(bulkActionStates) });
 
 export const acceptedBulkActionSchema = z.object({ id: z.string(), status, total }).openapi('AcceptedBulkAction');
@@ -104,7 +103,7 @@ export const bulkActionSchema = z
   .object({
     id: z.string(),
     action: z.enum(bulkActionTypes),
-    definition: z.enum(retryDefinitions).openapi({ description: 'The one that retries use.' }),
+    definition: z.enum(retryDefinitions).openapi({ description: 'The definition that retries use.' }),
     status,
     counts: z.object({
       total,

@@ -12,7 +12,7 @@ import { lineText, text } from '../text.ts';
 
 const alike = <Value>(value: Value) => ({ A: value, B: value });
 
-export const eventName = z
+const eventName = z
   .string()
   .max(maxEventNameLength)
   .regex(
@@ -29,7 +29,7 @@ export const newEventSchema = z
   .object({
     name: eventName.openapi({
       description:
-        'The name of the event, none of the names that the platform publishes: no type of the event catalogue, nothing below `workflow.`, `approval.`, `batch.`, `studio.`, `booking.` or `api_key.`, and nothing below the id of an integration.',
+        'The name of the event. Names that the platform publishes are refused: the types of the event catalogue, names below `workflow.`, `approval.`, `batch.`, `studio.`, `booking.` or `api_key.`, and names below the id of an integration.',
     }),
     data: freeForm
       .refine(
@@ -46,7 +46,7 @@ export const newEventSchema = z
         minLength: 1,
         maxLength: 255,
         description:
-          'Names the event for 24 hours: sent again it gets the first answer and does nothing twice, and with other content it is refused. Default: an id of ours.',
+          'Identifies the event for 24 hours. An event with the same id gets the first answer and has no further effect; with other content it is refused. Default: a generated id.',
       }),
   })
   .openapi('NewEvent');
@@ -54,8 +54,8 @@ export const newEventSchema = z
 export const receivedEventSchema = z
   .object({
     id: z.string(),
-    resumed: z.int().openapi({ description: 'Steps of runs that waited for it and go on.' }),
-    started: z.int().openapi({ description: 'Runs that it starts, those included that start later.' }),
+    resumed: z.int().openapi({ description: 'Steps that waited for the event and continue.' }),
+    started: z.int().openapi({ description: 'Runs that the event starts, including those that start later.' }),
     complete: z.boolean().openapi({
       description:
         'False while more than a thousand steps and triggers wait for events of this name: the first thousand are counted, and the rest is decided soon.',

@@ -39,7 +39,10 @@ const duration = (maxSeconds: number, description: string) =>
 const expression = (description: string) =>
   z.string().min(1, 'Expected an expression.').openapi({ minLength: 1, maxLength: maxSourceLength, description });
 
-/** Lists of steps in steps. The reference describes their members beside the list itself, which has no end. */
+/**
+ * Lists of steps in steps. The reference describes their members separately from the list itself, which would have no
+ * end.
+ */
 const innerSteps = (anyStep: () => z.ZodType<Step>) =>
   z
     .array(z.lazy(anyStep))

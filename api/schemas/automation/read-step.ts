@@ -1,7 +1,7 @@
 import type { ModelChoice, Provider, Step } from '../../../src/automation/core/steps.ts';
 
 /** A step as sent. Fields that its type does not use are dropped. */
-export interface StepBody {
+interface StepBody {
   id: string;
   type: 'prompt' | 'ai_chat' | 'condition' | 'transform' | 'action';
   name?: string | undefined;

@@ -28,11 +28,11 @@ const inTime = (at: Date) => at.getTime() - Date.now() <= maxDelayMs;
 
 const tag = z.string().regex(tagPattern, 'Expected up to 64 letters, digits and . _ : / -');
 
-export const tags = z.array(tag).max(maxTags).openapi({ description: 'What the run is found by in `GET /runs`.' });
+export const tags = z.array(tag).max(maxTags).openapi({ description: '`GET /runs` finds the run by its tags.' });
 
 export const metadata = freeForm
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes, 'Expected at most 16 KiB as JSON.')
-  .openapi({ description: 'What the run shows again, of at most 16 KiB as JSON. Steps do not see it.' });
+  .openapi({ description: 'Any value of at most 16 KiB as JSON. The run returns it, and steps do not see it.' });
 
 export const startAt = instant.refine(inTime, `Expected a time within ${days} days.`).openapi({
   type: 'string',
@@ -63,7 +63,7 @@ export const runOptionShape = {
   version: version.optional(),
 };
 
-/** What a schedule sets for its runs. */
+/** The options of a schedule for its runs. */
 export const scheduleOptionShape = {
   tags: runOptionShape.tags,
   metadata: runOptionShape.metadata,
@@ -72,7 +72,7 @@ export const scheduleOptionShape = {
   version: runOptionShape.version,
 };
 
-export interface RunOptionFields {
+interface RunOptionFields {
   tags?: string[] | undefined;
   metadata?: Record<string, unknown> | undefined;
   delay?: number | undefined;
@@ -101,7 +101,7 @@ export function readRunOptions({ delay, expiresIn, tags: given, ...fields }: Run
 
 const parts = (text: string) => text.split(',').filter((part) => part !== '');
 
-/** What a trigger takes in its query, because its body is the variables alone. */
+/** The options of a trigger in its query, because its body contains only the variables. */
 export const triggerOptionQuery = z.object({
   tags: z
     .string()
@@ -109,26 +109,26 @@ export const triggerOptionQuery = z.object({
     .pipe(tags)
     .optional()
     .openapi({ type: 'string', description: 'Tags of the run, separated by commas. Needs an API key.' }),
-  delay: runOptionShape.delay.openapi({ description: 'As in `execute`. Needs an API key.' }),
+  delay: runOptionShape.delay.openapi({ description: 'The same as in `execute`. Needs an API key.' }),
   startAt: runOptionShape.startAt,
   expiresIn: runOptionShape.expiresIn,
   priority: z
     .enum(['1', '2', '3', '4', '5'])
     .transform(Number)
     .optional()
-    .openapi({ type: 'integer', minimum: 1, maximum: 5, description: 'As in `execute`. Needs an API key.' }),
+    .openapi({ type: 'integer', minimum: 1, maximum: 5, description: 'The same as in `execute`. Needs an API key.' }),
   version: z
     .string()
     .regex(/^[1-9]\d{0,8}$/, 'Expected the number of a version.')
     .transform(Number)
     .optional()
-    .openapi({ type: 'integer', minimum: 1, description: 'As in `execute`. Needs an API key.' }),
+    .openapi({ type: 'integer', minimum: 1, description: 'The same as in `execute`. Needs an API key.' }),
 });
 
 const waitsToBegin = ['delay', 'concurrency', 'paused', 'plan'] as const;
 
-/** What a step waits for, in runs and in their events. */
-export const waitShape = {
+/** The wait of a step, in runs and in their events. */
+const waitShape = {
   type: z.enum(['wait', 'event', 'approval', 'workflow', 'slot']).openapi({
     description: '`slot`: it begins when the plan, or the concurrency of its workflow, has a free slot.',
   }),
@@ -136,14 +136,14 @@ export const waitShape = {
   path: z
     .array(z.union([z.string(), z.int()]))
     .optional()
-    .openapi({ description: 'Where a step within others stands.' }),
+    .openapi({ description: 'The position of a step within others.' }),
   since: z.iso.datetime(),
   until: z.iso.datetime().optional().openapi({ description: 'When the wait ends by itself.' }),
   approvalId: z.string().optional(),
   runId: z.string().optional().openapi({ description: 'The run that a step of type `workflow` waits for.' }),
 };
 
-/** What a run was started with, in lists and details. Members are absent where they have no value. */
+/** The start of a run, in lists and details. Members without a value are absent. */
 export const startedShape = {
   version: z.int().openapi({ description: 'The version of its workflow that it executes.' }),
   triggeredBy: z
@@ -160,10 +160,9 @@ export const startedShape = {
   tags: z.array(z.string()).optional(),
   metadata: freeForm.optional(),
   parentRunId: z.string().optional().openapi({ description: 'The run whose step started this one.' }),
-  rootRunId: z
-    .string()
-    .optional()
-    .openapi({ description: 'The run at the top of those whose steps started each other. It has none itself.' }),
+  rootRunId: z.string().optional().openapi({
+    description: 'The first run of the chain of runs that led to this one. The first run itself has none.',
+  }),
   batchId: z.string().optional(),
   isTest: z.literal(true).optional().openapi({ description: 'A test run.' }),
   priority: z.int().optional(),

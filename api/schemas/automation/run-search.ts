@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { errorCodePattern } from '../../../src/automation/core/run-status.ts';
 import { tagPattern, triggerTypes } from '../../../src/automation/core/starts.ts';
 import { runStatusWords } from '../../dialects/automation/dialect.ts';
-import { pageQuery } from '../pagination.ts';
+import { integerInQuery, pageQuery } from '../pagination.ts';
 
 const parts = (text: string) => text.split(',').filter((part) => part !== '');
 
@@ -39,14 +39,16 @@ const maxOffset = 10_000;
 
 export const runSearchQuery = z.object({
   limit: pageQuery.limit,
-  offset: pageQuery.offset
-    .refine((offset) => offset === undefined || offset <= maxOffset, `Expected an integer from 0 to ${maxOffset}.`)
-    .openapi({ type: 'integer', minimum: 0, maximum: maxOffset, description: 'Default 0. Not with `after`.' }),
+  offset: integerInQuery('offset', {
+    minimum: 0,
+    maximum: maxOffset,
+    description: 'Default 0. Not with `after`.',
+  }),
   after: z.string().max(200).optional().openapi({ description: 'The `nextCursor` of the page before.' }),
   workflowId: id('Runs of this workflow.'),
   status: several(
     (part) => runStatusWords.get(part.toLowerCase()),
-    'Expected run statuses, separated by commas.',
+    `Expected statuses of runs, separated by commas: ${[...runStatusWords.keys()].join(', ')}.`,
   ).openapi({
     type: 'string',
     description: 'Statuses of either dialect, separated by commas.',
@@ -59,7 +61,7 @@ export const runSearchQuery = z.object({
   to: time('Runs that were created before this time.'),
   triggeredBy: several(
     (part) => triggerTypes.find((type) => type === part),
-    'Expected types of triggers, separated by commas.',
+    `Expected types of triggers, separated by commas: ${triggerTypes.join(', ')}.`,
   ).openapi({ type: 'string', description: `What started the runs: ${triggerTypes.join(', ')}; separated by commas.` }),
   parentRunId: id('Runs that a step of this run started.'),
   version: z

@@ -59,10 +59,7 @@ const runError = z
       description: `One of ${runErrorCodes.map((code) => `\`${code}\``).join(', ')}; or the \`code\` of a step of type \`fail\`.`,
       examples: ['service_unavailable'],
     }),
-    details: z
-      .record(z.string(), z.unknown())
-      .optional()
-      .openapi({ description: 'What more is known of the failure.' }),
+    details: z.record(z.string(), z.unknown()).optional().openapi({ description: 'More facts about the failure.' }),
   })
   .openapi('RunError');
 
@@ -139,7 +136,7 @@ const placeShape = {
     .array(z.union([z.string(), z.int()]))
     .optional()
     .openapi({
-      description: 'Where a step within others stands: ids and indexes from the top, as `["each", 3, "ask"]`.',
+      description: 'The position of a step within others: ids and indexes from the top, as `["each", 3, "ask"]`.',
     }),
   counts: z
     .object({ total: z.int(), succeeded: z.int(), failed: z.int() })
@@ -306,7 +303,7 @@ export const retrySchema = z
       }),
     definition: z.enum(retryDefinitions).optional().openapi({
       description:
-        'The definition to run: `pinned`, the one that the run had (the default), or `current`, the one that the workflow has now.',
+        'The definition to run: `pinned`, that of the run (the default), or `current`, the current one of the workflow.',
     }),
   })
   .openapi('RunRetry', {

@@ -43,9 +43,12 @@ export const scheduleSchema = z
     }),
     input,
     variables: freeForm,
-    tags: z.array(z.string()).optional().openapi({ description: 'Of its runs.' }),
+    tags: z.array(z.string()).optional().openapi({ description: 'The tags of its runs.' }),
     metadata: freeForm.optional(),
-    expiresIn: z.number().optional().openapi({ description: 'Seconds.' }),
+    expiresIn: z
+      .number()
+      .optional()
+      .openapi({ description: 'The seconds after which a run that has not begun is cancelled.' }),
     priority: z.int().optional(),
     version: z.int().optional(),
     nextRunTimes: z.array(z.iso.datetime()).max(5).openapi({
@@ -58,7 +61,7 @@ export const scheduleSchema = z
       .openapi({ description: 'When the schedule last started a run; null before the first run.' }),
     lastSkipped: z
       .object({
-        at: z.iso.datetime().openapi({ description: 'The time at which the run was due.' }),
+        at: z.iso.datetime().openapi({ description: 'When the run was due.' }),
         reason: z.string().openapi({ description: 'A code, such as rate_limit_exceeded or workflow_inactive.' }),
       })
       .nullable()

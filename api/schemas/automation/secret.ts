@@ -23,7 +23,12 @@ export const secretValueSchema = z
   .object({
     value: text(maxSecretLength)
       .refine((value) => value !== '', 'Expected at least one character.')
-      .openapi({ type: 'string', minLength: 1, maxLength: maxSecretLength, description: 'Never shown again.' }),
+      .openapi({
+        type: 'string',
+        minLength: 1,
+        maxLength: maxSecretLength,
+        description: 'The value is never shown again.',
+      }),
   })
   .openapi('SecretValue');
 

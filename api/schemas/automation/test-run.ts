@@ -13,7 +13,7 @@ const mockedError = z
   .openapi('MockedError');
 
 const mock = z
-  .union([mockedOutput, mockedError])
+  .union([mockedOutput, mockedError], 'Expected an object with either `output` or `error`.')
   .openapi('StepMock', { description: 'The step ends with this output, or fails with this error.' });
 
 export const testRunSchema = z
@@ -24,7 +24,7 @@ export const testRunSchema = z
       .optional()
       .openapi({
         description:
-          'By step id: what steps end with instead of being executed. A mock of a step in a map is that of every item. At most 256 KiB as JSON.',
+          'Mocks by step id: a step with a mock is not executed and ends with its mock. The mock of a step in a map applies to every item. At most 256 KiB as JSON.',
       }),
   })
   .openapi('TestRun');

@@ -35,7 +35,7 @@ export const newTokenSchema = z
       .array(z.enum(tokenScopes))
       .min(1)
       .max(tokenScopes.length)
-      .openapi({ description: 'What the token may do. The key has each of them.' }),
+      .openapi({ description: 'What the token may do. The key must have each of these scopes.' }),
     runIds: z
       .array(id(runIds, 'Expected the id of a run.'))
       .min(1)
@@ -65,13 +65,13 @@ export const newTokenSchema = z
       .min(1)
       .max(maxTokenNames.uses)
       .optional()
-      .openapi({ description: 'How many requests are accepted. Without it any number.' }),
+      .openapi({ description: 'The number of requests that are accepted. Default: no limit.' }),
     origins: z
       .array(origin)
       .min(1)
       .max(maxTokenNames.origins)
       .optional()
-      .openapi({ description: 'Origins from which browsers may use the token. Without it from everywhere.' }),
+      .openapi({ description: 'Origins from which browsers may use the token. Default: any origin.' }),
   })
   .openapi('NewToken');
 
@@ -104,7 +104,7 @@ export const issuedTokenExamples = { A: issued, B: issued };
 
 const unique = <Item>(items: readonly Item[] | undefined): Item[] | null => (items ? [...new Set(items)] : null);
 
-/** What a body asks for. */
+/** The request of a body. */
 export const readNewToken = (body: z.output<typeof newTokenSchema>): NewToken => ({
   scopes: unique(body.scopes)!,
   runs: {

@@ -72,10 +72,13 @@ function* ignoredIn(steps: unknown, at: string): Generator<WorkflowWarning> {
   }
 }
 
-/** The fields of a valid workflow, as it was sent, that have no meaning. */
-export function findIgnoredFields(body: unknown): WorkflowWarning[] {
+/**
+ * The fields of a valid workflow, as it was sent, that have no meaning.
+ * @param shape the fields that the request takes
+ */
+export function findIgnoredFields(body: unknown, shape: object = newWorkflowSchema.shape): WorkflowWarning[] {
   if (!isJsonObject(body)) return [];
-  const warnings = unknownIn(body, newWorkflowSchema.shape, '');
+  const warnings = unknownIn(body, shape, '');
   for (const warning of ignoredIn(body.steps, 'steps.')) {
     if (warnings.length >= maxWarnings) break;
     warnings.push(warning);

@@ -43,7 +43,7 @@ const versionSchema = z
   .object({
     ...saved,
     changes: z.array(z.string()).openapi({
-      description: 'Where it differs from the version before, as dotted paths such as `steps.1.prompt`; at most 50.',
+      description: 'The differences from the previous version, as dotted paths such as `steps.1.prompt`; at most 50.',
     }),
     isCurrent: z.boolean(),
   })
@@ -59,7 +59,7 @@ const definitionSchema = z
     concurrency: orNull(freeForm),
     maxDurationSeconds: z.int().nullable(),
   })
-  .openapi('WorkflowDefinition', { description: 'What a version keeps of its workflow, as a save takes it.' });
+  .openapi('WorkflowDefinition', { description: 'The part of a workflow that a version keeps. A save accepts it.' });
 
 export const versionDetailSchema = z
   .object({ ...saved, definition: definitionSchema })

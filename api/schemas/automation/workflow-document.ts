@@ -9,10 +9,10 @@ export const workflowDocumentSchema = freeForm.openapi('WorkflowDocument', {
     'A workflow as `GET /workflows/{id}/export` returns it: `atelier` (1), `name`, and optionally `description`, `steps`, `config`, `aiModel`, `aiProvider`, `inputs`, `concurrency`, `maxDurationSeconds`, `mcp`, `triggers` and `schedule`. In a step of type workflow `{"$name": "…"}` stands for the id of the workflow with that name.',
 });
 
-/** A workflow to be looked at: whatever it is, it is no bad request. */
+/** A workflow to validate: no content makes it a bad request. */
 export const draftSchema = freeForm.openapi('WorkflowDraft', {
   type: 'object',
-  description: 'The body of `POST /workflows`, valid or not.',
+  description: 'The body of `POST /workflows`. It may be invalid.',
 });
 
 export const validationSchema = z

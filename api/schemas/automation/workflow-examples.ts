@@ -11,7 +11,7 @@ const inputs = [
   { name: 'style', type: 'string', required: false, default: 'plain', description: 'The style of the summary.' },
 ] as const;
 
-/** A step of every type. `chat` is what the dialect calls a step that asks a model. */
+/** A step of every type. `chat` is the dialect's name of a step that asks a model. */
 const triage = <Chat extends string>(chat: Chat) => ({
   name: 'Triage',
   steps: [

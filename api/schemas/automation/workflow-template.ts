@@ -12,9 +12,9 @@ const template = z
     name: z.string(),
     description: z.string(),
     inputs: z.array(inputDefinition),
-    example: z
-      .object({ input: z.unknown().optional(), variables: freeForm.optional() })
-      .openapi({ description: 'What the workflow can be executed with. Dialect B takes `variables` as `inputs`.' }),
+    example: z.object({ input: z.unknown().optional(), variables: freeForm.optional() }).openapi({
+      description: 'An example of a body that executes the workflow. Dialect B takes `variables` as `inputs`.',
+    }),
   })
   .openapi('WorkflowTemplate');
 
@@ -36,7 +36,7 @@ export const templateListExamples = {
   B: { templates: [example], total: gallery.length, limit: 1, offset: 0 },
 };
 
-export const fromTemplateSchema = z
+const fromTemplateSchema = z
   .strictObject({
     template: z.enum(gallery.map(({ id }) => id)).openapi({ description: 'The id of a template.' }),
     name: nameText.optional().openapi({ description: 'Default: the name of the template.' }),
@@ -47,7 +47,7 @@ export type FromTemplateBody = z.output<typeof fromTemplateSchema>;
 export const isFromTemplate = (body: NewWorkflowBody | FromTemplateBody): body is FromTemplateBody =>
   'template' in body;
 
-/** A new workflow, or the template that it is made of: a body is refused as what it is meant to be. */
+/** A new workflow, or the template to create it from: a body is checked as the kind that it has. */
 export const createWorkflowSchema = z
   .unknown()
   .transform((body, context): NewWorkflowBody | FromTemplateBody => {

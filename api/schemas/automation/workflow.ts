@@ -153,7 +153,7 @@ export const concurrency = z
     }),
     strategy: z.enum(concurrencyStrategies).openapi({
       description:
-        'What happens to one more run: it waits (`queue`), by priority and then in the order of creation; it is not started (`skip`); or the oldest run is cancelled with the code `superseded` (`cancel_running`).',
+        'What happens to a run over the limit: it waits (`queue`), by priority and then in the order of creation; it is not started (`skip`); or the oldest run is cancelled with the code `superseded` (`cancel_running`).',
     }),
   })
   .openapi('Concurrency');
@@ -190,7 +190,7 @@ const writable = {
     .array(anyStepInput)
     .max(maxSteps, `Expected at most ${maxSteps} steps.`)
     .openapi({
-      description: `Executed in this order. Each has an id of its own, and there are at most ${maxSteps}, those within others included.`,
+      description: `Executed in this order. Each has an id of its own. At most ${maxSteps}, including steps within others.`,
     }),
   config: freeForm,
   inputs: z.array(inputDefinition).max(100).openapi({ description: 'Each has a name of its own.' }),
@@ -235,7 +235,7 @@ const common = {
   id: z.string(),
   name: z.string(),
   description: z.string().nullable(),
-  totalRuns: z.int().openapi({ description: 'Runs that were started, those that were deleted since included.' }),
+  totalRuns: z.int().openapi({ description: 'Started runs, including runs that have since been deleted.' }),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 };
@@ -295,7 +295,7 @@ const warnings = z
     z.object({ path: z.string(), code: z.enum(workflowWarningCodes), message: z.string() }).openapi('WorkflowWarning'),
   )
   .optional()
-  .openapi({ description: 'Present when something was saved that is probably not meant.' });
+  .openapi({ description: 'Present when the saved workflow probably contains a mistake.' });
 
 const { createdAt: _, totalRuns: __, ...changed } = common;
 const changeA = inDialect('ChangedWorkflowA', 'isActive', { ...changed, ...stateA, aiModel: z.string(), warnings });

@@ -7,7 +7,7 @@ import { countedList } from '../counted-list.ts';
 export const defaultModel = 'gemini-2.0-flash';
 const defaultTemperature = 0.7;
 
-/** No limit but that of the body: the provider refuses what is too long for the model. */
+/** No limit except that of the body: the provider refuses texts that are too long for the model. */
 const said = z
   .string()
   .regex(/\S/, 'Expected at least one character that is not a space.')

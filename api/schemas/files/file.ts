@@ -4,7 +4,7 @@ import { fileNamePattern, servedTypes } from '../../../src/storage/core/file-typ
 import { ownFailure } from '../failures.ts';
 import { headersOf, onAll } from '../headers.ts';
 
-export const exampleName = '3q2-7wAB_cdEFghIJklMNopQRstUVwxYZ0123456789.png';
+const exampleName = '3q2-7wAB_cdEFghIJklMNopQRstUVwxYZ0123456789.png';
 
 export const fileInPath = z.object({
   name: z.string().openapi({
@@ -16,7 +16,7 @@ export const fileInPath = z.object({
 
 const text = (pattern: string) => ({ type: 'string', pattern }) as const;
 
-/** Whatever is wrong with them is answered with 403, so no schema refuses them. */
+/** Problems with them are answered with 403, so no schema refuses them. */
 export const signedParameters = [
   {
     name: 'expires',
@@ -90,8 +90,8 @@ export const unchangedFile = {
   headers: { ...headersOf(onAll), ETag: eTag, 'Cache-Control': cacheControl },
 };
 
-export const refusedAddress = () => new AppError('forbidden', 'The address of the file is not valid, or not any more.');
-export const fileNotFound = (name: string) => new AppError('not_found', 'The file does not exist any more.', { name });
+export const refusedAddress = () => new AppError('forbidden', 'The address of the file is not valid, or has expired.');
+export const fileNotFound = (name: string) => new AppError('not_found', 'The file no longer exists.', { name });
 export const outOfRange = (bytes: number) =>
   new AppError('range_not_satisfiable', `The file has ${bytes} bytes, none of which is in the range.`, { bytes });
 
@@ -99,7 +99,7 @@ const unsatisfied = ownFailure('Nothing of the file is in the range.', outOfRang
 
 export const fileFailures = {
   403: ownFailure('The signature is missing, changed or ended.', refusedAddress()),
-  404: ownFailure('The file does not exist any more.', fileNotFound(exampleName)),
+  404: ownFailure('The file no longer exists.', fileNotFound(exampleName)),
   416: {
     ...unsatisfied,
     headers: {

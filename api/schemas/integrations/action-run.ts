@@ -18,11 +18,11 @@ export const actionRunSchema = z
       description:
         '`scheduled`: it waits for its time. `running`: the request to the provider is under way, or about to be. `unknown`: the answer of the provider was lost, so it may have performed the action, which is not repeated.',
     }),
-    runAt: time.openapi({ description: 'When it is due.' }),
+    runAt: time.openapi({ description: 'When the action is due.' }),
     endedAt: time.nullable().openapi({ description: 'Null until it has ended.' }),
     error: z
       .object({
-        code: z.string().openapi({ description: 'As in the error that an action without a delay is answered with.' }),
+        code: z.string().openapi({ description: 'The code of the error that an action without a delay gets.' }),
         message: z.string(),
         providerCode: z.string().optional().openapi({ description: "The provider's own code." }),
       })

@@ -31,7 +31,7 @@ export interface DocumentedAction {
   payloadExample: Record<string, unknown>;
   result: typeof freeForm;
   resultExample: Record<string, unknown>;
-  /** Whether its payload can ask for a later time. */
+  /** Whether its payload can request a later time. */
   canBeDelayed: boolean;
 }
 
@@ -64,7 +64,7 @@ export const scheduledActionSchema = z
     actionRunId: z
       .string()
       .openapi({ description: 'Reads and cancels the action; operators find its workflow and audit entry by it.' }),
-    runAt: z.iso.datetime().openapi({ description: 'When it is done.' }),
+    runAt: z.iso.datetime().openapi({ description: 'When the action is performed.' }),
   })
   .openapi('ScheduledAction');
 

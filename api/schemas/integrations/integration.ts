@@ -14,7 +14,7 @@ export const integrationInPath = z.object({
 
 const time = z.string().openapi({ format: 'date-time' });
 
-export const integrationSchema = z
+const integrationSchema = z
   .object({
     id: z.string().openapi({ enum: ids }),
     name: z.string(),
@@ -24,11 +24,13 @@ export const integrationSchema = z
     status: z.enum([...integrationStates.all, 'not_connected']).openapi({
       description: `${describeStates(integrationStates)} \`not_connected\`: It was never connected, or was disconnected.`,
     }),
-    connectedAt: time.optional().openapi({ description: 'Of a connected integration.' }),
-    account: z
-      .object({ id: z.string().openapi({ description: "The provider's." }), name: z.string() })
+    connectedAt: time
       .optional()
-      .openapi({ description: 'Of a connected integration.' }),
+      .openapi({ description: 'When the integration was connected. Absent while it is not.' }),
+    account: z
+      .object({ id: z.string().openapi({ description: 'The id of the account at the provider.' }), name: z.string() })
+      .optional()
+      .openapi({ description: 'The account of a connected integration.' }),
     sandbox: z
       .object({
         eventsUrl: z.string(),
@@ -40,7 +42,7 @@ export const integrationSchema = z
       .optional()
       .openapi({
         description:
-          'Present for a connected integration of a test key whose provider sends events: how to send such an event yourself.',
+          'How to send an event as the provider does. Present for a connected integration of a test key whose provider sends events.',
       }),
     features: z.object({
       triggers: z.array(z.string()).openapi({ description: 'The events that webhooks can subscribe to.' }),
@@ -81,7 +83,7 @@ export const disconnectedSchema = z.object({ success: z.literal(true), message: 
 const disconnected = { success: true as const, message: 'Slack was disconnected.' };
 export const disconnectedExamples = { A: disconnected, B: disconnected };
 
-const latency = z.int().min(0).openapi({ description: 'Of the request to the provider, in milliseconds.' });
+const latency = z.int().min(0).openapi({ description: 'The duration of the request to the provider in milliseconds.' });
 export const testedSchema = z
   .object({
     success: z.boolean(),

@@ -34,7 +34,7 @@ const shown = {
   active: z.boolean(),
   createdAt: z.iso.datetime(),
 };
-export const integrationWebhookSchema = z.object(shown).openapi('IntegrationWebhook');
+const integrationWebhookSchema = z.object(shown).openapi('IntegrationWebhook');
 export type IntegrationWebhookAnswer = z.input<typeof integrationWebhookSchema>;
 
 export const integrationWebhookListSchema = z.object({ webhooks: z.array(integrationWebhookSchema) });

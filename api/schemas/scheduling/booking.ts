@@ -35,11 +35,11 @@ export const newBookingSchema = z
     start: instant,
     attendee,
     responses: attached('Answers to the questions, by their labels, of the types of the questions.').optional(),
-    metadata: attached('Anything; returned as it is.').optional(),
+    metadata: attached('Any value. It is returned unchanged.').optional(),
     location: z
       .object({ type: filledText(40) })
       .optional()
-      .openapi({ description: 'One that the event type offers. Default: its first.' }),
+      .openapi({ description: 'A location that the event type offers. Default: its first one.' }),
   })
   .openapi('NewBooking');
 
@@ -65,15 +65,14 @@ const effect = z
   .object({
     type: z.enum(effectTypes),
     status: z.enum(effectStatuses).openapi({ description: describeStates(effectStates) }),
-    attempts: z.int().openapi({ description: 'Made so far.' }),
+    attempts: z.int().openapi({ description: 'The number of attempts so far.' }),
     lastError: z.string().nullable(),
-    at: time.openapi({ description: 'When it is due; once it is over, when that was.' }),
+    at: time.openapi({ description: 'When the effect is due or, once it is over, when it ended.' }),
   })
   .openapi('BookingEffect', {
     description: [
       'Mails to the attendee and to the contact of the organization, the entry in the calendar of the host, the link that',
-      'the calendar makes, and the reminders. One that fails is tried again after 5 seconds, doubling to an hour, until the',
-      'booking starts.',
+      'the calendar makes, and the reminders. A failed effect is tried again after 5 seconds, doubling to an hour, until the booking starts.',
     ].join(' '),
   });
 
@@ -81,7 +80,7 @@ export const bookingSchema = z
   .object({
     id: z.string(),
     eventTypeId: z.string(),
-    hostId: z.string().openapi({ description: 'Whose time is booked.' }),
+    hostId: z.string().openapi({ description: 'The host whose time is booked.' }),
     status: z.enum(bookingStatuses).openapi({ description: describeStates(bookingStates) }),
     start: time,
     end: time,
@@ -103,12 +102,11 @@ export const bookingSchema = z
     rescheduleReason: z.string().optional(),
     cancelledAt: time.optional(),
     cancellationReason: z.string().optional(),
-    effects: z.array(effect).openapi({ description: 'What follows from the latest change.' }),
+    effects: z.array(effect).openapi({ description: 'The effects of the latest change.' }),
     createdAt: time,
     updatedAt: time,
   })
   .openapi('Booking');
-export type BookingAnswer = z.input<typeof bookingSchema>;
 
 export const bookablePlaceSchema = z
   .object({ eventTypeId: z.string(), start: time, end: time, location: orNull(bookedLocation) })

@@ -13,7 +13,7 @@ export const newConsentSchema = z
   .object({
     service: service.optional(),
     provider: service.optional().openapi({ description: 'Another name of `service`.' }),
-    hostId: z.string().optional().openapi({ description: 'Whose time it is. The default host where it is missing.' }),
+    hostId: z.string().optional().openapi({ description: 'The host of the calendar. Default: the default host.' }),
     redirectUrl: text(maxUrlLength).optional().openapi({
       description:
         "Where the owner of the account goes afterwards, with `status=connected&calendarId=` or `status=error&error=` added to the query: one of the organization's allowed addresses, with any query. Without it a page says how it went.",

@@ -11,9 +11,7 @@ export const calendarInPath = prefixedIdInPath('id', calendarId);
 
 const status = z.enum(calendarStatuses).openapi('CalendarStatus', {
   description: [
-    '`syncing`: it is being read, or will be at once. `active`: it was read. `error`: it could not be read, and will be',
-    'tried again. `auth_expired`: access was withdrawn. `disconnected`: it does not exist any more. The last two are not',
-    'read until the account is connected again. Busy times that were read before stay in force in any case.',
+    '`syncing`: it is being read, or will be at once. `active`: it was read. `error`: it could not be read, and will be tried again. `auth_expired`: access was withdrawn. `disconnected`: it no longer exists. A calendar in one of the last two states is not read until the account is connected again. Busy times of earlier reads stay in force in any case.',
   ].join(' '),
 });
 
@@ -57,7 +55,7 @@ const sandboxEvent = z
   })
   .superRefine(({ start, end, allDay }, context) => {
     const time = allDay ? timeOfDays(start, end, 'UTC') : timeOfInstants(start, end);
-    // Calendars of providers write the same date twice for one day; here the day after the last one is asked for.
+    // Calendars of providers write the same date twice for one day; here the end is the day after the last one.
     const isEmpty = allDay && start.slice(0, 10) === end.slice(0, 10);
     if (time && time.startsAt < time.endsAt && !isEmpty) return;
     const form = allDay ? 'dates such as 2030-01-31' : 'times with offsets such as 2030-01-31T09:30:00Z';
@@ -73,7 +71,7 @@ const fault = z
   .nullable()
   .openapi({
     description: [
-      'The failure from the next sync on. `revoked`: access was withdrawn. `unavailable`: requests get no answer.',
+      'The failure that begins with the next sync. `revoked`: access was withdrawn. `unavailable`: requests get no answer.',
       '`rate_limited`: once. `gone`: the calendar was deleted. `sync_token_expired`: once, so that everything is read again.',
       '`partial_pages`: pages of one event.',
     ].join(' '),

@@ -17,7 +17,7 @@ const maxMinutesBefore = 43_200;
 
 const location = z
   .object({
-    type: filledText(40).openapi({ description: 'A word of yours, such as `phone`, `in_person` or `google_meet`.' }),
+    type: filledText(40).openapi({ description: 'Any word, such as `phone`, `in_person` or `google_meet`.' }),
     autoCreate: z.boolean().optional(),
     number: text(40).optional(),
     address: text(500).optional(),
@@ -37,7 +37,7 @@ const question = z
       .array(filledText(200))
       .max(maxOptions, `Expected at most ${maxOptions} options.`)
       .optional()
-      .openapi({ description: 'Of a `select`, which needs at least one.' }),
+      .openapi({ description: 'The options of a `select`, which needs at least one.' }),
   })
   .openapi('BookingQuestion', { description: 'A select has options.' });
 
@@ -66,11 +66,11 @@ const minutes = (max: number, min = 0) => z.int().min(min).max(max);
 
 const fields = {
   name: filledLine(100),
-  duration: minutes(1_440, 1).openapi({ description: 'Minutes.' }),
+  duration: minutes(1_440, 1).openapi({ description: 'The length of a booking in minutes.' }),
   slug: z
     .string()
     .regex(/^[a-z0-9-]{1,100}$/, 'Expected 1 to 100 of a-z, 0-9 and -.')
-    .openapi({ description: 'Unique among your event types; made of the name when it is not given.' }),
+    .openapi({ description: 'Unique among your event types. Default: a slug of the name.' }),
   description: text(2_000)
     .nullable()
     .openapi({ type: ['string', 'null'] }),
@@ -92,7 +92,10 @@ const fields = {
     description: 'Origins whose pages may show the booking page in a frame. Default none: no page may.',
   }),
   isActive: z.boolean().openapi({ description: 'Default true. False: it has no free times and no page.' }),
-  hostId: z.string().nullable().openapi({ description: 'Whose time is booked. Default null: the default host.' }),
+  hostId: z
+    .string()
+    .nullable()
+    .openapi({ description: 'The host whose time is booked. Default null: the default host.' }),
 };
 
 const { name, duration } = fields;

@@ -7,7 +7,7 @@ export const hostInPath = prefixedIdInPath('id', hostId);
 
 /** An address of mail. */
 export const email = z
-  .email({ error: ({ input }) => (input === undefined ? undefined : 'Expected an address of mail.') })
+  .email({ error: ({ input }) => (input === undefined ? undefined : 'Expected an e-mail address.') })
   .max(254)
   .openapi({ format: 'email', maxLength: 254 });
 
@@ -26,7 +26,7 @@ export const hostSchema = z
     name: z.string(),
     email: z.string().nullable(),
     timezone: z.string(),
-    isDefault: z.boolean().openapi({ description: 'Whether it is the host of event types that name none.' }),
+    isDefault: z.boolean().openapi({ description: 'Whether this host is used for event types that name no host.' }),
   })
   .openapi('Host');
 export const hostListSchema = z.object({ hosts: z.array(hostSchema) });

@@ -45,7 +45,7 @@ const exceptions = z
   })
   .openapi({
     description:
-      'A date stands once for all hosts, and once for each host, for which that one takes the place of the other.',
+      'A date has at most one exception for all hosts and one for each host. The exception of a host overrides the one for all hosts.',
   });
 
 const holidays = z.array(z.string().max(10)).max(maxHolidays, `Expected at most ${maxHolidays} calendars.`).openapi({

@@ -26,7 +26,7 @@ const fields = {
     .openapi({ description: 'The shortest pause between two bookings of a host.' }),
 };
 
-/** What is left out has no limit. */
+/** An omitted limit means no limit. */
 export const limitsOf = (given: { [Limit in keyof BookingLimits]?: number | null | undefined }): BookingLimits => {
   const { dailyMax = null, weeklyMax = null, monthlyMax = null, consecutiveMax = null, minGapMinutes = null } = given;
   return { dailyMax, weeklyMax, monthlyMax, consecutiveMax, minGapMinutes };
@@ -46,7 +46,7 @@ export const newLimitsSchema = z
 export const limitsSchema = z
   .object({
     ...z.object(fields).shape,
-    hostId: z.string().optional().openapi({ description: 'Where the limits are those of one host.' }),
+    hostId: z.string().optional().openapi({ description: 'Present if the limits are those of one host.' }),
   })
   .openapi('BookingLimits');
 
@@ -65,7 +65,7 @@ export const limitCheckQuery = z.object({
 const left = z.int().nullable();
 export const limitCheckSchema = z
   .object({
-    allowed: z.boolean().openapi({ description: 'Whether the limits of day, week and month leave room for one more.' }),
+    allowed: z.boolean().openapi({ description: 'Whether the limits of day, week and month allow one more booking.' }),
     remaining: z
       .object({ daily: left, weekly: left, monthly: left, consecutive: left })
       .openapi({ description: 'Null where there is no limit.' }),

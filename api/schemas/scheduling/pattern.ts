@@ -8,7 +8,7 @@ import { alike, clockPattern, date, datePattern, exampleTime, patternId } from '
 
 export const patternInPath = prefixedIdInPath('id', patternId);
 
-// What they say is checked by `findPatternProblems`.
+// `findPatternProblems` checks their content.
 const clockTime = z.string().openapi({ pattern: `^${clockPattern}$`, description: '`HH:MM` from 00:00 to 24:00.' });
 const checkedDate = z.string().openapi({ pattern: datePattern, description: '`YYYY-MM-DD`' });
 
@@ -20,11 +20,9 @@ export const newPatternSchema = z
         'MONTHLY, QUARTERLY and YEARLY use the last day of a month that is too short. MONTHLY_NTH is the same weekday of the month, such as its second Tuesday; the fifth is the last one.',
     }),
     interval: z.int().min(1).max(366).optional().openapi({ description: 'Every how many periods. Default 1.' }),
-    daysOfWeek: z
-      .array(z.int().min(0).max(6))
-      .max(7, 'Expected at most 7 days.')
-      .optional()
-      .openapi({ description: 'Of WEEKLY and BI_WEEKLY; 0 is Sunday. Default: the weekday of `startDate`.' }),
+    daysOfWeek: z.array(z.int().min(0).max(6)).max(7, 'Expected at most 7 days.').optional().openapi({
+      description: 'For WEEKLY and BI_WEEKLY: the weekdays, where 0 is Sunday. Default: the weekday of `startDate`.',
+    }),
     timeStart: clockTime,
     timeEnd: clockTime,
     startDate: checkedDate,
@@ -63,9 +61,7 @@ export const patternListSchema = z.object({ recurringPatterns: z.array(patternSc
 export const generationSchema = z
   .object({
     count: z.int().min(1).max(maxOccurrences).optional().openapi({ description: 'Default 10.' }),
-    fromDate: date
-      .optional()
-      .openapi({ description: 'A date that exists: the first one of interest. Default: `startDate`.' }),
+    fromDate: date.optional().openapi({ description: 'The first day, a date that exists. Default: `startDate`.' }),
   })
   .openapi('OccurrenceRange');
 

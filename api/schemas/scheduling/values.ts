@@ -12,7 +12,7 @@ export const timezone = z
   .openapi('TimeZone', { maxLength: 64, description: 'A name of the tz database, links included; no offsets.' });
 
 export const datePattern = '^\\d{4}-\\d{2}-\\d{2}$';
-export const dateProblem = 'Expected a date such as 2026-11-21, from 1970 on.';
+const dateProblem = 'Expected a date such as 2026-11-21, from 1970 on.';
 
 /** A date, kept as sent. */
 export const date = z
@@ -80,11 +80,11 @@ export const weekShown = z
   })
   .openapi('WeeklyHours', { description: 'All seven days; null for a closed one.' });
 
-/** The host that a setting is for. One that is unknown is refused with 400 there. */
+/** The host of a setting. An unknown host is refused with 400 there. */
 export const hostOfSetting = z
   .string()
   .nullish()
-  .openapi({ type: ['string', 'null'], description: 'The one host that it is for. Without it, or null: all hosts.' });
+  .openapi({ type: ['string', 'null'], description: 'The host that it applies to. Without it, or null: all hosts.' });
 
 /** Scheduling has no ids or statuses that differ between the dialects. */
 export const alike = <Value>(value: Value) => ({ A: value, B: value });

@@ -16,7 +16,7 @@ export const modelListSchema = z
         type: z.enum(['image', 'video', 'music']),
         available: z.boolean().openapi({ description: "Whether this key's environment can run it." }),
         aspectRatios: z.array(z.string()).optional(),
-        maxDuration: z.number().optional().openapi({ description: 'In seconds.' }),
+        maxDuration: z.number().optional().openapi({ description: 'The maximum duration in seconds.' }),
         maxPromptLength: z.int(),
         credits,
         sunsetAt: z.iso.date().nullable().openapi({ description: 'When its provider will shut it down.' }),

@@ -29,7 +29,7 @@ export const musicSchema = z
   .object({
     id: z.string(),
     url,
-    duration: z.number().openapi({ description: 'Of the file, in seconds.' }),
+    duration: z.number().openapi({ description: 'The length of the file in seconds.' }),
     format: z.literal('mp3'),
     creditsUsed,
   })
@@ -85,7 +85,12 @@ export const generationSchema = z
     hasTransparency: z.boolean().optional(),
     seed: z.int().optional(),
     creditsUsed: creditsUsed.optional().openapi({ description: 'Present once it is completed.' }),
-    progress: z.int().min(0).max(99).optional().openapi({ description: 'Of a video that is being made, in percent.' }),
+    progress: z
+      .int()
+      .min(0)
+      .max(99)
+      .optional()
+      .openapi({ description: 'The progress of a video that is being made, in percent.' }),
     createdAt: time,
     completedAt: time.nullable(),
     failedAt: time.nullable(),
@@ -129,7 +134,7 @@ function ownOf(generation: GenerationDetail) {
   }
 }
 
-/** What is known of a completed generation beside what every generation has. */
+/** The data of a completed generation besides that of every generation. */
 function madeOf(generation: GenerationDetail, sign: Sign) {
   const { file, seconds, credits } = generation;
   if (file === null) return {};

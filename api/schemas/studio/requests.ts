@@ -26,7 +26,7 @@ const megapixels = (pixels: number) => pixels / 1_000_000;
 
 const prompt = filledText(promptCharacters);
 
-/** The names of this release. The operator may have added others, so what is no name of a model is found out later. */
+/** The names of this release. The operator may have added others, so an unknown name is detected later. */
 const modelOf = (kind: MediaKind) => z.string().openapi({ enum: modelNames(mediaModels, kind) });
 
 // No enumeration: generators of clients make names of its values, and these have no letters.
@@ -57,7 +57,12 @@ export const generateSchema = z
       .openapi({ description: `Default ${defaultModels.image}.` }),
     aspectRatio: aspectRatio.openapi({ description: `Default 1:1. ${ratiosOf('image')}` }),
     quality: z.enum(qualities).optional().openapi({ description: 'Default standard. It does not change the size.' }),
-    seed: z.int().min(0).max(seed).optional().openapi({ description: 'Chosen, and returned, when it is absent.' }),
+    seed: z
+      .int()
+      .min(0)
+      .max(seed)
+      .optional()
+      .openapi({ description: 'Default: a random seed. The answer returns it.' }),
   })
   .openapi('ImageRequest');
 
@@ -77,7 +82,7 @@ export const generateMusicSchema = z
   })
   .openapi('MusicRequest');
 
-/** The address of an image. What is wrong with it is found out when it is fetched. */
+/** The address of an image. Problems of the image are found when it is fetched. */
 export const imageUrl = filledText(imageUrlCharacters).openapi({
   description: `The public address of a PNG, JPEG or WebP of at most 25 MiB and ${megapixels(pixelLimits.input)} megapixels, or the url of a file that was generated here. Up to 3 redirects are followed. Its server must begin to send it within 10 seconds, and then send 16 KiB a second.`,
 });
@@ -95,7 +100,7 @@ export const generateVideoSchema = z
       .max(videoSeconds.max)
       .optional()
       .openapi({
-        description: `In seconds, fractions too. Default ${videoSeconds.min}. What is delivered is paid by started seconds, and never more than what was asked. ${lengthsOf('video', videoSeconds.min)}`,
+        description: `Seconds, fractions included. Default ${videoSeconds.min}. The price counts the started seconds of the delivered video, up to the requested duration. ${lengthsOf('video', videoSeconds.min)}`,
       }),
     aspectRatio: aspectRatio.openapi({
       description: `Default 16:9. ${ratiosOf('video')} \`GET /api/studio/models\` lists those of this installation.`,

@@ -21,7 +21,7 @@ const completed = z
     id,
     status: z.literal('completed'),
     url,
-    duration: z.number().openapi({ description: 'Of the file, in seconds.' }),
+    duration: z.number().openapi({ description: 'The length of the file in seconds.' }),
     width: z.int(),
     height: z.int(),
     creditsUsed: z.int(),
@@ -43,14 +43,14 @@ export const videoSchema = z
       .object({
         id,
         status: z.literal('processing'),
-        progress: z.int().min(0).max(99).openapi({ description: 'In percent. It never falls.' }),
+        progress: z.int().min(0).max(99).openapi({ description: 'The progress in percent. It never falls.' }),
       })
       .openapi('ProcessingVideo'),
     completed,
     failed,
     z.object({ id, status: z.literal('cancelled') }).openapi('CancelledVideo'),
   ])
-  .openapi('Video', { description: 'A video: its `status` says which of these it is.' });
+  .openapi('Video', { description: 'A video in one of these states, which `status` names.' });
 
 /**
  * A video that was started. It stays the same for a request with the same Idempotency-Key.

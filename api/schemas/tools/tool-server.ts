@@ -51,13 +51,12 @@ export const toolServerChangeSchema = z
       }),
     values: changes('Settings that are not secret, by name. Null removes one.').optional(),
     secrets: changes(
-      'Credentials, by name; stored encrypted and never shown. Null removes one. A change of the address that they are ' +
-        'sent to must include every secret again.',
+      'Credentials, by name. They are stored encrypted and never shown. Null removes one. A request that changes the address they are sent to must include every secret again.',
     ).optional(),
   })
   .openapi('ToolServerChange', {
     description:
-      'What is left out stays as it is. Which values, secrets and address are allowed, and which are required, depends on the server.',
+      'Omitted members stay unchanged. The server determines which values, secrets and address are allowed and which are required.',
   });
 
 export const toolServerSchema = z

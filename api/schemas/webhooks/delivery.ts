@@ -53,7 +53,7 @@ const delayReasonSchema = z
     until: z.iso
       .datetime()
       .nullable()
-      .openapi({ description: 'No attempt is made before; null if that is not known.' }),
+      .openapi({ description: 'The earliest time of the next attempt; null if it is not known.' }),
   })
   .openapi('DeliveryDelay', { description: 'Why the next attempt of a delivery waits although it may be due.' });
 
@@ -74,7 +74,7 @@ const shown = {
   contentExpungedAt: z.iso.datetime().nullable().openapi({
     description: 'When the body was removed. The delivery cannot be sent again since. Null while the body is there.',
   }),
-  isTest: z.boolean().openapi({ description: 'Whether it is a test event, or an example that was asked for.' }),
+  isTest: z.boolean().openapi({ description: 'Whether it is a test event or a requested example.' }),
   correlationId: z.string().openapi({
     description: 'The `x-correlation-id` of the request that caused the event. Each attempt has it in that header too.',
   }),
@@ -123,7 +123,7 @@ export const recoverySchema = z
       }),
     until: time.optional().openapi({
       ...timeInDocument,
-      description: 'Not before `since`. What was created later is left out. Default: now.',
+      description: 'Not before `since`. Later deliveries and events are left out. Default: now.',
     }),
     eventTypes: z
       .array(eventTypeSchema)
@@ -139,7 +139,7 @@ export const recoverySchema = z
         enum: undefined as never,
         pattern: '^(4xx|5xx|error)$',
         description:
-          'Only dead letters whose last attempt was answered with such a status; `error`: was not answered, or was never made. Events without a delivery are left out then. Default: all.',
+          'Only dead letters whose last attempt was answered with such a status; `error`: only those whose last attempt got no answer, or that had no attempt. With this filter, events without a delivery are left out. Default: all.',
       }),
   })
   .refine(({ since, until }) => !(until && until < since), {

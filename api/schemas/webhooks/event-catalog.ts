@@ -30,7 +30,7 @@ export const sentExampleSchema = z
     type: z.enum(eventTypes, `Expected one of ${eventTypes.join(', ')}.`).openapi({
       type: 'string',
       enum: undefined as never,
-      description: 'An event type, whichever the webhook subscribes to.',
+      description: 'Any event type, even if the webhook does not subscribe to it.',
     }),
   })
   .openapi('WebhookExample');

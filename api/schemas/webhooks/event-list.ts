@@ -32,9 +32,7 @@ export const eventListQuery = z.object({
       description: 'Event types, separated by commas. Default: all.',
     }),
   limit: pageQuery.limit,
-  waitSeconds: integerInQuery(0, maxWaitSeconds, `Expected an integer from 0 to ${maxWaitSeconds}.`).openapi({
-    param: { name: 'waitSeconds', in: 'query' },
-    type: 'integer',
+  waitSeconds: integerInQuery('waitSeconds', {
     minimum: 0,
     maximum: maxWaitSeconds,
     description: 'How long to wait for an event where there is none. Default 0.',
@@ -54,7 +52,7 @@ const expungedEventSchema = z
 
 export const eventListSchema = z.object({
   events: z.array(z.union([anyEventSchema, expungedEventSchema])),
-  nextCursor: z.string().openapi({ description: 'Send it as `after` to read on. It is never null.' }),
+  nextCursor: z.string().openapi({ description: 'Send it as `after` to continue. It is never null.' }),
 });
 
 const id = '0199eeee-ffff-7000-8111-22223333bbbb';

@@ -50,7 +50,7 @@ function headersOf(brand: string) {
     header('X-Webhook-ID', 'The id of the event.'),
     header(
       'x-correlation-id',
-      'That of the request that caused the event, unless `headers` of the webhook has its own.',
+      'The correlation id of the request that caused the event, unless `headers` of the webhook has this header.',
     ),
   ];
 }

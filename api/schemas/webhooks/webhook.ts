@@ -92,7 +92,7 @@ const fields = {
     additionalProperties: { type: 'string', maxLength: maxHeaderValueLength, pattern: headerValuePattern.source },
     ...({ propertyNames: { pattern: headerNamePattern.source } } as object),
     description:
-      'Custom headers sent with every delivery. Names differ in more than case; those of the connection, `Content-Type`, `User-Agent`, `$ref` and those of signatures are refused. At most 8 KiB together. Stored encrypted.',
+      'Custom headers sent with every delivery. Names are compared without regard to case. Headers of the connection and of signatures, `Content-Type`, `User-Agent` and `$ref` are refused. At most 8 KiB together. Stored encrypted.',
   }),
   rateLimit: z
     .int()
@@ -118,7 +118,7 @@ const fields = {
   payload: payloadForm.openapi({
     description: [
       `What the body of a request has. Default \`${defaultOptions.payload}\`. ${meanings(payloadForms)}`,
-      'An event whose data has no `id` is then named by its own.',
+      'If the data of an event has no `id`, the body has the id of the event.',
     ].join(' '),
   }),
   signature: signatureKind.openapi({
@@ -127,7 +127,7 @@ const fields = {
   ordering: ordering.openapi({
     description: [
       `In which order deliveries are made. Default \`${defaultOptions.ordering}\`. ${meanings(orderings)}`,
-      'An event whose data has no `id` waits for nothing. It holds for events that occur after it was chosen.',
+      'An event whose data has no `id` waits for no other. The order applies to events that occur after it was chosen.',
     ].join(' '),
   }),
 };
@@ -178,7 +178,7 @@ const shown = {
   updatedAt: z.iso.datetime(),
 };
 
-export const webhookSchema = z.object(shown).openapi('Webhook');
+const webhookSchema = z.object(shown).openapi('Webhook');
 export type WebhookAnswer = z.input<typeof webhookSchema>;
 
 const health = z
@@ -216,7 +216,7 @@ const health = z
         ].join(' '),
       }),
   })
-  .openapi('WebhookHealth', { description: 'How deliveries to the webhook fare.' });
+  .openapi('WebhookHealth', { description: 'The health of deliveries to the webhook.' });
 export const webhookDetailSchema = z.object({ ...shown, health }).openapi('WebhookDetail');
 
 export const createdWebhookSchema = z.object({ ...shown, secret: secret.optional() }).openapi('CreatedWebhook');
@@ -226,7 +226,7 @@ export const changedWebhookSchema = z
     secret: z
       .string()
       .optional()
-      .openapi({ description: 'A new secret, where `signature` became `hmac`. It is shown only here.' }),
+      .openapi({ description: 'The new secret, if `signature` became `hmac`. It is shown only here.' }),
   })
   .openapi('ChangedWebhook');
 export const webhookListSchema = listSchema('webhooks', webhookSchema);
@@ -234,7 +234,10 @@ export const webhookListSchema = listSchema('webhooks', webhookSchema);
 export const rotatedSecretSchema = z.object({
   id: z.string(),
   secret: secret.optional(),
-  publicKey: z.string().optional().openapi({ description: 'With `signature: ed25519`, in the place of the secret.' }),
+  publicKey: z
+    .string()
+    .optional()
+    .openapi({ description: 'Present with `signature: ed25519`, in place of the secret.' }),
   previousSecretExpiresAt: z.iso
     .datetime()
     .openapi({ description: 'Until then deliveries are signed with the previous secret or private key too.' }),

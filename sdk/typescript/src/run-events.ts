@@ -29,14 +29,14 @@ interface EndedStep extends OfStep {
   tokensUsed?: number;
   provider?: string;
   model?: string;
-  /** What the step made. A large one is `{$ref, bytes}`: read it with `runs.outputs.get`. */
+  /** The output of the step. A large one is `{$ref, bytes}`: read it with `runs.outputs.get`. */
   output?: unknown;
   error?: unknown;
   warnings: { code: string; name: string }[];
   warningsTotal: number;
 }
 
-/** What a step waits for. */
+/** The reason why a step waits. */
 interface WaitingStep extends OfStep {
   type: string;
   until?: string;
@@ -45,7 +45,7 @@ interface WaitingStep extends OfStep {
   childRunId?: string;
 }
 
-/** What a model has written since the last one, or so far: the text is then `text.slice(0, offset) + delta.text`. */
+/** The text of a model since the last event, or so far: the text is then `text.slice(0, offset) + delta.text`. */
 interface StepDelta {
   runId: string;
   stepId: string;

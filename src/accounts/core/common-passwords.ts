@@ -1,4 +1,5 @@
-// Passwords of at least twelve characters that lists of leaked ones have most often, in lower case. Shorter ones are refused anyway.
+// The most frequent passwords of at least twelve characters in lists of leaked passwords, in lower case. Shorter
+// passwords are refused anyway.
 const listed = `
 123456789012 1234567890123 12345678901234 123456789012345 1234567890123456 0123456789012 012345678910 123456123456
 123123123123 123412341234 111222333444 112233445566 121212121212 123321123321 987654321012 0987654321098 098765432112

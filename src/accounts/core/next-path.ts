@@ -3,7 +3,7 @@ const maxLength = 2_000;
 const unsafe = /[\p{Cc}\s\\]/u;
 
 /**
- * Where a person goes who has signed in: a path of our own origin, whatever a link asks for.
+ * Where a person goes after signing in: a path of our own origin, whatever a link requests.
  * @param text the path with its query, as the link has it
  * @returns undefined for everything that could lead elsewhere
  */
@@ -12,6 +12,6 @@ export function ownPath(text: string | undefined): string | undefined {
   const own = 'http://own.invalid';
   const url = URL.parse(text, own);
   if (url?.origin !== own) return undefined;
-  // Segments of dots are resolved, and what is left must not name a host.
+  // Segments of dots are resolved, and the result must not name a host.
   return url.pathname.startsWith('//') ? undefined : url.pathname + url.search;
 }

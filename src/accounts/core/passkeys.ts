@@ -1,2 +1,2 @@
-/** Passkeys belong to a name: browsers make none for an address. */
+/** Passkeys belong to a host name: browsers create none for an IP address. */
 export const hasPasskeys = (hostname: string): boolean => !/^[\d.]+$|^\[/.test(hostname);

@@ -5,7 +5,7 @@ export const linkPath = `${authPath}/link`;
 /** Where invitations are accepted. */
 export const invitationPath = `${authPath}/invitations`;
 export const signInPath = `${authPath}/sign-in`;
-/** Where who is signed in sets a password. */
+/** The page where a signed-in person sets a password. */
 export const passwordPath = `${authPath}/password`;
 /** Where a person sets a second factor, and where they enter its code to sign in. */
 export const secondFactorPath = `${authPath}/second-factor`;

@@ -5,5 +5,5 @@ export const isRole = (text: string): text is Role => (roles as readonly string[
 /** Whether a role may what `required` may. */
 export const isAtLeast = (role: Role, required: Role): boolean => roles.indexOf(role) <= roles.indexOf(required);
 
-/** The role that may change what a scope of keys stands for. */
+/** The role that may change the resources of a scope of keys. */
 export const roleForScope = (scope: string): Role => (scope === 'keys' ? 'admin' : 'member');

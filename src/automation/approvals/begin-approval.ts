@@ -6,6 +6,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
 import { sealedColumns } from '../../platform/security/sealed-columns.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
+import { planRefusal } from '../../tenancy/index.ts';
 import { publishEvent } from '../../webhooks/index.ts';
 import { approvalRequested } from '../core/approvals.ts';
 import { readDuration } from '../core/duration.ts';
@@ -70,7 +71,7 @@ const address = /^[^\s@<>(),;:"[\]\\]{1,64}@[^\s@<>(),;:"[\]\\]{1,255}$/;
 const maxApprovers = 20;
 const maxMessageLength = 20_000;
 
-export type BegunApproval =
+type BegunApproval =
   | { fault: StepFault & { warnings: Warning[] } }
   | { approvalId: string; until: Date; open(tx: Transaction): Promise<void> };
 
@@ -97,15 +98,14 @@ export async function beginApproval(
   const [message, ...addresses] = rendered.map(({ text }) => text);
   const approvers = [...new Set(addresses.map((one) => one.trim()))];
   const wrong = approvers.findIndex((one) => !address.test(one));
-  if (wrong >= 0) return failed(`The approver ${wrong + 1} is no e-mail address.`);
+  if (wrong >= 0) return failed(`The approver ${wrong + 1} is not an e-mail address.`);
   if (approvers.length > maxApprovers) return failed(`Expected at most ${maxApprovers} approvers.`);
   if (message!.length > maxMessageLength) return failed(`The message is longer than ${maxMessageLength} characters.`);
 
   const { plan, count } = (await scope.one(countOpen))!;
-  const limit = automationLimits.openApprovals.of(plan);
-  if (count >= limit) {
-    const words = `The plan ${plan} includes ${limit.toLocaleString('en-US')} open approvals.`;
-    return failed(words, { code: 'too_many_waiting', details: { limit, plan } });
+  if (count >= automationLimits.openApprovals.of(plan)) {
+    const { message, details } = planRefusal(automationLimits.openApprovals, plan, 'open approvals');
+    return failed(message, { code: 'too_many_waiting', details });
   }
 
   const timeoutMs = readDuration(step.timeout ?? defaultApprovalTimeout) ?? 0;

@@ -2,7 +2,7 @@ import { shortened } from '../../platform/core/shortened.ts';
 import { approvalIds } from '../core/ids.ts';
 import type { ApprovalView } from './views.ts';
 
-/** Bytes of a list as JSON: no answer has more than 2 MiB, with room for what is around the list. */
+/** Maximum bytes of a list as JSON: no answer has more than 2 MiB, with room for the rest of the answer. */
 const maxListBytes = 2 * 1024 * 1024 - 64 * 1024;
 /** A smaller value is not replaced: its reference would take as much. */
 const minReplaced = 512;

@@ -21,7 +21,7 @@ export interface ApprovalMail {
   close(): void;
 }
 
-/** Mail of test keys never leaves the machine: it is a file, whatever is configured. */
+/** Mail of test keys never leaves the machine: it is written to a file, whatever the configuration. */
 export function openApprovalMail(settings: MailSettings, publicUrl: string): ApprovalMail {
   const { smtpUrl: _, ...toFolder } = settings;
   const mailers = { live: openMailer(settings), test: openMailer(toFolder) };
@@ -36,7 +36,7 @@ export function openApprovalMail(settings: MailSettings, publicUrl: string): App
   };
 }
 
-export interface ApprovalMailServices {
+interface ApprovalMailServices {
   sealer: Sealer;
   log: Log;
   approvalMail: ApprovalMail;

@@ -9,7 +9,7 @@ import { respond } from './respond.ts';
 
 export type OperatorOutcome = { response: ApprovalResponse } | { refused: string };
 
-/** The sentence of a refusal, with what is wrong. */
+/** The sentence of a refusal, with the problem. */
 function sentenceOf({ message, facts }: AppError): string {
   const { errors, respondedBy, respondedAt } = (facts ?? {}) as Record<string, unknown>;
   if (Array.isArray(errors)) return errors.map(({ path, message: why }) => `${path}: ${why}`).join(' ');
@@ -17,8 +17,8 @@ function sentenceOf({ message, facts }: AppError): string {
 }
 
 /**
- * Answers an approval of a run for an operator, who is not distinguished from other operators. The same answer again is the first one:
- * its process may have died after the commit.
+ * Answers an approval of a run for an operator, who is not distinguished from other operators. The same answer again
+ * returns the first one: its process may have died after the commit.
  */
 export async function respondInTemporal(
   services: { boundedWork: BoundedWork },

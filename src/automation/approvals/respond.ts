@@ -105,7 +105,7 @@ export async function respond(
   throw decided(now);
 }
 
-/** Ends an approval that was not answered in time, as its step says, unless it was decided meanwhile. */
+/** Ends an approval at its timeout, with the action of its step, unless it has been answered. */
 export async function expireApproval(
   tx: Transaction,
   { onTimeout = 'fail' }: ApprovalStep,

@@ -15,7 +15,7 @@ const reference = (value: string) => `json_build_object(
     '$ref', '/api/v1/approvals/apr_' || replace(a.id::text, '-', ''), 'bytes', octet_length((${value})::text))`;
 const isLong = (value: string) => `octet_length((${value})::text) > ${maxListedBytes}`;
 
-/** The same for lists: what is long is not read. */
+/** The same for lists: long values are not read. */
 export const listedColumns = approvalColumns
   .replace(
     'a.form::text as form',
@@ -47,7 +47,7 @@ export const approvalRow = {
   response: 'text?',
 } as const satisfies Declaration;
 
-export interface ApprovalRow {
+interface ApprovalRow {
   id: string;
   runId: string;
   automationId: string;

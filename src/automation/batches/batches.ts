@@ -1,5 +1,4 @@
 import type { Waiters } from '../../platform/concurrency/waiters.ts';
-import { inBatches } from '../../platform/database/batches.ts';
 import type { Database } from '../../platform/database/database.ts';
 import type { Page, PageRequest } from '../../platform/database/page.ts';
 import { Scope } from '../../platform/database/scope.ts';
@@ -7,7 +6,7 @@ import { sqlOn, statement, systemStatement } from '../../platform/database/sql.t
 import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Tenant } from '../../platform/tenant.ts';
-import { tenancyLimits } from '../../tenancy/core/limits.ts';
+import { removalOfFewByPlan } from '../../tenancy/index.ts';
 import { publishEvent } from '../../webhooks/index.ts';
 import type { BatchCounts, BatchStatus } from '../core/batch-status.ts';
 import { batchCompleted } from '../core/events.ts';
@@ -111,7 +110,7 @@ const markEnded = statement({
    returning b.id`,
 });
 
-export interface BatchEndServices {
+interface BatchEndServices {
   waiters: Waiters;
   countRunEnd(status: TerminalStatus): void;
 }
@@ -119,7 +118,7 @@ export interface BatchEndServices {
 /** Runs that one transaction cancels. */
 const perTransaction = 100;
 
-/** Cancels what is open of a cancelled batch. Harmless when it is repeated. */
+/** Cancels the open runs of a cancelled batch. Harmless to repeat. */
 async function cancelRuns({ waiters, countRunEnd }: BatchEndServices, scope: Scope, id: string): Promise<void> {
   for (;;) {
     const open = await scope.rows(findOpenRuns, { id, limit: perTransaction });
@@ -146,7 +145,7 @@ async function endBatch(scope: Scope, id: string): Promise<boolean> {
 }
 
 /**
- * Cancels a batch: its runs that have not ended. One that has ended stays as it is.
+ * Cancels the runs of a batch that have not ended. A batch that has ended stays unchanged.
  * @param id in either form @throws AppError not_found
  */
 export async function cancelBatch(services: BatchEndServices, scope: Scope, id: string): Promise<Batch> {
@@ -178,7 +177,7 @@ const findDue = systemStatement({
     limit :limit`,
 });
 
-/** Ends the batches whose runs have all ended, and goes on with cancellations that were interrupted, of all tenants. */
+/** Ends the batches whose runs have all ended, and continues interrupted cancellations, of all tenants. */
 export async function endDueBatches(database: Database, services: BatchEndServices): Promise<number> {
   let ended = 0;
   for (const { id, status, correlationId, ...tenant } of await sqlOn(database.pool).rows(findDue, { limit: 100 })) {
@@ -189,20 +188,5 @@ export async function endDueBatches(database: Database, services: BatchEndServic
   return ended;
 }
 
-const removeOld = systemStatement({
-  name: 'batch.remove_old',
-  parameters: { days: 'jsonb', limit: 'int' },
-  row: { count: 'int' },
-  text: `with old as (
-     select b.id from run_batch b join organization o on o.id = b.organization_id
-      where b.completed_at < clock_timestamp() - make_interval(days => (:days ->> o.plan)::int) limit :limit),
-   gone as (delete from run_batch where id in (select id from old) returning 1)
-   select count(*)::int as count from gone`,
-});
-
 /** Removes the batches that ended longer ago than their plan keeps runs. */
-export const removeOldBatches = (database: Database): Promise<number> =>
-  inBatches(async (limit) => {
-    const days = tenancyLimits.retentionDays.byPlan();
-    return (await sqlOn(database.pool).one(removeOld, { days, limit }))!.count;
-  });
+export const removeOldBatches = removalOfFewByPlan({ table: 'run_batch', endedAt: 'completed_at' });

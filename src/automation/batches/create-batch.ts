@@ -5,7 +5,7 @@ import { statement } from '../../platform/database/sql.ts';
 import { AppError, invalid, rateLimited } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
-import { findRateLimits } from '../../tenancy/index.ts';
+import { enforceLimit, findRateLimits } from '../../tenancy/index.ts';
 import { automationLimits } from '../core/limits.ts';
 import { workflowInactive } from '../errors.ts';
 import { failPoint } from '../fail-points.ts';
@@ -23,11 +23,11 @@ import { type BatchRun, insertBatchRuns } from './insert-batch-runs.ts';
 export interface BatchItem extends Pick<RunRequest, 'input' | 'variables'> {
   options?: RunOptions | undefined;
   idempotencyKey?: string | undefined;
-  /** What the key is bound to. */
+  /** The request that the key is bound to. */
   body: unknown;
 }
 
-export interface BatchServices extends CreateRunServices, DayServices {}
+interface BatchServices extends CreateRunServices, DayServices {}
 
 export interface NewBatch {
   name: string | null;
@@ -47,7 +47,7 @@ const claimOf = (automationId: string, { idempotencyKey: key, body }: BatchItem)
 
 const keptHours = 24;
 
-// A key that an earlier request used stands for its run, whatever the body was. An outdated one is taken over.
+// The key of an earlier request refers to the run of that request, whatever the body was. An expired key is reused.
 const takeKeys = statement({
   name: 'batch.take_keys',
   parameters: { path: 'text', keys: 'text[]', fingerprints: 'bytea[]', runIds: 'uuid[]', hours: 'int' },
@@ -88,11 +88,9 @@ const countOpen = statement({
 });
 
 /** @throws AppError forbidden when the plan includes no further open batch */
-async function enforceBatchLimit(tx: Transaction, plan: PlanName): Promise<void> {
-  const { count } = (await tx.one(countOpen))!;
-  const limit = automationLimits.openBatches.of(plan);
-  if (count < limit) return;
-  throw new AppError('forbidden', `The plan ${plan} includes ${limit} open batches.`, { limit, plan });
+async function enforceBatchLimit(sql: Pick<Scope, 'one'>, plan: PlanName): Promise<void> {
+  const { count } = (await sql.one(countOpen))!;
+  enforceLimit(automationLimits.openBatches, { plan, count }, 'open batches');
 }
 
 /** A run of the batch, before it is decided whether it may begin. */
@@ -151,7 +149,7 @@ function atItem(error: unknown, index: number): unknown {
     : new AppError(error.kind, error.message, { errors }, { code: error.code });
 }
 
-/** The items whose key is theirs; the others stand for runs of earlier requests, or of earlier items. */
+/** The items that own their keys. The others refer to runs of earlier requests, or of earlier items. */
 async function takeOwn(tx: Transaction, automationId: string, runs: readonly PreparedRun[]): Promise<PreparedRun[]> {
   const byKey = new Map<string, PreparedRun>();
   for (const run of runs) if (run.claim && !byKey.has(run.claim.key)) byKey.set(run.claim.key, run);
@@ -217,7 +215,7 @@ async function takeOfDay(services: BatchServices, scope: Scope, runs: number): P
 }
 
 /**
- * Starts a run for each item, all of them or none, in one transaction. Nothing is attempted right after the commit: the
+ * Starts a run for each item, all of them or none, in one transaction. No run is started right after the commit: the
  * drain of the outbox starts the runs, with a share for every organization.
  * @throws AppError workflow_not_found, workflow_inactive, validation_error, rate_limit_exceeded, forbidden
  */
@@ -231,6 +229,8 @@ export async function createBatch(
   const startable = await findStartableWorkflow(scope, workflowId);
   if (startable.state !== 'active') throw workflowInactive(workflowId);
   const { id: automationId, plan } = startable;
+  // Preparing a thousand items that are refused then would cost more than the refusal. The transaction decides.
+  if (!claim) await enforceBatchLimit(scope, plan);
   const id = newId();
   const prepared = await prepareItems(services, scope, startable, id, items);
   let counted = 0;
@@ -240,7 +240,7 @@ export async function createBatch(
     await lockAllForTransaction(tx, ['batches', ...groups]);
     await enforceBatchLimit(tx, plan);
     const own = await takeOwn(tx, automationId, prepared);
-    // The transaction may be started again for a lock; what was counted stays counted.
+    // The transaction may be restarted for a lock; counted runs stay counted.
     if (own.length > counted) {
       await takeOfDay(services, scope, own.length - counted);
       counted = own.length;

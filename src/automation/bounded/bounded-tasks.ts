@@ -32,7 +32,7 @@ export const checkSchema: TaskOf<typeof checkSchemaTask> = { module: module('che
 /** Compiles the schema too, in a process that does not know it yet. */
 export const checkAnswer: TaskOf<typeof checkAnswerTask> = { module: module('check-answer'), limitMs: limits.answer };
 
-/** Matches an event with several triggers and waits. One that is costly is found by matching fewer at a time. */
+/** Matches an event with several triggers and waits. A costly filter is found by matching fewer at a time. */
 export const matchEvent: TaskOf<typeof matchEventTask> = { module: module('match-event'), limitMs: limits.match };
 
 /** Evaluates filters of webhooks in the same way. */

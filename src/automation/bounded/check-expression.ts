@@ -6,15 +6,15 @@ import {
   type ExpressionVariable,
 } from '../core/expression.ts';
 
-export interface ExpressionCheck {
+interface ExpressionCheck {
   source: string;
   kind: ExpressionKind;
-  /** The names that it can use. Absent: those of its kind. */
+  /** The names that it can use. Default: those of its kind. */
   variables?: readonly ExpressionVariable[];
 }
 
 export type CheckedExpression =
-  /** What is wrong with it, in words for its author. */
+  /** The problem, in words for its author. */
   | { problem: string }
   /** Ids of the steps that it looks at, and of those without whose output it cannot be evaluated. */
   | { steps: string[]; needed: string[] };

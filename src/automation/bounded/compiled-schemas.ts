@@ -15,7 +15,10 @@ const linearRegExp = Object.assign(
 /** References are followed as calls and code is written as it comes: both would take time beyond all proportion. */
 const options = { strict: false, inlineRefs: false, code: { regExp: linearRegExp, optimize: false } } as const;
 
-/** Knows what a schema is, and no schema of any tenant. It compiles when this module is loaded, and no tenant pays for it. */
+/**
+ * Knows the schema of schemas, and no schema of any tenant. It compiles when this module is loaded, at no tenant's
+ * expense.
+ */
 const metaSchemas = new Ajv2020(options);
 metaSchemas.validateSchema({});
 
@@ -70,17 +73,37 @@ function validatorOf(schema: Schema): ValidateFunction {
   return validate;
 }
 
+/** What is wrong with a value at its place, in the words of other fields of requests where these have some. */
+function expectationOf({ keyword, params, message }: ErrorObject): string {
+  const { type, allowedValues, limit, additionalProperty } = params as Record<string, unknown>;
+  switch (keyword) {
+    case 'required':
+      return 'Required.';
+    case 'type':
+      return `Expected ${/^[aeiou]/.test(String(type)) ? 'an' : 'a'} ${[type].flat().join(' or ')}.`;
+    case 'enum':
+      return `Expected one of ${(allowedValues as unknown[]).join(', ')}.`;
+    case 'minimum':
+    case 'maximum':
+      return `Expected at ${keyword === 'minimum' ? 'least' : 'most'} ${limit}.`;
+    case 'minLength':
+    case 'maxLength':
+      return `Expected at ${keyword === 'minLength' ? 'least' : 'most'} ${limit} character${limit === 1 ? '' : 's'}.`;
+    case 'additionalProperties':
+      return `Unknown field: ${additionalProperty}.`;
+    default:
+      return `The value ${message ?? 'is not valid'}.`;
+  }
+}
+
 /** @returns the places of an object that do not match, and why; the first one alone of each that stops the check */
 export function mismatches(schema: Schema, value: unknown): { path: string[]; message: string }[] {
   const validate = validatorOf(schema);
   if (validate(value)) return [];
-  return (validate.errors ?? []).slice(0, 20).map(({ instancePath, message, params }) => {
-    const missing = (params as { missingProperty?: string }).missingProperty;
-    const path = instancePath.split('/').slice(1);
-    return {
-      path: missing === undefined ? path : [...path, missing],
-      message: (message ?? 'is not valid').slice(0, 300),
-    };
+  return (validate.errors ?? []).slice(0, 20).map((error) => {
+    const missing = (error.params as { missingProperty?: string }).missingProperty;
+    const path = error.instancePath.split('/').slice(1);
+    return { path: missing === undefined ? path : [...path, missing], message: expectationOf(error).slice(0, 300) };
   });
 }
 

@@ -10,7 +10,7 @@ import {
 export interface Evaluation {
   source: string;
   kind: ExpressionKind;
-  /** The names that it can use. Absent: those of its kind. */
+  /** The names that it can use. Default: those of its kind. */
   variables?: readonly ExpressionVariable[];
   values: ExpressionValues;
 }

@@ -12,10 +12,22 @@ export interface EventValue {
   receivedAt: string;
 }
 
+/** A value as its JSON: one of a megabyte is not parsed only to be written again. */
+export interface JsonValue {
+  readonly json: string;
+}
+
+/** The values of a run that a match looks at. Those that it does not look at may be absent. */
+export interface MatchValues {
+  input?: JsonValue;
+  variables?: JsonValue;
+  steps?: Record<string, JsonValue>;
+}
+
 /** What an event is matched with. */
 export interface MatchCandidate {
   /** A filter looks at the event alone, a match at its run too. */
-  condition?: { kind: 'filter' | 'match'; source: string; values?: ExpressionValues } | undefined;
+  condition?: { kind: 'filter' | 'match'; source: string; values?: MatchValues } | undefined;
   /** Expressions of the variables of the run that a trigger starts. */
   inputs?: Record<string, string> | undefined;
 }

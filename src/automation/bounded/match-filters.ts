@@ -9,8 +9,8 @@ export interface FilterCandidate {
   filter: string;
 }
 
-export interface FilterArguments {
-  /** Whole bodies of events, whatever the webhooks get of them. */
+interface FilterArguments {
+  /** Complete bodies of events, whichever part the webhooks receive. */
   events: unknown[];
   candidates: FilterCandidate[];
 }

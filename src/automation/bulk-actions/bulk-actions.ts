@@ -1,11 +1,9 @@
-import { inBatches } from '../../platform/database/batches.ts';
-import type { Database } from '../../platform/database/database.ts';
 import type { Page, PageRequest } from '../../platform/database/page.ts';
 import type { Scope } from '../../platform/database/scope.ts';
-import { sqlOn, statement, systemStatement, type TenantSql } from '../../platform/database/sql.ts';
+import { statement, type TenantSql } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
-import { tenancyLimits } from '../../tenancy/core/limits.ts';
+import { removalOfFewByPlan } from '../../tenancy/index.ts';
 import {
   type BulkActionStatus,
   type BulkActionType,
@@ -20,7 +18,7 @@ import type { RetryDefinition } from '../runs/retry-run.ts';
 export interface BulkAction {
   id: string;
   action: BulkActionType;
-  /** The one that retries use. */
+  /** The definition that retries use. */
   definition: RetryDefinition;
   status: BulkActionStatus;
   counts: BulkCounts;
@@ -94,7 +92,7 @@ export const abortRow = async (sql: TenantSql, id: string): Promise<boolean> =>
   (await sql.one(markAborted, { id })) !== undefined;
 
 /**
- * Aborts a bulk action. What is done stays done; one that has ended stays as it is.
+ * Aborts a bulk action. Runs that are already processed stay so, and a bulk action that has ended stays unchanged.
  * @param id in either form @throws AppError not_found
  */
 export async function abortBulkAction(scope: Scope, id: string): Promise<BulkAction> {
@@ -112,25 +110,10 @@ const findOpen = statement({
   text: `select id from bulk_action where ${tenant} and status in (${openBulkAction})`,
 });
 
-/** Aborts what is open of a tenant. */
+/** Aborts the open bulk actions of a tenant. */
 export async function abortOpenBulkActions(scope: Scope): Promise<void> {
   for (const { id } of await scope.rows(findOpen)) await abortBulkAction(scope, id);
 }
 
-const removeOld = systemStatement({
-  name: 'bulk_action.remove_old',
-  parameters: { days: 'jsonb', limit: 'int' },
-  row: { count: 'int' },
-  text: `with old as (
-     select b.id from bulk_action b join organization o on o.id = b.organization_id
-      where b.completed_at < clock_timestamp() - make_interval(days => (:days ->> o.plan)::int) limit :limit),
-   gone as (delete from bulk_action where id in (select id from old) returning 1)
-   select count(*)::int as count from gone`,
-});
-
 /** Removes the bulk actions that ended longer ago than their plan keeps runs. */
-export const removeOldBulkActions = (database: Database): Promise<number> =>
-  inBatches(async (limit) => {
-    const days = tenancyLimits.retentionDays.byPlan();
-    return (await sqlOn(database.pool).one(removeOld, { days, limit }))!.count;
-  });
+export const removeOldBulkActions = removalOfFewByPlan({ table: 'bulk_action', endedAt: 'completed_at' });

@@ -31,7 +31,7 @@ export interface NewBulkAction {
 /** The runs as they are named from now on. */
 interface Frozen {
   ids: string[];
-  /** What the caller wrote that is no id. */
+  /** Texts of the caller that are not ids. */
   unknown: string[];
 }
 
@@ -49,13 +49,13 @@ async function freeze(scope: Scope, selection: BulkSelection): Promise<Frozen> {
   throw invalid([{ path: 'filter', message }]);
 }
 
-export interface BulkPreview {
+interface BulkPreview {
   total: number;
   /** The first ids. */
   examples: string[];
 }
 
-/** Which runs a bulk action would have. Nothing is stored. @throws AppError validation_error */
+/** The runs that a bulk action would select. Nothing is stored. @throws AppError validation_error */
 export async function previewBulkAction(scope: Scope, selection: BulkSelection): Promise<BulkPreview> {
   const { ids, unknown } = await freeze(scope, selection);
   return { total: ids.length + unknown.length, examples: [...ids, ...unknown].slice(0, maxBulkExamples) };
@@ -86,14 +86,14 @@ const insert = statement({
            clock_timestamp(), :correlationId)`,
 });
 
-export interface CreatedBulkAction {
+interface CreatedBulkAction {
   id: string;
   status: BulkActionStatus;
   total: number;
 }
 
 /**
- * Accepts a bulk action. Its runs are those that are found now, whatever matches the filter later.
+ * Accepts a bulk action. It selects the runs that match now, whatever matches the filter later.
  * @throws AppError validation_error, conflict when too many are open, idempotency_key_reused
  */
 export async function createBulkAction(
@@ -101,7 +101,7 @@ export async function createBulkAction(
   { action, definition, selection }: NewBulkAction,
   claim: IdempotencyClaim | undefined,
 ): Promise<{ outcome: CreatedBulkAction; replayed: boolean }> {
-  // A repeated request does not search again: the transaction reads what the first one made.
+  // A repeated request does not search again: the transaction reads the bulk action of the first request.
   const isRepeated = claim !== undefined && (await findClaim(scope, claim)) !== undefined;
   const { ids, unknown } = isRepeated ? { ids: [], unknown: [] } : await freeze(scope, selection);
   const errors: BulkError[] = unknown.slice(0, maxBulkErrors).map(unknownRun);

@@ -13,11 +13,14 @@ export const BulkAction = defineEntity({
     organizationId: p.uuid(),
     environment: p.string().length(4),
     action: p.string().length(6).$type<BulkActionType>(),
-    /** The one that retries use. */
+    /** The definition that retries use. */
     definition: p.string().length(7).$type<RetryDefinition>(),
     status: p.string().length(9).$type<BulkActionStatus>(),
     total: p.integer(),
-    /** As they were found at its creation. What was no id is among the failed ones already. */
+    /**
+     * The runs in the order in which they were found at its creation. Texts that are not ids are already among the
+     * failed ones.
+     */
     runIds: p.array<string>().columnType('uuid[]'),
     /** How many of `runIds` are done. */
     done: p.integer(),

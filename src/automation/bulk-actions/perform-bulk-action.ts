@@ -25,7 +25,7 @@ const perPage = 100;
 
 const tenant = 'organization_id = :organizationId and environment = :environment';
 
-// Who has its row may record what became of runs. It begins with the first page.
+// The holder of its row may record the results of runs. It begins with the first page.
 const hold = statement({
   name: 'bulk_action.hold',
   parameters: { id: 'uuid', limit: 'int' },
@@ -57,7 +57,7 @@ const progress = statement({
   text: `select action, status, total, succeeded, failed, skipped from bulk_action where ${tenant} and id = :id`,
 });
 
-// Only from the run that is next, so that none is counted twice.
+// Starts at the run that is next, so that no run is counted twice.
 const advance = statement({
   name: 'bulk_action.advance',
   parameters: {
@@ -136,7 +136,7 @@ function problemOf(error: unknown, runId: string, isLast: boolean): BulkError | 
   return { runId, code: error.code, message: error.message };
 }
 
-/** Retries the next runs as long as it may go on, each in a transaction with its count. */
+/** Retries the next runs within its time limit, each in a transaction with its count. */
 async function retryNext(
   services: BulkActionServices,
   scope: Scope,
@@ -172,13 +172,13 @@ async function retryNext(
 
 type Held = RowOf<typeof hold>;
 
-export interface BulkActionOptions {
+interface BulkActionOptions {
   mayGoOn(): boolean;
   /** Whether an unexpected error is now a failure of the run that it concerns. */
   isLastAttempt: boolean;
 }
 
-/** How far a bulk action is. `over`: nothing is left to do. */
+/** The progress of a bulk action. `over`: no run is left. */
 export interface BulkProgress extends BulkCounts {
   over: boolean;
   /** For operators. */
@@ -186,7 +186,7 @@ export interface BulkProgress extends BulkCounts {
 }
 
 /**
- * Goes on with a bulk action, page by page. What is done is recorded with it, so that a crash repeats nothing.
+ * Continues a bulk action, page by page. The results are recorded with its progress, so that a crash repeats no page.
  * @returns undefined when there is none
  */
 export async function performBulkAction(

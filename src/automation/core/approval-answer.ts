@@ -49,7 +49,8 @@ export function findAnswerProblem(given: unknown, open: readonly OpenApproval[] 
   if (problem !== undefined || !open) return problem;
   const { approvalId, action: named, values } = given as OperatorAnswer;
   const approval = open.find(({ id }) => id === approvalIds.parse(approvalId));
-  if (!approval) return 'The run waits for no approval of this id: it is decided, or of another run.';
+  if (!approval)
+    return 'The run does not wait for an approval with this id: the approval was answered, or belongs to another run.';
   const action = approval.actions.find(({ id }) => id === named);
   if (!action) return `action: expected one of ${approval.actions.map(({ id }) => id).join(', ')}.`;
   if (!action.takesValues && Object.keys(values ?? {}).length > 0) return 'values: this action takes no values.';

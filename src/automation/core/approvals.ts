@@ -18,7 +18,7 @@ export const approvalStates = defineStates(
 export type ApprovalStatus = (typeof approvalStates.all)[number];
 
 /** How an answer came. */
-export const approvalChannels = ['api', 'console', 'mail', 'mcp', 'temporal', 'timeout'] as const;
+const approvalChannels = ['api', 'console', 'mail', 'mcp', 'temporal', 'timeout'] as const;
 export type ApprovalChannel = (typeof approvalChannels)[number];
 
 /** The answer of an approval, and the output of its step. */
@@ -43,7 +43,7 @@ export const fieldsOf = (form: Record<string, unknown>): [string, Record<string,
       )
     : [];
 
-/** What is read from the fields of a page, by the types of the form. Fields that are left empty have no value. */
+/** Reads the values of the form from the fields of a page, by their types. Empty fields have no value. */
 export function readFields(
   form: Record<string, unknown>,
   field: (name: string) => string | null,
@@ -53,14 +53,14 @@ export function readFields(
     if (type === 'boolean') return [[name, text === 'true']];
     if (text === null || text === '') return [];
     if (type === 'string') return [[name, text]];
-    // What is no number is refused by the schema.
+    // The schema refuses a value that is not a number.
     const value = Number(text);
     return [[name, text.trim() === '' || Number.isNaN(value) ? text : value]];
   });
   return Object.fromEntries(read);
 }
 
-/** What is known of an approval when one of its events is published. Ids are UUIDs. */
+/** The facts about an approval when one of its events is published. Ids are UUIDs. */
 export interface ApprovalFacts {
   approvalId: string;
   runId: string;
@@ -85,7 +85,11 @@ const approvalData = ({ approvalId, automationId, runId, ...rest }: ApprovalFact
 });
 
 const action = object<ApprovalAction>(
-  { id: text(), label: text(), skipForm: { type: 'boolean', description: 'Whether its answer takes no values.' } },
+  {
+    id: text(),
+    label: text(),
+    skipForm: { type: 'boolean', description: 'Whether an answer with this action has no values.' },
+  },
   ['skipForm'],
 );
 

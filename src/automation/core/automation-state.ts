@@ -1,6 +1,6 @@
 import { defineStates } from '../../platform/core/states.ts';
 
-/** The state of a workflow. A deleted one is gone from every read, whatever its state. */
+/** The state of a workflow. No read returns a deleted workflow, whatever its state. */
 export const automationStateTable = defineStates(
   { table: 'automation', column: 'state' },
   {

@@ -28,7 +28,7 @@ export const maxBulkExamples = 10;
 
 /** Why a run was not cancelled or retried. */
 export interface BulkError {
-  /** A UUID, or what the caller wrote where that is no id. */
+  /** A UUID, or the caller's text if that is not an id. */
   runId: string;
   code: string;
   message: string;

@@ -1,4 +1,4 @@
-// What can be said of steps by looking at them alone.
+// Problems of steps that show without any other data.
 import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import { placedSteps } from './definition-tree.ts';
 import { readDuration } from './duration.ts';
@@ -9,7 +9,7 @@ import { findTargetProblems, type Step, type StepProblem } from './steps.ts';
 const maxFormProperties = 16;
 const scalarTypes: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);
 
-/** What an answer has beside the values of its form. Assistants are asked for all of them in one form. */
+/** The members of an answer besides the values of its form. Assistants are asked for all of them in one form. */
 const reservedFields: ReadonlySet<string> = new Set(['action', 'comment']);
 
 /** A form is an object of few scalar properties, so that a page can show it. */
@@ -76,7 +76,7 @@ function problemsOf(step: Step): StepProblem[] {
   return isMoment ? [] : [{ path: 'until', message: 'Expected a time with an offset, as in 2026-12-01T09:00:00Z.' }];
 }
 
-/** Problems of steps, whatever the values of runs are. Paths are below `steps`. */
+/** Problems of steps that do not depend on the values of runs. Paths are below `steps`. */
 export function findStepProblems(steps: readonly Step[]): StepProblem[] {
   const seen = new Set<string>();
   const problems: StepProblem[] = [];

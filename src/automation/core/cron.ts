@@ -34,7 +34,7 @@ function parse(cron: string, timezone?: string, after?: Date): CronExpression {
   }
 }
 
-/** Why an expression is invalid; undefined when it is valid. One that never matches is invalid. */
+/** The reason why an expression is invalid; undefined if it is valid. An expression that never matches is invalid. */
 export function findCronProblem(cron: string): string | undefined {
   try {
     parse(cron);

@@ -1,5 +1,5 @@
 /** The members of a definition: a change of any of them makes a new version of its workflow. */
-export const definitionFields = [
+const definitionFields = [
   'steps',
   'config',
   'aiModel',
@@ -9,7 +9,7 @@ export const definitionFields = [
   'maxDurationSeconds',
 ] as const;
 
-/** Those members of a definition, or of what has more. Absent ones are null. */
+/** The members of a definition. The value may have more. Absent members are null. */
 export const definitionOf = (from: object): Record<(typeof definitionFields)[number], unknown> =>
   Object.fromEntries(definitionFields.map((name) => [name, (from as Record<string, unknown>)[name] ?? null])) as Record<
     (typeof definitionFields)[number],

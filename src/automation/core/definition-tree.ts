@@ -1,19 +1,19 @@
 import { isContainer, listsOf } from './step-types.ts';
 import type { Step, StepProblem } from './steps.ts';
 
-/** How deep containers may stand in each other. */
-export const maxNesting = 3;
+/** Maximum depth of nested containers. */
+const maxNesting = 3;
 
-/** A step of a definition, and what is around it. */
+/** A step of a definition, and its context. */
 export interface PlacedStep {
   step: Step;
   /** Dotted, below `steps`: `0.branches.1.steps.2`. */
   at: string;
-  /** The list that it stands in, and its position there. */
+  /** The list that contains it, and its position there. */
   list: readonly Step[];
   index: number;
   isInMap: boolean;
-  /** Ids of the steps whose outputs it sees: earlier ones of its list, and of the lists around it. */
+  /** Ids of the steps whose outputs the step sees: earlier steps of its list, and of the lists around it. */
   visible: ReadonlySet<string>;
 }
 

@@ -1,4 +1,4 @@
-// Names of events that callers send, as opposed to those that the platform publishes.
+// Names of events that callers send, in contrast to those that the platform publishes.
 
 export const maxEventNameLength = 128;
 
@@ -10,8 +10,6 @@ export const eventNameForm = /^[a-z0-9_]+(\.[a-z0-9_]+){0,4}$/;
 
 /** Names that begin with `atelier.` are the platform's. */
 export const eventNamePattern = /^(?!atelier\.)[a-z0-9_]+(\.[a-z0-9_]+){0,4}$/;
-
-export const isEventName = (name: string): boolean => name.length <= maxEventNameLength && eventNamePattern.test(name);
 
 /** First words of the platform's names that callers use too: they sent such names before the platform did. */
 const sharedPrefixes: readonly string[] = ['test', 'integration'];

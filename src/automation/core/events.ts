@@ -3,7 +3,7 @@ import { integer, object, oneOf, orNull, text, uuid } from '../../platform/core/
 import { type BatchCounts, batchStates } from './batch-status.ts';
 import { batchIds } from './ids.ts';
 
-/** What is known of a run when one of its events is published. Ids are UUIDs. */
+/** The facts about a run when one of its events is published. Ids are UUIDs. */
 export interface RunFacts {
   runId: string;
   automationId: string;
@@ -34,7 +34,7 @@ const defineRunEvent = (status: string, type: string, description: string) =>
       workflowId: uuid(),
       workflowName: text(),
       status: oneOf([status.toUpperCase()]),
-      durationMs: integer('From its start to its end; 0 when it starts.'),
+      durationMs: integer('The time from its start to its end; 0 when it starts.'),
       tokensUsed: integer(),
     },
     example: {
@@ -52,8 +52,8 @@ export const runCompleted = defineRunEvent('completed', 'workflow.run.completed'
 export const runFailed = defineRunEvent('failed', 'workflow.run.failed', 'A run failed.');
 export const runCancelled = defineRunEvent('cancelled', 'workflow.run.cancelled', 'A run was cancelled.');
 
-/** What is known of a batch of runs when it has ended. */
-export interface BatchFacts {
+/** The facts about a batch of runs when it has ended. */
+interface BatchFacts {
   batchId: string;
   automationId: string;
   name: string | null;
@@ -79,8 +79,8 @@ export const batchCompleted = defineEvent({
     status: oneOf(batchStates.terminal),
     counts: object<BatchCounts>({
       total: integer(),
-      reused: integer('Items whose key had started a run before.'),
-      skipped: integer('Items that the concurrency of the workflow left out.'),
+      reused: integer('Items whose Idempotency-Key had started a run before.'),
+      skipped: integer('Items that were skipped because of the concurrency of the workflow.'),
       queued: integer(),
       running: integer(),
       completed: integer(),

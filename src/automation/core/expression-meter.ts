@@ -11,7 +11,7 @@ const elementBytes = 8;
 
 type Evaluate = (evaluator: unknown, node: unknown, context: unknown) => unknown;
 
-/** What the library keeps of a node besides what it publishes: macros are rewritten into `alternate` or `macro`. */
+/** Members of a node that the library does not publish: it rewrites macros into `alternate` or `macro`. */
 interface NodeMeta {
   evaluate: Evaluate;
   alternate?: unknown;
@@ -19,9 +19,9 @@ interface NodeMeta {
 }
 type MeteredNode = ASTNode & { meta: NodeMeta; setMeta(name: 'evaluate', evaluate: Evaluate): void };
 
-/** Operators whose result is new, and so may be larger than what was there. */
+/** Operators that create a new result, which may be larger than their operands. */
 const making: ReadonlySet<string> = new Set(['+', 'call', 'rcall', 'accuPush']);
-/** They hand on what is there. */
+/** They return an existing value. */
 const handingOn: ReadonlySet<string> = new Set(['dyn', 'value', 'orValue', 'or', 'of']);
 
 const isNode = (value: object): value is MeteredNode => 'op' in value && 'meta' in value;
@@ -44,7 +44,7 @@ export class ExpressionMeter {
   #bytes = 0;
   #exceeded: ExpressionError | undefined;
 
-  /** Counts what the nodes of a checked expression make from now on. */
+  /** Counts what the nodes of a checked expression create from now on. */
   constructor(ast: ASTNode) {
     for (const node of nodesBelow(ast)) {
       if (!making.has(node.op)) continue;
@@ -67,7 +67,7 @@ export class ExpressionMeter {
     this.#exceeded = undefined;
   }
 
-  /** Loops and logical operators go on after an error: the first limit that was reached is remembered here. */
+  /** Loops and logical operators continue after an error: the first reached limit is stored here. */
   check(): void {
     if (this.#exceeded) throw this.#exceeded;
   }

@@ -1,4 +1,4 @@
-// What is known of an expression from its syntax tree alone, before types are checked and anything runs.
+// Facts about an expression that its syntax tree alone shows, before types are checked and anything runs.
 import type { ASTNode } from '@marcbachmann/cel-js';
 
 /** Why an expression, or its evaluation, is refused, in words for its author. */
@@ -53,7 +53,7 @@ export function stepsIn(ast: ASTNode): ReadonlySet<string> | 'all' {
   return collectSteps(ast, found) ? found : 'all';
 }
 
-/** What a node looks at in every case. An error in an operand of && or || can be made up for by the other one. */
+/** What a node reads in every case. The other operand of && or || can make up for an error in one operand. */
 function alwaysSeen(node: ASTNode): unknown[] {
   const operands = [node.args].flat(2);
   const called = calledBy(node);
@@ -74,7 +74,7 @@ function collectNeeded(value: unknown, found: Set<string>): void {
   for (const seen of alwaysSeen(node)) collectNeeded(seen, found);
 }
 
-/** Ids of the steps without whose output an expression fails, whatever else it is given. */
+/** Ids of the steps whose outputs the expression needs: without one it fails, whatever else it is given. */
 export function stepsNeededIn(ast: ASTNode): ReadonlySet<string> {
   const found = new Set<string>();
   collectNeeded(ast, found);
@@ -114,7 +114,7 @@ const plainOperators: ReadonlySet<string> = new Set([
   '>',
   '>=',
 ]);
-/** They take time linear in their operands, and give nothing longer than those. */
+/** Functions that take time linear in their operands and return nothing longer than their operands. */
 const plainFunctions: ReadonlySet<string> = new Set([
   'size',
   'has',
@@ -143,8 +143,8 @@ export interface Simplicity {
 }
 
 /**
- * How much an expression consists of, when it has no loop, binds no name, and calls only functions of the lists above.
- * Then each of its nodes is evaluated once, and what it makes is no longer than all that it was given, once per node.
+ * The size of an expression that has no loop, binds no name, and calls only functions of the lists above. Then each of
+ * its nodes is evaluated once, and its result is at most as long as all its inputs, once per node.
  * @returns undefined for any other expression
  */
 export function simplicityOf(value: unknown, inLiteral = false): Simplicity | undefined {

@@ -1,7 +1,7 @@
 // The library's errors have codes; what their author reads are sentences of ours.
 import { ExpressionError } from './expression-nodes.ts';
 
-/** What is read of an error of the library. */
+/** The part of a library error that is read. */
 interface CelError {
   code: string;
   /** Its text, from which names and types are taken. */
@@ -18,7 +18,7 @@ const after = (text: string, mark: string): string => {
   const at = text.indexOf(mark);
   return at < 0 ? '' : text.slice(at + mark.length);
 };
-/** What stands behind the colon, or between the first and the last quotation mark. */
+/** The text after the colon, or between the first and the last quotation mark. */
 const named = ({ summary }: CelError): string => after(summary, ': ').slice(0, 100);
 const quoted = ({ summary }: CelError): string => summary.slice(summary.indexOf("'") + 1, summary.lastIndexOf("'"));
 const types = (text: string): string =>

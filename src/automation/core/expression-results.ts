@@ -9,7 +9,7 @@ const nanosInSecond = 1_000_000_000n;
 const notJson = () =>
   new ExpressionError('The result is not JSON: it is a type or an optional value. Use orValue() for the latter.');
 
-/** Types whose values have no form in JSON, wherever in a type they stand. */
+/** Types whose values have no form in JSON, anywhere in a type. */
 const withoutJson: ReadonlySet<string> = new Set(['type', 'optional']);
 
 /** @param type of a checked expression, like `map<string, optional<int>>` @throws ExpressionError when it cannot be JSON */

@@ -42,6 +42,11 @@ describe('an expression', () => {
     ['variables.count % 2 == 0', true],
     ['7 % variables.count', 1],
     ['-7 % variables.count', -1],
+    ['10 / (7 - variables.count)', 2],
+    ['(7 * variables.count) + 1', 15],
+    ['3 - (1 + variables.count) * 2', -3],
+    ['(7 % variables.count) * 2', 2],
+    ['(1 / variables.count) * 2 - 1', 0],
   ])('%s', (source, result) => {
     expect(evaluate(source)).toEqual(result);
   });
@@ -72,6 +77,7 @@ describe('an expression', () => {
     ['size(1)', /^There is no function size\(int\)\./],
     ['"abc', /^A text is not closed\. \(Character 1\.\)$/],
     ['(1', /^A "\)" is expected\./],
+    ['{{input}}', /An expression has no \{\{ \}\}/],
     ['1 +', /^The expression ends too early\./],
     ['"a" @', /^The character @ does not belong there\. \(Character 5\.\)$/],
     ['[1].map(x)', /^There is no variable x\./],

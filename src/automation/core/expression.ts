@@ -33,11 +33,14 @@ const variableTypes = {
 } as const;
 export type ExpressionVariable = keyof typeof variableTypes;
 
-/** What the expressions of a step can use, outside and inside a map. */
+/** The names that the expressions of a step can use, outside and inside a map. */
 export const stepVariables: readonly ExpressionVariable[] = ['input', 'variables', 'steps'];
 export const itemVariables: readonly ExpressionVariable[] = [...stepVariables, 'item', 'index', 'total'];
 
-/** Numbers that came as JSON are doubles; people write `x + 1` and mean it. */
+/**
+ * Numbers from JSON are doubles; people write `x + 1` and expect a sum. The library assumes the type of the left
+ * operand for a result that has no declared type.
+ */
 const bareEnvironment = new Environment({
   unlistedVariablesAreDyn: false,
   homogeneousAggregateLiterals: false,
@@ -45,15 +48,15 @@ const bareEnvironment = new Environment({
   limits,
 })
   .registerOperator('double + int', (a: number, b: bigint) => a + Number(b))
-  .registerOperator('int + double', (a: bigint, b: number) => Number(a) + b)
+  .registerOperator('int + double: double', (a: bigint, b: number) => Number(a) + b)
   .registerOperator('double - int', (a: number, b: bigint) => a - Number(b))
-  .registerOperator('int - double', (a: bigint, b: number) => Number(a) - b)
+  .registerOperator('int - double: double', (a: bigint, b: number) => Number(a) - b)
   .registerOperator('double * int', (a: number, b: bigint) => a * Number(b))
-  .registerOperator('int * double', (a: bigint, b: number) => Number(a) * b)
+  .registerOperator('int * double: double', (a: bigint, b: number) => Number(a) * b)
   .registerOperator('double / int', (a: number, b: bigint) => a / Number(b))
-  .registerOperator('int / double', (a: bigint, b: number) => Number(a) / b)
+  .registerOperator('int / double: double', (a: bigint, b: number) => Number(a) / b)
   .registerOperator('double % int', (a: number, b: bigint) => remainder(a, Number(b)))
-  .registerOperator('int % double', (a: bigint, b: number) => remainder(Number(a), b))
+  .registerOperator('int % double: double', (a: bigint, b: number) => remainder(Number(a), b))
   .registerOperator('double % double', remainder);
 
 const environments = new Map<string, Environment>();
@@ -76,9 +79,11 @@ function remainder(a: number, b: number): number {
   return a % b;
 }
 
-/** Whether a step id can stand behind a dot; one with a hyphen reads as a subtraction. */
-const hint = (source: string): string =>
-  /steps\.[A-Za-z0-9_]+-/.test(source) ? ' A step whose id has a hyphen is written steps["my-step"].' : '';
+/** A hint about a common mistake: a placeholder of templates, or a step id that reads as a subtraction. */
+function hint(source: string): string {
+  if (source.includes('{{')) return ' An expression has no {{ }}: input.name is written as it is.';
+  return /steps\.[A-Za-z0-9_]+-/.test(source) ? ' A step whose id has a hyphen is written steps["my-step"].' : '';
+}
 
 const withHint = (problem: ExpressionError, source: string): ExpressionError =>
   new ExpressionError(problem.message + hint(source));
@@ -98,7 +103,7 @@ const variablesOf: Record<ExpressionKind, readonly ExpressionVariable[]> = {
   event_value: ['event'],
 };
 
-/** The kinds that must be true or false, and what they are called. */
+/** The kinds that must be true or false, and their names. */
 const truths: Partial<Record<ExpressionKind, string>> = {
   condition: 'A condition',
   match: 'A match',
@@ -153,7 +158,10 @@ export const cheapWork = 2_000_000;
 /** The library keeps each type of nested values that it has seen. */
 const cheapDepth = 6;
 
-/** Characters and members of a value; Infinity for one that is larger than `limit`, or nested deeper than a cheap one. */
+/**
+ * Characters and members of a value; Infinity for a value that is larger than `limit`, or nested deeper than a cheap
+ * one.
+ */
 function sizeOf(value: unknown, limit: number, depth = 0): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 1;
@@ -167,8 +175,8 @@ function sizeOf(value: unknown, limit: number, depth = 0): number {
 }
 
 /**
- * Whether evaluating takes a millisecond at most, whatever the values hold. Every node looks at most at what all nodes
- * together were given; one that searches looks at each character of one text for each of another.
+ * Whether an evaluation takes at most a millisecond, whatever the values are. Every node reads at most the data that
+ * all nodes together were given; a search compares each character of one text with each of another.
  */
 export function isProvedCheap({ source, simplicity }: ParsedExpression, values: object): boolean {
   if (!simplicity) return false;
@@ -208,7 +216,7 @@ function requireResult(kind: ExpressionKind, result: unknown): void {
   if (kind === 'items' && !Array.isArray(result)) throw new ExpressionError('The items must be a list.');
 }
 
-/** As the library takes them: whole numbers as bigint, and only those that an expression can use. */
+/** In the form of the library: whole numbers as bigint, and only those that an expression can use. */
 function celValues(
   { input = null, variables = {}, steps = {}, scope, event = null }: ExpressionValues,
   names: readonly ExpressionVariable[],

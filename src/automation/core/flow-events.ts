@@ -28,7 +28,7 @@ interface Ranked extends FlowStepEvent {
   rank: number;
 }
 
-/** The last position within a container of which something happened in the same millisecond. */
+/** The last position in a container with an event in the same millisecond. */
 function lastWithin(container: FlowStepTimes, sameTime: readonly FlowStepTimes[]): number {
   const within = `${container.path}.`;
   let last = container.position;

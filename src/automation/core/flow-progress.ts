@@ -1,7 +1,7 @@
 import type { OpenApproval } from './approval-answer.ts';
 import type { RunErrorCode } from './run-status.ts';
 
-/** The calls of tools that the model of a step asked for. Round 0: its tools are to be listed first. */
+/** The calls of tools that the model of a step asked for. Round 0: its tools must be listed first. */
 export interface LeafTools {
   position: number;
   /** Dotted. */

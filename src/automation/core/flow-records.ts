@@ -15,7 +15,7 @@ export interface Finished {
   error?: FlowError | undefined;
 }
 
-/** What is recorded of a step. `total` is that of a container that was opened. */
+/** The record of a step. `total` is that of an opened container. */
 export type RecordedStep = { path: StepPath; total?: number | undefined } & (
   | Finished
   | { status: 'running' | 'waiting' }
@@ -37,7 +37,7 @@ function* containersAround(path: StepPath): Generator<{ key: string; child: stri
   }
 }
 
-/** What a walk reads of the records that a run has when it is loaded. */
+/** The data of the records that a walk reads when the run is loaded. */
 export class FlowRecords {
   readonly #byKey = new Map<string, RecordedStep>();
   readonly #begun = new Map<string, Map<string | number, number>>();
@@ -67,7 +67,7 @@ export class FlowRecords {
     return this.#byKey.get(key);
   }
 
-  /** Indexes of the children of a container of which something is recorded, by their keys. */
+  /** Indexes of the recorded children of a container, by their keys. */
   begunIn(container: string): ReadonlyMap<string | number, number> {
     return this.#begun.get(container) ?? new Map();
   }

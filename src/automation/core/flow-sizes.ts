@@ -1,7 +1,7 @@
 import { isContainer, listsOf } from './step-types.ts';
 import type { Step } from './steps.ts';
 
-/** Leaves of the steps before each position of a list, and at its end those of all. */
+/** Leaves of the steps before each position of a list, and at its end the total. */
 const sums = new WeakMap<readonly Step[], readonly number[]>();
 
 function sumsOf(steps: readonly Step[]): readonly number[] {

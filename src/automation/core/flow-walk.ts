@@ -1,4 +1,4 @@
-// What a flow does next. It knows which steps ended and how, and none of their values.
+// Decides the next steps of a flow. It knows which steps ended and how, but not their values.
 import { type Finished, type FlowError, FlowRecords, type RecordedStep } from './flow-records.ts';
 import { leavesIn, leavesOf } from './flow-sizes.ts';
 import { dottedPath, type StepPath } from './step-path.ts';
@@ -27,7 +27,10 @@ export interface ResultShape {
   /** The branch's id, or the item's index. */
   key: string | number;
   status: 'completed' | 'failed' | 'skipped' | 'cancelled';
-  /** The step whose output is the result's: the last executed one that is no condition. Null if there is none, or if the status is not `completed`. */
+  /**
+   * The step whose output becomes that of the result: the last executed step that is not a condition. Null if there is
+   * none, or if the status is not `completed`.
+   */
   output: StepPath | null;
   /** The first and the last executed step of its list. Its duration is from the start of one to the end of the other. */
   first: StepPath | null;
@@ -79,7 +82,7 @@ interface Inside {
   begun: ReadonlyMap<string | number, number>;
   active: Set<List>;
   results: (ResultShape | undefined)[];
-  /** The first failure of one that fails fast. */
+  /** The first failure of a container that fails fast. */
   failure?: FlowError | undefined;
   isStopped: boolean;
   /** While children begin or stop, their ends are looked at afterwards. */
@@ -100,13 +103,14 @@ interface Task {
 }
 
 /**
- * Walks a definition. Each finished step costs the same however large the flow is. A walk that is made anew of what is recorded
- * goes on as the one before; steps that it had handed out and that have no record are handed out again.
+ * Walks a definition. Each finished step costs the same however large the flow is. A new walk of the same records
+ * continues where the earlier walk stopped, and hands out again the steps that the earlier walk handed out and that
+ * have no record.
  */
 export class FlowWalk {
   readonly #records: FlowRecords;
   readonly #open = new Set<string>();
-  /** Those that were handed out, containers included. */
+  /** The steps that were handed out, containers included. */
   readonly #tasks = new Map<string, Task>();
   #queue: Task[] = [];
   #head = 0;
@@ -128,7 +132,7 @@ export class FlowWalk {
     return new FlowWalk(steps, new FlowRecords(steps, recorded));
   }
 
-  /** Leaves handed out and not finished. Those that wait are among them. */
+  /** Leaves that were handed out and have not finished, including waiting ones. */
   get open(): ReadonlySet<string> {
     return this.#open;
   }
@@ -139,8 +143,8 @@ export class FlowWalk {
   }
 
   /**
-   * What may be done now and was not handed out before, within the concurrency of containers. A step that its record says is
-   * running is handed out again; one that waits is not.
+   * Returns the steps that can begin now and were not handed out before, within the concurrency of containers. A step
+   * whose record says that it is running is handed out again; a waiting step is not.
    */
   take(max: number): Todo[] {
     const todos: Todo[] = [];
@@ -163,7 +167,8 @@ export class FlowWalk {
   }
 
   /**
-   * A leaf ended, or a container failed to open or to close. A leaf that was to be cancelled, and had not begun, ends with `skipped`.
+   * A leaf ended, or a container failed to open or to close. A leaf that was to be cancelled and had not begun ends
+   * with `skipped`.
    * @returns false if the step is not open; nothing changes then
    */
   finished(path: StepPath, result: Finished): boolean {
@@ -200,7 +205,10 @@ export class FlowWalk {
     return true;
   }
 
-  /** The output of a container is made; it ended as its `close` said. @returns false if it is not being closed */
+  /**
+   * Records that the output of the container was written; it ended as its `close` said. @returns false if it is not
+   * being closed
+   */
   closed(path: StepPath): boolean {
     const task = this.#tasks.get(dottedPath(path));
     if (task?.state !== 'closing') return false;
@@ -264,7 +272,7 @@ export class FlowWalk {
     this.#queue.push(task);
   }
 
-  /** Goes on with a step whose record says that it is running or waiting. */
+  /** Continues a step whose record says that it is running or waiting. */
   #resume(task: Task, { status, total }: RecordedStep): void {
     const { list, step, key } = task;
     list.current = task;
@@ -339,7 +347,7 @@ export class FlowWalk {
     this.#fill(container);
   }
 
-  /** A container has its children: those with records go on, then others begin. */
+  /** Gives a container its children: those with records continue first, then others begin. */
   #enter(task: Task, total: number, begun: Inside['begun']): void {
     const { list, step } = task;
     const inside: Inside = {
@@ -452,7 +460,10 @@ const childOf = (step: ContainerStep, index: number): { steps: readonly Step[]; 
   return { steps, key: id };
 };
 
-/** How a container ended whose children have. One that was stopped from outside is cancelled, unless all of it was done. */
+/**
+ * The end of a container whose children have ended. A container that was stopped from outside is cancelled, unless all
+ * its children completed.
+ */
 function endOf({ failure, results }: Inside): {
   status: 'completed' | 'failed' | 'cancelled';
   error?: FlowError;

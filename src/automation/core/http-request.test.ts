@@ -4,7 +4,7 @@ import { findHttpProblems, type HttpFields, originOf } from './http-request.ts';
 const pathsOf = (step: Partial<HttpFields>) =>
   findHttpProblems({ url: 'https://example.com', ...step }).map(({ path }) => path);
 
-test('headers that a step may not set are told', () => {
+test('headers that a step may not set are reported', () => {
   const names = [
     'Host',
     'content-length',

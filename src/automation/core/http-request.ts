@@ -1,4 +1,5 @@
 import { connectionHeaders, headerNamePattern, headerValuePattern } from '../../platform/core/http-headers.ts';
+import type { Parts } from '../../platform/core/parts.ts';
 import { ValueRenderer } from './render-value.ts';
 import { secretNamePattern } from './secret-names.ts';
 import type { HttpMethod, HttpStep } from './step-types.ts';
@@ -18,7 +19,10 @@ const maxSecretHeaders = 10;
 
 const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);
 
-/** Whether a request whose answer was lost may be sent again: by its method, or because its step asks for retries. */
+/**
+ * Whether a request whose answer was lost can be sent again: because of its method, or because its step asks for
+ * retries.
+ */
 export const mayRepeat = ({ method = 'GET', retry }: HttpFields): boolean =>
   retry !== undefined || repeatable.has(method);
 
@@ -43,7 +47,7 @@ function headerProblem(name: string): string | undefined {
   return connectionHeaders.has(lower) || lower.startsWith('proxy-') ? `The header ${name} cannot be set.` : undefined;
 }
 
-/** Scheme, host and port, and what ends them: what stands behind cannot change them. */
+/** Scheme, host and port, and their end: later text cannot change them. */
 const literalOrigin = /^https?:\/\/[^/?#\\{}\s]+(?:[/?#]|$)/i;
 
 /** The scheme, host and port of a URL, where no placeholder has a part in them. */
@@ -54,7 +58,9 @@ export function originOf(url: string): string | undefined {
 
 const membersOf = <Value>(record: Record<string, Value> = {}) => Object.entries(record);
 
-/** What is wrong with a step whatever the values of its runs are. Paths are those of its fields, as `headers.Host`. */
+/**
+ * Problems of a step that do not depend on the values of its runs. Paths are those of its fields, as `headers.Host`.
+ */
 export function findHttpProblems(step: HttpFields): StepProblem[] {
   const problems: StepProblem[] = [];
   const add = (path: string, message: string | undefined) => message !== undefined && problems.push({ path, message });
@@ -95,13 +101,13 @@ export function findHttpProblems(step: HttpFields): StepProblem[] {
 export interface RenderedRequest {
   method: HttpMethod;
   url: string;
-  /** Without those that hold secrets. */
+  /** Without the headers that hold secrets. */
   headers: Record<string, string>;
   body: string | undefined;
   warnings: Warning[];
 }
 
-/** What the values of a run made of a step that cannot be sent. The message may be shown to callers. */
+/** The problem of a step that cannot be sent with the values of a run. Callers can see the message. */
 export class InvalidRequest extends Error {
   override name = 'InvalidRequest';
   readonly warnings: Warning[];
@@ -112,7 +118,7 @@ export class InvalidRequest extends Error {
   }
 }
 
-/** Adds parameters without touching those that the URL has. */
+/** Adds parameters and keeps those of the URL unchanged. */
 function withQuery(url: URL, query: Record<string, unknown>): void {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value])
@@ -134,22 +140,22 @@ const hasControl = (text: string): boolean => {
  * @param key the value of Idempotency-Key, unless the step gives one
  * @throws InvalidRequest; TemplateTooLong
  */
-export function renderRequest(step: HttpFields, values: TemplateValues, key: string): RenderedRequest {
+export function* renderRequest(step: HttpFields, values: TemplateValues, key: string): Parts<RenderedRequest> {
   const renderer = new ValueRenderer(values);
   const refuse = (message: string): never => {
     throw new InvalidRequest(message, renderer.warnings);
   };
-  const text = renderer.text(step.url);
+  const text = yield* renderer.text(step.url);
   if (hasControl(text)) refuse('The url has control characters.');
   const url = URL.parse(text) ?? refuse('The url is not a valid URL.');
   if (step.secretHeaders && Object.keys(step.secretHeaders).length > 0 && url.origin !== originOf(step.url)) {
     refuse('The url leads to another host than the step names.');
   }
-  withQuery(url, (renderer.value(step.query ?? {}) ?? {}) as Record<string, unknown>);
+  withQuery(url, ((yield* renderer.value(step.query ?? {})) ?? {}) as Record<string, unknown>);
 
   const headers: Record<string, string> = {};
   for (const [name, given] of Object.entries(step.headers ?? {})) {
-    const value = renderer.value(given);
+    const value = yield* renderer.value(given);
     if (value === null || value === undefined) continue;
     const rendered = asText(value);
     if (!headerValuePattern.test(rendered)) refuse(`The header ${name} has characters that no header may have.`);
@@ -158,7 +164,7 @@ export function renderRequest(step: HttpFields, values: TemplateValues, key: str
   const names = new Set(Object.keys({ ...step.secretHeaders, ...headers }).map((name) => name.toLowerCase()));
   if (!names.has('idempotency-key')) headers['Idempotency-Key'] = key;
   if (!names.has('user-agent')) headers['User-Agent'] = 'Atelier';
-  const body = step.body === undefined ? undefined : renderer.value(step.body);
+  const body = step.body === undefined ? undefined : yield* renderer.value(step.body);
   const isAbsent = body === undefined || body === null;
   if (!isAbsent && !names.has('content-type')) {
     headers['Content-Type'] = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json';

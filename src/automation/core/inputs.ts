@@ -1,5 +1,5 @@
 export const inputTypes = ['string', 'number', 'boolean', 'object', 'array'] as const;
-export type InputType = (typeof inputTypes)[number];
+type InputType = (typeof inputTypes)[number];
 
 /** One declared input of a workflow. */
 export interface InputDefinition {
@@ -16,13 +16,13 @@ function typeOf(value: unknown): InputType | 'null' {
   return typeof value as InputType;
 }
 
-export interface InputProblem {
+interface InputProblem {
   path: string;
   message: string;
 }
 
 /**
- * The variables of a new run: the caller's, and defaults for those that are missing. Undeclared ones are kept.
+ * The variables of a new run: those of the caller, and defaults for missing ones. Undeclared variables are kept.
  * Problems have paths of the form `inputs.<name>`.
  */
 export function resolveInputs(

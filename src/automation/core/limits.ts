@@ -1,6 +1,6 @@
 import { planLimits } from '../../tenancy/core/plan-limits.ts';
 
-// What may exist: after a downgrade what exists stays, and nothing is added.
+// Maximum numbers: after a downgrade existing resources stay, but none can be added.
 export const automationLimits = planLimits({
   workflows: {
     label: 'workflows',

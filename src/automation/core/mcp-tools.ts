@@ -5,7 +5,7 @@ export interface McpSetting {
   enabled: boolean;
   /** Unique in the environment. Made from the id unless given. */
   name?: string | undefined;
-  /** What the tool is for, in words for a model. The description of the workflow unless given. */
+  /** The purpose of the tool, in words for a model. Default: the description of the workflow. */
   description?: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export const fixedTools = [
   'find_times',
   'book_time',
 ] as const;
-export type FixedTool = (typeof fixedTools)[number];
+type FixedTool = (typeof fixedTools)[number];
 
 /** Workflows of an environment that are tools. */
 export const maxToolWorkflows = 200;

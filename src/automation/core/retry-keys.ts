@@ -8,10 +8,10 @@ export interface PastEnd {
   error: Pick<RunError, 'code' | 'fault'> | null;
 }
 
-/** Whether what a step asks for has a key, by which others know it again. */
+/** Whether the call of a step has a key that lets the other side detect a repetition. */
 export const hasKey = (step: Step): boolean => step.type === 'http' || isOfFeature(step);
 
-/** Failures of a feature's step that do not say what came of it. */
+/** Failures of a feature's step that leave its outcome open. */
 const openFailures: ReadonlySet<string> = new Set([
   'outcome_unknown',
   'internal_error',
@@ -20,8 +20,8 @@ const openFailures: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether it is known what came of the call of a step. One that is not known is repeated with its key, so that a receiver that got
- * the first call does not do it twice.
+ * Whether the outcome of a step's call is known. A call with an unknown outcome is repeated with its key, so that a
+ * receiver that got the first call does not repeat its effect.
  * @param cancelsJob whether cancelling the step cancels what it asked for
  */
 export function isAnswered(step: Step, { status, error }: PastEnd, cancelsJob: boolean): boolean {

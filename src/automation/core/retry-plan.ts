@@ -1,15 +1,15 @@
-// What a retry of a run takes over, and where it begins.
+// The parts of a run that a retry reuses, and the step at which it begins.
 import { hasKey, isAnswered, type PastEnd } from './retry-keys.ts';
 import { isStepDone } from './run-status.ts';
 import { dottedPath, type StepPath } from './step-path.ts';
 import { type ContainerStep, isContainer, isFlow } from './step-types.ts';
 import { nextStep, type Step } from './steps.ts';
 
-/** What is recorded of a step of the run that is retried. */
+/** The record of a step of the run that is retried. */
 export interface PastStep extends PastEnd {
   position: number;
   stepId: string;
-  /** Dotted; null in a run whose steps stand in one list. */
+  /** Dotted; null in a run with a single list of steps. */
   path: string | null;
   /** The output of a condition. */
   took: boolean | null;
@@ -21,7 +21,7 @@ export interface PastStep extends PastEnd {
 }
 
 /** A row of a step that the new run begins with. */
-export interface TakenStep {
+interface TakenStep {
   /** In the retried run. */
   position: number;
   /** In the new one. */
@@ -29,7 +29,9 @@ export interface TakenStep {
   path: string | null;
   /** A container that has not ended: what of it is taken over too, it does not execute again. */
   isOpen: boolean;
-  /** Whether its times are those of the copy: its list goes on in the new run, and is not as old as its first step. */
+  /**
+   * Whether its times are those of the copy: its list continues in the new run, and is not as old as its first step.
+   */
   isNew: boolean;
 }
 
@@ -52,28 +54,31 @@ export class RetryRefused extends Error {
   }
 }
 
-export interface PastRun {
+interface PastRun {
   id: string;
   hasCompleted: boolean;
   recorded: readonly PastStep[];
   /** As in `RetryPlan`, of the run itself. */
   keys: Readonly<Record<string, string>>;
-  /** Whether the inside of a container of the run's own list is what it was. */
+  /** Whether the content of a container of the run's own list is unchanged. */
   isUnchanged(step: ContainerStep): boolean;
-  /** Whether cancelling a step cancels what it asked for. */
+  /** Whether a cancellation of a step also cancels the work that it requested. */
   cancelsJob(step: Step): boolean;
 }
 
 const notDone = (id: string) =>
   new RetryRefused('fromStep', `The step "${id}", which comes before it, has not completed.`);
 
-/** Collects what is taken over of a run. */
+/** Collects the parts of a run that its retry reuses. */
 class Planner {
   readonly #past: PastRun;
   readonly #byPath = new Map<string, PastStep>();
-  /** Keys of the children of containers of which something is recorded, by the containers' dotted paths. */
+  /** Keys of the recorded children of containers, by the containers' dotted paths. */
   readonly #children = new Map<string, Set<string>>();
-  /** Dotted paths of steps that have ended; all within them is taken over too. Whether the list of each goes on. */
+  /**
+   * Dotted paths of steps that have ended; everything within them is reused too. The value says whether the list of
+   * each continues.
+   */
   readonly #kept = new Map<string, boolean>();
   readonly #open = new Set<string>();
 
@@ -104,7 +109,7 @@ class Planner {
     return position;
   }
 
-  /** Takes over what comes before a step. @returns the position in the outermost list. @throws RetryRefused */
+  /** Reuses everything before a step. @returns the position in the outermost list. @throws RetryRefused */
   keepBefore(steps: readonly Step[], path: StepPath): number {
     const position = this.#before(steps, '', path[0]!);
     let step = steps[position]!;
@@ -170,7 +175,7 @@ class Planner {
     for (const at of done) if (at < end) this.#kept.set(`${prefix}${steps[at]!.id}`, goesOn);
   }
 
-  /** Takes over what ended within a container, whatever it is. @returns whether there is something */
+  /** Reuses everything that ended within a container of any type. @returns whether there is any */
   #keepWithin(step: ContainerStep, key: string): boolean {
     let isAny = false;
     for (const child of this.#children.get(key) ?? []) {
@@ -195,7 +200,7 @@ class Planner {
       throw refused(`The step "${step.id}" was changed since: retry the run from it.`);
     }
     const { total = null } = this.#byPath.get(key) ?? {};
-    if (total === null && !this.#children.has(key)) throw refused(`The run did not come to the inside of "${key}".`);
+    if (total === null && !this.#children.has(key)) throw refused(`The run did not reach the steps within "${key}".`);
     const wanted = childOf(step, child);
     if (!wanted || (step.type === 'map' && total !== null && Number(child) >= total)) {
       throw refused(`The step "${key}" has no ${step.type === 'map' ? 'item' : 'branch'} "${child}".`);
@@ -259,7 +264,8 @@ function planList(steps: readonly Step[], past: PastRun, from: string | undefine
 }
 
 /**
- * What a retry takes over. Of containers that did not end, what ended within them is taken over, unless they were changed.
+ * The parts that a retry reuses. In containers that did not end it reuses what ended within them, unless they were
+ * changed.
  * @param steps the new run's
  * @param from ids and indexes from the top to the step to begin with; by default the first one that did not complete
  * @throws RetryRefused

@@ -55,7 +55,7 @@ test('an event keeps its number, whatever happens later', () => {
       });
       moments.push(fails ? history('failed', [...done, step('failed')]) : history('completed', done));
       for (const [index, moment] of moments.entries()) {
-        // A step that turns out to be passed over was never seen at work.
+        // A step that is skipped after all never appeared as running.
         if (moment.stepResults.some(({ status }, at) => status === 'running' && done[at]?.status === 'skipped'))
           continue;
         const later = names(moments.at(-1)!);

@@ -1,6 +1,6 @@
 import type { RunStatus, StepStatus } from './run-status.ts';
 
-export const runEventNames = [
+const runEventNames = [
   'run.started',
   'step.started',
   'step.waiting',
@@ -22,7 +22,7 @@ export interface RunHistory<Step extends StepHistory = StepHistory> {
   stepResults: Step[];
 }
 
-export interface StepHistory {
+interface StepHistory {
   status: StepStatus;
   /** 0 for steps that were skipped or taken over from an earlier run: they have no events. */
   attempts: number;

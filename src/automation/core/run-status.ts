@@ -85,8 +85,8 @@ export interface RunError {
   /** Facts of the failure, as the status that a server answered with. */
   details?: Record<string, unknown>;
   /**
-   * `storage` where our own file storage failed, and neither the caller nor a provider; `unknown` where what the step asked for
-   * may have been done all the same. Not published.
+   * `storage`: our own file storage failed, and neither the caller nor a provider is at fault. `unknown`: the request
+   * of the step may have been performed. Not published.
    */
   fault?: 'storage' | 'unknown';
 }
@@ -116,7 +116,7 @@ export const storageFailed = (message: string) =>
 export type ModelFailureCode = (typeof modelCodes)[number];
 export const modelErrorCodes = [...modelCodes, 'provider_not_configured'] as const;
 
-/** A model that a step asked, and why it did not answer. */
+/** A model that a step asked, and the reason why it did not answer. */
 export interface AskedModel {
   provider: string;
   model: string;

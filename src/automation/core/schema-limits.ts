@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../platform/core/json-shapes.ts';
 
-/** What a tenant's JSON Schema may consist of. */
-export const schemaLimits = {
+/** The limits of a tenant's JSON Schema. */
+const schemaLimits = {
   bytes: 64 * 1024,
   subschemas: 500,
   depth: 16,

@@ -1,4 +1,4 @@
-/** What the name of a secret looks like. */
+/** The form of a secret's name. */
 export const secretNamePattern = /^[A-Z][A-Z0-9_]{0,63}$/;
 
 export const maxSecretLength = 8_192;

@@ -19,7 +19,7 @@ export interface TriggerFacts {
 }
 
 /** Why a run may not begin. A run that waits for a slot of its plan is none of these: it has been started. */
-export const queueReasons = ['delay', 'concurrency', 'paused'] as const;
+const queueReasons = ['delay', 'concurrency', 'paused'] as const;
 export type QueueReason = (typeof queueReasons)[number];
 
 export const concurrencyStrategies = ['queue', 'skip', 'cancel_running'] as const;

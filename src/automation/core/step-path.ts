@@ -1,7 +1,12 @@
-/** Where a step stands in a run: ids of steps and branches and indexes of items from the top, as `["each", 3, "ask"]`. */
+/**
+ * The position of a step in a run: ids of steps and branches and indexes of items from the top, as `["each", 3,
+ * "ask"]`.
+ */
 export type StepPath = readonly (string | number)[];
 
-/** As it is stored and sent in a query: `each.3.ask`. Ids have no dots, and none begins with a digit. */
+/**
+ * The form in which a path is stored and sent in a query: `each.3.ask`. Ids have no dots, and none begins with a digit.
+ */
 export const dottedPath = (path: StepPath): string => path.join('.');
 
 /** @returns the path that `dottedPath` writes so */

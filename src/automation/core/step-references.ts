@@ -75,11 +75,11 @@ export interface ExpressionReferences {
   /** The field that holds the expression. */
   path: string;
   steps: readonly string[];
-  /** Those without whose output the expression cannot be evaluated. */
+  /** The steps whose outputs the expression needs. */
   needed: readonly string[];
 }
 
-export interface ReferenceFindings {
+interface ReferenceFindings {
   /** References that fail in every run. Their paths are below `steps`. */
   problems: StepProblem[];
   warnings: WorkflowWarning[];

@@ -74,11 +74,11 @@ interface StepBase {
 }
 
 /** A number of seconds or a text, read by `readDuration`. */
-export type DurationText = number | string;
+type DurationText = number | string;
 
-/** What a container does when one of its branches or items fails. */
+/** The reaction of a container to a failed branch or item. */
 export const containerModes = ['fail_fast', 'settled'] as const;
-export type ContainerMode = (typeof containerModes)[number];
+type ContainerMode = (typeof containerModes)[number];
 
 /** How many branches or items of a container run at the same time. */
 export const containerConcurrency = { byDefault: 5, max: 20 } as const;
@@ -260,7 +260,7 @@ const flowTypes: ReadonlySet<string> = new Set(flowStepTypes);
 export const isFeatureType = (type: string): type is FeatureStepType => !linearTypes.has(type) && !flowTypes.has(type);
 export const isFeatureStep = (step: Step): step is FeatureStep => isFeatureType(step.type);
 
-/** Whether a feature performs a step, in whatever definitions it stands. */
+/** Whether a feature performs a step, in definitions of any kind. */
 export const isOfFeature = (step: Step): step is FeatureStep | ActionStep =>
   step.type === 'action' || isFeatureStep(step);
 
@@ -273,7 +273,7 @@ export const isFlow = (steps: readonly Step[]): boolean => !steps.every(isLinear
 export const listsOf = (step: ContainerStep): readonly (readonly Step[])[] =>
   step.type === 'map' ? [step.steps] : step.branches.map(({ steps }) => steps);
 
-/** Every step of a definition, in whatever list it stands. */
+/** Every step of a definition, in any of its lists. */
 export function* stepsIn(steps: readonly Step[]): Generator<Step> {
   for (const step of steps) {
     yield step;

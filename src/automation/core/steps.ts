@@ -20,7 +20,7 @@ export const endOfRun = 'end';
 
 export const usesTools = ({ tools = [] }: PromptStep): boolean => tools.length > 0;
 
-/** Those that leave the process, or may. */
+/** Types that call out of the process, or may. */
 export type CallingStep = PromptStep | ActionStep;
 
 export const isCalling = (step: Step): step is CallingStep => step.type === 'prompt' || step.type === 'action';
@@ -36,8 +36,8 @@ function targetOf(steps: readonly Step[], from: number, target: string): number 
 }
 
 /**
- * The position of the next step after one that was executed, or `steps.length` if the run is complete. Positions only
- * increase, so every run ends.
+ * The position of the step after an executed one, or `steps.length` if the run is complete. Positions only increase, so
+ * every run ends.
  * @param output the value of a condition
  */
 export function nextStep(steps: readonly Step[], position: number, output: unknown): number {

@@ -77,7 +77,7 @@ const detail = (automation: Automation, definition: Definition): AutomationDetai
   version: definition.version,
 });
 
-export interface NewVersion {
+interface NewVersion {
   version: number;
   /** Dotted paths that differ from the version before. */
   changes: string[];
@@ -300,7 +300,7 @@ export async function updateAutomation(
 }
 
 /**
- * Pauses a workflow, or resumes it. While it is paused its runs are accepted and queue; those that have begun go on.
+ * Pauses or resumes a workflow. While it is paused its runs are accepted and queued. Runs that have begun continue.
  * @throws AppError workflow_not_found
  */
 export async function setPaused(scope: Scope, id: string, isPaused: boolean): Promise<AutomationDetail> {

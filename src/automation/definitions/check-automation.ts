@@ -65,7 +65,7 @@ function featureProblems(kinds: CheckServices['stepKinds'], { step, at }: Placed
     .map(({ path, message }) => ({ path: `steps.${at}.${path}`, message }));
 }
 
-/** A key sees what a run is started with, and none of its steps. */
+/** A key sees the values that a run is started with, but not its steps. */
 async function keyProblems(work: BoundedWork, tenantKey: TenantKey, source?: string): Promise<FieldError[]> {
   if (source === undefined) return [];
   const checked = await checkExpression(work, tenantKey, source, 'transform');

@@ -17,8 +17,8 @@ const findRoom = statement({
 const taken = (name: string) => new AppError('conflict', `Another tool has the name ${name}.`, { name });
 
 /**
- * The name of the tool that a workflow becomes; null where it becomes none. The transaction holds the lock `workflows`, so
- * that two of them do not take the same name, or the last place.
+ * The name of the tool that a workflow becomes; null if it becomes none. The transaction holds the lock `workflows`, so
+ * that two workflows take neither the same name nor the last free number.
  * @throws AppError conflict where the name is taken; forbidden where the environment has as many tools as it may
  */
 export async function claimToolName(
@@ -38,10 +38,10 @@ export async function claimToolName(
 
 /** Bytes of input definitions and of an output schema that a tool shows. Larger ones are not described. */
 const shownBytes = { inputs: 64 * 1024, outputSchema: 16 * 1024 };
-/** Bytes of what the tools of a page show, beside the last one's. */
+/** Bytes of the shown part of a page's tools, besides the last one's. */
 const pageBytes = 512 * 1024;
 
-// What a run of the workflow ends with is the output of its last step, unless a condition ends it before.
+// A run of the workflow ends with the output of its last step, unless a condition ends it before.
 const columns = `a.id, a.tool_name as name, a.name as title, coalesce(a.mcp ->> 'description', a.description) as description,
   case when octet_length(d.inputs::text) <= ${shownBytes.inputs} then d.inputs end as inputs,
   case when octet_length((d.steps -> -1 -> 'outputSchema')::text) <= ${shownBytes.outputSchema}

@@ -27,7 +27,8 @@ const nextPage = systemStatement({
      from (select id from automation where id > :after order by id limit ${perLook}) page`,
 });
 
-// A request that reads a definition may create a run of it soon after: only what was replaced an hour ago counts as unused.
+// A request that reads a definition may create a run of it soon after: a definition counts as unused an hour after its
+// replacement.
 const findUnused = systemStatement({
   name: 'definition.find_unused',
   parameters: { after: 'uuid', last: 'uuid' },
@@ -55,8 +56,8 @@ const remove = statement({
 });
 
 /**
- * Removes the versions of workflows, of all tenants, that are no longer among those that are kept and that no run names: reads
- * all workflows, a page at a time.
+ * Removes the versions of workflows, of all tenants, that are no longer kept and that no run names: reads all
+ * workflows, a page at a time.
  * @returns how many
  */
 export async function removeUnusedDefinitions(database: Database): Promise<number> {

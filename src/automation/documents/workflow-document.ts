@@ -15,7 +15,7 @@ import { findSchedule, type Schedule } from '../schedules/schedule-sync.ts';
 type Members = Record<string, unknown>;
 
 /** The format of exported workflows. */
-export const documentFormat = 1;
+const documentFormat = 1;
 
 /** A workflow as it leaves one organization and comes to another. It has no secrets and no ids of the organization. */
 export interface WorkflowDocument extends Members {
@@ -27,11 +27,11 @@ export interface WorkflowDocument extends Members {
   schedule: Members | null;
 }
 
-export interface DocumentServices {
+interface DocumentServices {
   stepKinds: Pick<StepKinds, 'namedBy'>;
 }
 
-/** Changes an id, or what stands in its place. */
+/** Changes an id, or its placeholder. */
 type Change = (id: unknown, thing: NamedThing, path: string) => unknown;
 
 /** Changes the ids of the organization's own things in steps, also in those inside others. */
@@ -91,7 +91,7 @@ const namedWorkflow: NamedThing = {
   find: (scope, names) => scope.rows(findNamed, { names }),
 };
 
-/** What a document names, by what it is. */
+/** The names that a document uses, by kind. */
 class Named {
   readonly #texts = new Map<NamedThing, string[]>();
 
@@ -150,7 +150,7 @@ export async function exportWorkflow(services: DocumentServices, scope: Scope, i
   };
 }
 
-/** Finds what a document names. Where there is not exactly one of a name, a warning says so. */
+/** Finds the resources that a document names. If a name does not match exactly one resource, a warning says so. */
 export async function resolveNames(
   services: DocumentServices,
   scope: Scope,

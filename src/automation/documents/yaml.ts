@@ -17,7 +17,7 @@ export async function jsonOfYaml(work: BoundedWork, tenantKey: TenantKey, text: 
   }
 }
 
-/** A value as YAML. One that takes too long, or becomes too long, is written as JSON, which is YAML too. */
+/** A value as YAML. If that takes too long, or becomes too long, the value is written as JSON, which is YAML too. */
 export async function yamlOf(work: BoundedWork, tenantKey: TenantKey, value: unknown): Promise<string> {
   const text = await work.run(writeYaml, tenantKey, value).catch((error: unknown) => {
     if (error instanceof WorkTooCostly) return null;

@@ -2,7 +2,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { keepChain } from './events-sql.ts';
 
-// A run's own workflow, those of the runs above it, and the chains of the events that started them.
+// A run's own workflow, those of the runs that led to it, and the chains of the events that started them.
 const above = (first: string) => `
   with recursive caused as (
     (select r.automation_id, r.parent_run_id, r.triggered_by, 1 as nth from run r
@@ -33,7 +33,7 @@ const ofCorrelation = statement({
   text: above(`r.correlation_id = :correlationId`),
 });
 
-export interface ChainedEvent {
+interface ChainedEvent {
   id: string;
   chain: string | null;
   content: string;
@@ -46,7 +46,7 @@ function runOf(content: string): string | undefined {
   return typeof runId === 'string' ? runId : undefined;
 }
 
-/** The workflows that caused an event. One that a caller sent has none. */
+/** The workflows that caused an event. An event of a caller has none. */
 export async function chainOf(scope: Scope, event: ChainedEvent): Promise<string[]> {
   if (event.chain !== null) return JSON.parse(event.chain) as string[];
   const runId = runOf(event.content);

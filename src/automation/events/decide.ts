@@ -15,11 +15,11 @@ import { candidatesOf, groupsOf } from './wait-values.ts';
 
 export interface DecideServices extends MatchServices, DayServices {}
 
-export type ClaimedEvent = RowOf<typeof claimOpen>;
+type ClaimedEvent = RowOf<typeof claimOpen>;
 
 /** Waits and triggers that the answer of an event counts. */
-export const maxAnswered = 1_000;
-/** Those that one step decides. */
+const maxAnswered = 1_000;
+/** The waits and triggers that one step decides. */
 const perStep = 100;
 /** Triggers that are matched together: each may make variables of 256 KiB. */
 const triggersTogether = 10;
@@ -91,7 +91,7 @@ export class EventDecision {
   }
 
   /**
-   * Goes on until the answer is known, or takes one step.
+   * Continues until the answer is known, or for one step.
    * @returns false when another process has taken the event over
    */
   async run(until: 'answer' | 'step'): Promise<boolean> {
@@ -160,7 +160,7 @@ export class EventDecision {
     return this.#chain;
   }
 
-  /** What the expressions of waits look at is read a group at a time. */
+  /** The data for the expressions of waits is read a group at a time. */
   async #match(candidates: readonly Candidate[]): Promise<Matched[]> {
     const { boundedWork, files, events } = this.#services;
     const value = eventValueOf(events, this.#event);

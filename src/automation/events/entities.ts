@@ -4,8 +4,8 @@ import { tenantFilter } from '../../platform/database/database.ts';
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 
 /**
- * An event that triggers and waiting steps of workflows are matched with: every one that a caller sent, and those of the
- * platform that one of them names. Written only by SQL statements, here and in the publication of events.
+ * An event that is matched with triggers and waiting steps of workflows: every event of a caller, and those platform
+ * events that a trigger or step names. Written only by SQL statements, here and in the publication of events.
  */
 export const WorkflowEvent = defineEntity({
   name: 'WorkflowEvent',
@@ -18,7 +18,7 @@ export const WorkflowEvent = defineEntity({
     type: p.string().length(128),
     /** As callers see it. */
     externalId: p.string().length(255),
-    /** What a published event is about. */
+    /** The subject of a published event. */
     subjectId: p.uuid().nullable(),
     /** Whether the platform published it: then its content are the facts of its type, and otherwise the caller's data. */
     isOwn: p.boolean(),
@@ -30,13 +30,13 @@ export const WorkflowEvent = defineEntity({
     receivedAt: p.datetime(),
     /** The last wait or trigger that was decided, in the order of their ids. */
     afterId: p.uuid().nullable(),
-    /** How many were decided, and what came of them. Only of those that the answer counts. */
+    /** The number of decided waits and triggers, and their results. Only for events whose answer counts them. */
     lookedAt: p.integer(),
     resumed: p.integer(),
     started: p.integer(),
     /** Whether those that the answer counts are decided. */
     isAnswered: p.boolean(),
-    /** Whether all were decided when the answer was known: what the answer says. */
+    /** Whether all were decided before the answer, which says so. */
     wasComplete: p.boolean().nullable(),
     /** Whether all are decided. */
     isComplete: p.boolean(),

@@ -8,9 +8,9 @@ import { GivingUp } from './give-up.ts';
 import { type EventStartServices, startRuns } from './start-runs.ts';
 
 /*
- * Decides what the requests that sent events leave, and the events of the platform, and starts runs. An event is a row until
- * it is decided, and a run that it starts is a row until it is created: a crash loses none. Events of one name are decided in
- * the order of their times. Names and tenants alternate, a step each.
+ * Decides the events that requests have left undecided, and the events of the platform, and starts runs. An event is a
+ * row until it is decided, and a run that it starts is a row until it is created: a crash loses none. Events of one
+ * name are decided in the order of their times. Names and tenants alternate, one step each.
  */
 
 const lookEveryMs = 1_000;

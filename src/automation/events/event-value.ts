@@ -11,7 +11,7 @@ export interface MatchServices {
   events: ReadonlyMap<string, EventType>;
 }
 
-/** What a statement reads of an event. */
+/** The part of an event that a statement reads. */
 export const eventRow = {
   id: 'uuid',
   type: 'text',

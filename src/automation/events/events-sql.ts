@@ -5,14 +5,14 @@ import type { Environment } from '../../platform/tenant.ts';
 /** How long an event belongs to the process that decides it. Renewed with every step. */
 export const leaseSeconds = 30;
 
-/** The channel that wakes those who decide events and start their runs. */
+/** The channel that wakes the processes that decide events and start their runs. */
 export const eventsChannel = 'atelier_workflow_events';
 
 const leased = `clock_timestamp() + interval '${leaseSeconds} seconds'`;
 
 /**
- * Writes an event that a caller sent. Where nothing has its name, it is decided at once. A wait for it that begins meanwhile
- * was committed before the event has its time, or begins after the event is committed.
+ * Writes an event of a caller. If no wait and no trigger has its name, it is decided at once. A wait for the name that
+ * begins at the same time was committed before the event has its time, or begins after the event is committed.
  */
 export const insertEvent = statement({
   name: 'workflow_event.insert',
@@ -36,7 +36,7 @@ export const insertEvent = statement({
     returning is_complete as "isComplete"`,
 });
 
-/** What is known of an event that is being decided. */
+/** The facts about an event that is being decided. */
 const claimed = {
   id: 'uuid',
   type: 'text',
@@ -53,7 +53,8 @@ const claimed = {
   isAnswered: 'boolean',
 } as const;
 
-// What an earlier event of the name has not decided yet is left to it, so that they are decided in their order.
+// Waits and triggers that an earlier event of the name has not decided yet are left to that event, so that events are
+// decided in their order.
 const claimNext = (name: string, open: string) =>
   statement({
     name: `workflow_event.${name}`,
@@ -106,8 +107,8 @@ export const keepChain = statement({
 });
 
 /**
- * Goes on to the next waits and triggers, unless another process has taken the event over. Waits are counted by their rows:
- * some end because another process looked back.
+ * Continues with the next waits and triggers, unless another process has taken over the event. Waits are counted by
+ * their rows, because some end when another process looks back.
  */
 export const advance = statement({
   name: 'workflow_event.advance',
@@ -146,7 +147,7 @@ export const releaseLease = statement({
      where organization_id = :organizationId and environment = :environment and id = :id and lease = :lease`,
 });
 
-/** What is not decided of it never is. */
+/** The rest of it stays undecided. */
 export const giveUpEvent = statement({
   name: 'workflow_event.give_up',
   parameters: { id: 'uuid', lease: 'uuid' },

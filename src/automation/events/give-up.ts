@@ -2,12 +2,12 @@ import type { Log } from '../../platform/observability/log.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { isTemporary, unexpectedAttempts } from '../../storage/index.ts';
 
-/** Works of which failures are remembered. */
+/** Maximum work items whose failures are remembered. */
 const maxRemembered = 10_000;
 
 /**
- * Gives up what keeps failing for an unexpected reason: later events of the same name wait for it. What a process
- * knows of failures ends with it.
+ * Gives up work that keeps failing for an unexpected reason, because later events of the same name wait for it. A
+ * process forgets the failures when it ends.
  */
 export class GivingUp {
   readonly #failures = new Map<string, number>();

@@ -20,7 +20,8 @@ const findWait = statement({
 
 const perPage = 100;
 
-// Events that were received since the wait began are among them: who decided those may not have seen the wait yet.
+// Includes events that were received since the wait began: the process that decided them may not have seen the wait
+// yet.
 const findEvents = statement({
   name: 'look_back.events',
   parameters: { waitId: 'uuid', after: 'uuid?' },
@@ -53,7 +54,7 @@ export async function lookBack(
 ): Promise<void> {
   const wait = await scope.one(findWait, { id: waitId });
   if (!wait) return;
-  // Most waits find no event, and need not read what they would look at.
+  // Most waits find no event, and need not read the data for their expressions.
   let read: MatchCandidate | undefined;
   for (let after: string | null = null; ; ) {
     const page: RowOf<typeof findEvents>[] = await scope.rows(findEvents, { waitId, after });

@@ -3,17 +3,27 @@ import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../../platform/bounded-work/task.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
 import { matchEvent } from '../bounded/bounded-tasks.ts';
-import type { EventValue, MatchArguments, MatchCandidate, Matched, PackedCandidate } from '../bounded/match-event.ts';
+import type {
+  EventValue,
+  JsonValue,
+  MatchArguments,
+  MatchCandidate,
+  Matched,
+  PackedCandidate,
+} from '../bounded/match-event.ts';
 
 /** Before candidates are matched again that found no room in the pool: so many times, and after so long. */
 const attempts = 5;
 const pauseMs = 200;
 
-/** Values that several candidates look at are sent once: with different expressions, a hundred waits of a run have one input. */
-function pack(event: EventValue, candidates: readonly MatchCandidate[]): MatchArguments {
-  const values: unknown[] = [];
-  const places = new Map<unknown, number>();
-  const placeOf = (value: unknown): number => {
+/**
+ * The arguments of the task as JSON. Values that several candidates look at are sent once: with different expressions, a
+ * hundred waits of a run have one input.
+ */
+function pack(event: EventValue, candidates: readonly MatchCandidate[]): string {
+  const values: JsonValue[] = [];
+  const places = new Map<JsonValue, number>();
+  const placeOf = (value: JsonValue): number => {
     const known = places.get(value);
     if (known !== undefined) return known;
     places.set(value, values.length);
@@ -26,14 +36,15 @@ function pack(event: EventValue, candidates: readonly MatchCandidate[]): MatchAr
       condition: {
         kind,
         source,
-        ...(input !== undefined && { input: placeOf(input) }),
+        ...(input && { input: placeOf(input) }),
         ...(variables && { variables: placeOf(variables) }),
         ...(steps && { steps: Object.fromEntries(Object.entries(steps).map(([id, one]) => [id, placeOf(one)])) }),
       },
       inputs,
     };
   });
-  return { event, values, candidates: packed };
+  const others: Omit<MatchArguments, 'values'> = { event, candidates: packed };
+  return `${JSON.stringify(others).slice(0, -'}'.length)},"values":[${values.map(({ json }) => json).join(',')}]}`;
 }
 
 async function matchOnce(
@@ -42,9 +53,10 @@ async function matchOnce(
   event: EventValue,
   candidates: MatchCandidate[],
 ): Promise<Matched[]> {
+  const args = pack(event, candidates);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await work.run(matchEvent, tenantKey, pack(event, candidates));
+      return JSON.parse(await work.runAsText(matchEvent, tenantKey, args));
     } catch (error) {
       if (!(error instanceof WorkQueueFull) || attempt === attempts) throw error;
       await sleep(pauseMs * attempt);

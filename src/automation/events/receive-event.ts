@@ -10,7 +10,7 @@ import { failPoint } from '../fail-points.ts';
 import { type DecideServices, EventDecision } from './decide.ts';
 import { claimUnanswered, findAnswer, insertEvent } from './events-sql.ts';
 
-export interface ReceiveServices extends DecideServices {
+interface ReceiveServices extends DecideServices {
   /** Whether an integration has this id. */
   isIntegration(id: string): boolean;
 }
@@ -24,7 +24,7 @@ export interface NewEvent {
 
 export interface ReceivedEvent {
   id: string;
-  /** Waiting steps that it resumed, and runs that it starts, of those that were decided. */
+  /** The resumed steps and started runs among those that were decided. */
   resumed: number;
   started: number;
   /** Whether everything is decided. */
@@ -65,7 +65,7 @@ export async function receiveEvent(
   const byId: IdempotencyClaim | undefined =
     id === undefined
       ? undefined
-      : { method: 'EVENT', path: '/api/v1/events', key: id, fingerprint: fingerprintOf({ name, data }) };
+      : { method: 'EVENT', path: '/api/v1/events', key: id, called: 'id', fingerprint: fingerprintOf({ name, data }) };
   const once = await scope.transaction(
     async (tx) => (byId ? (await tx.transaction(insertOnce, { claim: byId, outcome })).outcome : insertOnce(tx)),
     { claim },

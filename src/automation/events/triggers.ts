@@ -4,10 +4,11 @@ import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
-import { AppError, type FieldError, invalid, unavailable } from '../../platform/errors.ts';
+import { type FieldError, invalid, unavailable } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
+import { enforceLimit } from '../../tenancy/index.ts';
 import { recordEvents, type WebhookServices } from '../../webhooks/index.ts';
 import { checkExpression } from '../bounded/bounded-tasks.ts';
 import { type ExpressionKind, findLengthProblem } from '../core/expression.ts';
@@ -108,18 +109,15 @@ const countOthers = statement({
 
 /** @throws AppError forbidden */
 async function enforceTriggerLimit(tx: Transaction, automationId: string, added: number): Promise<void> {
-  const { plan, count } = (await tx.one(countOthers, { automationId }))!;
-  const limit = automationLimits.triggers.of(plan);
-  if (added === 0 || count + added <= limit) return;
-  const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} triggers.`;
-  throw new AppError('forbidden', message, { limit, plan });
+  const use = (await tx.one(countOthers, { automationId }))!;
+  if (added > 0) enforceLimit(automationLimits.triggers, use, 'triggers', added);
 }
 
 const keyOf = ({ event, filter, inputs }: NewTrigger | EventTrigger) =>
   JSON.stringify([event, filter ?? null, Object.entries(inputs ?? {})]);
 
 /**
- * Replaces the triggers of a workflow by others that were checked. One that stays as it is keeps what is known of it.
+ * Replaces the triggers of a workflow with other checked triggers. An unchanged trigger keeps its recorded facts.
  * @throws AppError workflow_not_found, forbidden when the plan includes fewer
  */
 export async function writeTriggers(

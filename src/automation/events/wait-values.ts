@@ -1,15 +1,15 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import type { Files } from '../../storage/index.ts';
-import type { MatchCandidate } from '../bounded/match-event.ts';
-import { type ExpressionValues, parseExpression } from '../core/expression.ts';
-import { readOutput } from '../runs/large-outputs.ts';
+import type { JsonValue, MatchCandidate, MatchValues } from '../bounded/match-event.ts';
+import { parseExpression } from '../core/expression.ts';
+import { readOutputFile } from '../steps/step-outputs.ts';
 
 /** Bytes of values that are in memory together for the matching of an event. */
 const maxBytes = 1024 ** 2;
 
 /** A waiting step, as its `match` needs it. */
-export interface MatchedWait {
+interface MatchedWait {
   id: string;
   match: string | null;
 }
@@ -127,7 +127,7 @@ const findOutputs = statement({
       join run_step s on s.run_id = w.run_id and s.position = w.position`,
 });
 
-const parsed = (json: string | null): unknown => (json === null ? null : JSON.parse(json));
+const jsonOf = (json: string | null, byDefault = 'null'): JsonValue => ({ json: json ?? byDefault });
 
 /**
  * What each wait's expression looks at, as a candidate. What several look at is read once; waits with the same expression that
@@ -139,13 +139,13 @@ export async function candidatesOf(
   waits: readonly MatchedWait[],
 ): Promise<Map<string, MatchCandidate>> {
   const looking = waits.flatMap(({ id, match }) => (match === null ? [] : [{ id, match, needs: needsOf(match) }]));
-  const values = new Map<string, ExpressionValues>(looking.map(({ id }) => [id, {}]));
+  const values = new Map<string, MatchValues>(looking.map(({ id }) => [id, {}]));
   const runs = await readRuns(scope, looking, values);
   await readSteps(files, scope, looking, values);
   const candidates = new Map<string, MatchCandidate>(waits.map(({ id }) => [id, {}]));
   const shared = new Map<string, MatchCandidate>();
   for (const { id, match: source, needs } of looking) {
-    // What a wait sees of the steps depends on where it stands.
+    // The steps that a wait sees depend on its position.
     const key = needsSteps(needs) ? `${id} ${source}` : `${runs.get(id) ?? ''} ${source}`;
     const candidate = shared.get(key) ?? { condition: { kind: 'match', source, values: values.get(id)! } };
     shared.set(key, candidate);
@@ -163,7 +163,7 @@ interface Looking {
 async function readRuns(
   scope: Scope,
   looking: Looking[],
-  values: Map<string, ExpressionValues>,
+  values: Map<string, MatchValues>,
 ): Promise<Map<string, number>> {
   const numbers = new Map<string, number>();
   const ids = looking.filter(({ needs }) => needs.input || needs.variables).map(({ id }) => id);
@@ -171,7 +171,7 @@ async function readRuns(
   const { input, variables } = allOf(looking.map(({ needs }) => needs));
   const runs = await scope.rows(findRuns, { ids, withInput: input, withVariables: variables });
   for (const [number, run] of runs.entries()) {
-    const ofRun = { input: parsed(run.input), variables: (parsed(run.variables) ?? {}) as Record<string, unknown> };
+    const ofRun = { input: jsonOf(run.input), variables: jsonOf(run.variables, '{}') };
     for (const id of run.ids) {
       Object.assign(values.get(id)!, ofRun);
       numbers.set(id, number);
@@ -184,17 +184,18 @@ async function readSteps(
   files: Files,
   scope: Scope,
   looking: Looking[],
-  values: Map<string, ExpressionValues>,
+  values: Map<string, MatchValues>,
 ): Promise<void> {
   const needing = looking.filter(({ needs }) => needsSteps(needs));
   if (needing.length === 0) return;
   const ids = needing.map(({ id }) => id);
-  for (const row of await scope.rows(findOutputs, { ids, ...stepNames(allOf(needing.map(({ needs }) => needs))) })) {
-    const output = await readOutput(files, { output: parsed(row.output), file: row.file });
-    for (const id of row.ids) {
-      const value = values.get(id)!;
-      value.steps ??= {};
-      value.steps[row.stepId] = output;
+  const outputs = await scope.rows(findOutputs, { ids, ...stepNames(allOf(needing.map(({ needs }) => needs))) });
+  for (const { ids: seeing, stepId, output, file } of outputs) {
+    const value = jsonOf(file === null ? output : (await readOutputFile(files, file)).toString());
+    for (const id of seeing) {
+      const ofWait = values.get(id)!;
+      ofWait.steps ??= {};
+      ofWait.steps[stepId] = value;
     }
   }
 }

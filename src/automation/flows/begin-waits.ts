@@ -15,7 +15,7 @@ import type { StepEnd, StepFault } from '../steps/step-end.ts';
 import { storable } from '../steps/storable.ts';
 import type { NewWait } from './waits.ts';
 
-/** What a step waits for, apart from where it stands; or how it ended at once. */
+/** The part of a step's wait that does not depend on its position, or the result of a step that ended at once. */
 export type Beginning =
   | {
       wait: Omit<NewWait, 'runId' | 'path' | 'stepId'>;
@@ -32,7 +32,7 @@ const invalid = (message: string, warnings: Warning[] = []): { end: StepFault & 
 const moment = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)$/;
 
 /** The output of a step that waited until then. */
-export const waitedUntil = (until: Date): StepEnd => ({
+const waitedUntil = (until: Date): StepEnd => ({
   status: 'completed',
   output: storable({ until: until.toISOString() })!,
 });
@@ -50,7 +50,7 @@ async function endOfWait(
   const template = step.until ?? '';
   const { text, warnings } = renderTemplate(template, await context.values(new Set(templateNames(template))));
   const time = moment.test(text.trim()) ? Date.parse(text.trim()) : Number.NaN;
-  if (Number.isNaN(time)) return invalid('`until` is no time with an offset, as in 2026-12-01T09:00:00Z.', warnings);
+  if (Number.isNaN(time)) return invalid('`until` is not a time with an offset, as in 2026-12-01T09:00:00Z.', warnings);
   return { until: new Date(time), warnings };
 }
 

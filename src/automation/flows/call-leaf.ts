@@ -9,7 +9,6 @@ import { type FeatureStep, type HttpStep, isFeatureStep } from '../core/step-typ
 import { type CallingStep, isCalling, type ModelChoice, type Step } from '../core/steps.ts';
 import { templateNames } from '../core/template.ts';
 import type { CreateRunServices } from '../runs/create-run.ts';
-import type { StoredEnd } from '../runs/output-space.ts';
 import type { RunServices } from '../runs/run-execution.ts';
 import type { DayServices } from '../starts/day-window.ts';
 import type { ToolCalls } from '../steps/ask-with-tools.ts';
@@ -18,6 +17,7 @@ import { isExpressionFault } from '../steps/evaluate-step.ts';
 import type { StepWaits } from '../steps/perform-step.ts';
 import type { StepContext } from '../steps/step-context.ts';
 import type { StepEnd, StepOutcome } from '../steps/step-end.ts';
+import type { StoredEnd } from '../steps/step-outputs.ts';
 import { type HttpServices, performHttp } from './http/perform-http.ts';
 import type { BegunRow } from './record-sql.ts';
 
@@ -29,7 +29,10 @@ export type LeavingStep = CallingStep | HttpStep | FeatureStep;
 export const isLeaving = (step: Step): step is LeavingStep =>
   isCalling(step) || step.type === 'http' || isFeatureStep(step);
 
-/** What came of one attempt of a step that calls out. `waits`: for its job, or for a slot. `retry`: another one may succeed, after so long. */
+/**
+ * The result of one attempt of a step that calls out. `waits`: for its job, or for a slot. `retry`: another attempt may
+ * succeed after this time.
+ */
 export type LeafResult =
   | { kind: 'ended'; end: StoredEnd; asked?: ModelChoice | undefined }
   | { kind: 'tools'; calls: ToolCalls }
@@ -37,11 +40,11 @@ export type LeafResult =
   | { kind: 'retry'; afterMs: number }
   | { kind: 'aborted' };
 
-export interface LeafCall {
+interface LeafCall {
   context: StepContext;
   step: LeavingStep;
   begun: Pick<BegunRow, 'attempts' | 'rounds' | 'ageMs'>;
-  /** Stores what it ended with. */
+  /** Stores its result. */
   keep(end: StepEnd, isLast: boolean): Promise<StoredEnd>;
   /** Aborted when the step is to be stopped. */
   signal: AbortSignal;
@@ -72,7 +75,9 @@ function pauseOf({ modelCall: { retry, maximumRetryAfterMs } }: RunPolicy, tried
   return Math.min(retry.initialIntervalMs * retry.backoff ** (tried - 1), retry.maximumIntervalMs);
 }
 
-/** Attempts that a crash interrupted are repeated: what must not be is recorded before it is sent. */
+/**
+ * Attempts that a crash interrupted are repeated: a request that must not be repeated is recorded before it is sent.
+ */
 const maxAttemptsOf = (step: LeavingStep, byDefault: number): number =>
   step.type === 'http' ? Math.max(httpAttempts(step), byDefault) : attemptsOf(step, byDefault);
 
@@ -102,7 +107,7 @@ async function attemptLeaf(
   }
 }
 
-/** Makes one attempt of a step that calls out, and stores its output. Its row counts the attempt already. */
+/** Makes one attempt of a step that calls out, and stores its output. Its row already counts the attempt. */
 export async function callLeaf(
   services: FlowServices,
   scope: Scope,

@@ -12,16 +12,17 @@ import { dottedPath, type StepPath } from '../core/step-path.ts';
 import type { WorkflowStep } from '../core/step-types.ts';
 import { templateNames } from '../core/template.ts';
 import { type CreateRunServices, createRun } from '../runs/create-run.ts';
-import { readStored } from '../runs/large-outputs.ts';
 import { type DayServices, takeRunOfDay } from '../starts/day-window.ts';
 import { isExpressionFault } from '../steps/evaluate-step.ts';
+import type { RenderServices } from '../steps/perform-step.ts';
 import type { StepContext } from '../steps/step-context.ts';
 import type { StepEnd, StepFault } from '../steps/step-end.ts';
+import { readStored } from '../steps/step-outputs.ts';
 import { storable } from '../steps/storable.ts';
 import type { Beginning } from './begin-waits.ts';
 import type { FlowWork } from './load-flow.ts';
 
-/** The depth of the deepest runs: those may start none. */
+/** The depth of the deepest runs, which cannot start further runs. */
 const maxDepth = 5;
 
 const childFailed = (runId: string | null, code: string, message: string): StepFault => ({
@@ -31,8 +32,8 @@ const childFailed = (runId: string | null, code: string, message: string): StepF
   details: { runId, code },
 });
 
-/** What the step is executed for. */
-export interface ParentStep {
+/** The run that the step is executed for. */
+interface ParentStep {
   runId: string;
   work: Pick<FlowWork, 'depth' | 'rootRunId' | 'tags' | 'metadata' | 'mocks'>;
   path: StepPath;
@@ -52,7 +53,7 @@ const claimOf = (runId: string, path: string) => ({
  * @throws OutputsTooLarge; TemplateTooLong; StorageFailure; errors of the database
  */
 export async function beginChild(
-  services: CreateRunServices & DayServices,
+  services: CreateRunServices & DayServices & RenderServices,
   scope: Scope,
   { runId, work, path }: ParentStep,
   step: WorkflowStep,
@@ -64,8 +65,9 @@ export async function beginChild(
   }
   const named = new Set(templatesIn({ input: step.input, variables: step.variables }).flatMap(templateNames));
   const renderer = new ValueRenderer(await context.values(named));
-  const input = renderer.value(step.input);
-  const variables = renderer.value(step.variables ?? {}) as Record<string, unknown>;
+  const rendered = (value: unknown) => services.boundedWork.inMainThreadByParts(scope.tenantKey, renderer.value(value));
+  const input = await rendered(step.input);
+  const variables = (await rendered(step.variables ?? {})) as Record<string, unknown>;
   const { warnings } = renderer;
   const dotted = dottedPath(path);
   try {

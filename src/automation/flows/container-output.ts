@@ -45,6 +45,6 @@ export function summarize(
   return { output: { results: byId, ...counts }, counts };
 }
 
-/** The steps whose outputs the output of a container is made of. */
+/** The steps whose outputs form the output of a container. */
 export const outputsNamed = (shapes: readonly ResultShape[]): Set<string> =>
   new Set(shapes.flatMap(({ output }) => (output ? [dottedPath(output)] : [])));

@@ -21,7 +21,10 @@ export interface DriveOptions {
   signal: AbortSignal;
   /** Whether steps may call out; otherwise the flow is handed back before they do. */
   mayCall: boolean;
-  /** Asked before each further step begins: once it is false the flow is handed back when what runs has ended. */
+  /**
+   * Checked before each further step begins: once it is false the flow is handed back after its running steps have
+   * ended.
+   */
   mayGoOn(): boolean;
   /** Called with the step that calls out. */
   onCall(stepId: string): void;
@@ -106,7 +109,7 @@ export class FlowDrive {
     }
   }
 
-  /** A run that was cancelled meanwhile leaves no jobs behind. Those of a run that goes on are found again by their keys. */
+  /** A run that was cancelled leaves no jobs behind. A run that continues finds its jobs again by their keys. */
   async #cancelJobs(): Promise<void> {
     const jobs = [...this.#jobs];
     this.#jobs.clear();
@@ -180,7 +183,7 @@ export class FlowDrive {
     return mayCall && !this.#failure && this.#tools.length === 0 && mayGoOn();
   }
 
-  /** What the flow needs next, when nothing of it runs here. */
+  /** The next needs of the flow when no step of it runs here. */
   async #handBack(isWaiting: boolean): Promise<FlowProgress | undefined> {
     if (this.#flights.size > 0 || this.#landed.length > 0) return undefined;
     if (this.#failure) throw this.#failure.error;
@@ -257,7 +260,7 @@ export class FlowDrive {
       .finally(() => this.#wake.set());
   }
 
-  /** Takes over what the calls ended with. */
+  /** Records the results of the calls. */
   #land(): void {
     const landed = this.#landed;
     this.#landed = [];
@@ -287,7 +290,7 @@ export class FlowDrive {
   }
 
   #useTools(path: string, leaf: CallingLeaf, { round, calls }: { round: number; calls: number[] }): void {
-    // Another attempt recorded the answer: the model is asked what follows.
+    // Another attempt recorded the answer: the model is asked for the next one.
     if (round > 0 && calls.length === 0) this.#ready.push(leaf);
     else this.#tools.push({ leaf, path, position: this.#run.contextOf(leaf, this.#items.of).position, round, calls });
   }

@@ -6,11 +6,10 @@ import { dottedPath, readPath, type StepPath } from '../core/step-path.ts';
 import { isContainer, stepsIn } from '../core/step-types.ts';
 import type { Step } from '../core/steps.ts';
 import { limitWarnings } from '../core/template.ts';
-import { OutputSpace, type StoredEnd } from '../runs/output-space.ts';
 import type { RunRef, RunServices } from '../runs/run-execution.ts';
-import { type StepContext, type StoredValues, valuesOfOutputs } from '../steps/step-context.ts';
+import type { StepContext, StoredValues } from '../steps/step-context.ts';
 import type { StepEnd, StepFault } from '../steps/step-end.ts';
-import { StepOutputs } from '../steps/step-outputs.ts';
+import { OutputSpace, StepOutputs, type StoredEnd, valuesOfOutputs } from '../steps/step-outputs.ts';
 import type { Storable } from '../steps/storable.ts';
 import type { StepTimes } from './container-output.ts';
 import { visibleSteps } from './flow-values.ts';
@@ -29,7 +28,7 @@ const tooManySteps: StepFault = {
 };
 
 /** A step that has a row, or will have. */
-export interface LeafRow extends StepTimes {
+interface LeafRow extends StepTimes {
   position: number;
   keyRunId: string | null;
   /** Whether it is recorded, or will be with the next write. */
@@ -37,9 +36,9 @@ export interface LeafRow extends StepTimes {
 }
 
 /** The items of the innermost of some maps. */
-export type ItemsOf = (scopes: readonly ItemScope[]) => Promise<readonly unknown[]>;
+type ItemsOf = (scopes: readonly ItemScope[]) => Promise<readonly unknown[]>;
 
-/** Where a step stands. */
+/** The position of a step. */
 export type Place = Pick<ReadyLeaf, 'path' | 'scopes'>;
 
 /** A flow in memory, between two writes to the database. */
@@ -127,7 +126,7 @@ export class FlowExecution {
     return this.#records.size > 0;
   }
 
-  /** Why a step that has not begun may not. */
+  /** The reason why a step that has not begun must not begin. */
   faultOf(path: StepPath): StepFault | undefined {
     if (this.#nextPosition < maxExecuted || this.#rows.has(dottedPath(path))) return undefined;
     return tooManySteps;
@@ -142,7 +141,7 @@ export class FlowExecution {
     return this.#rows.get(path);
   }
 
-  /** What the execution of a step needs of the run. */
+  /** The data of the run that the execution of a step needs. */
   contextOf(place: Place, itemsOf: ItemsOf): StepContext {
     const { byDefault } = this.work;
     const path = dottedPath(place.path);
@@ -232,7 +231,7 @@ export class FlowExecution {
   }
 
   /**
-   * A container ended, and its output is made.
+   * A container ended, and its output exists.
    * @param error of a container that failed, or that was cancelled: null
    */
   closeContainer(
@@ -256,7 +255,7 @@ export class FlowExecution {
     this.walk.closed(path);
   }
 
-  /** A step that was stopped because one beside it failed. One that never began is skipped. */
+  /** A step that was stopped because another step of its container failed. A step that never began is skipped. */
   cancelled(path: StepPath, step: Step): void {
     const dotted = dottedPath(path);
     if (!this.#rows.get(dotted)?.isBegun) {
@@ -359,7 +358,7 @@ export class FlowExecution {
    * @returns the steps that began to call out, by position; undefined when the run is no longer ours
    */
   async record(isWaiting: boolean, end?: FlowWrite['end']): Promise<ReadonlyMap<number, BegunRow> | undefined> {
-    const { waiters, files } = this.#services;
+    const { waiters } = this.#services;
     const { runId } = this.#ref;
     const also = this.#also;
     const write: FlowWrite = {
@@ -380,7 +379,12 @@ export class FlowExecution {
     const inTransaction = async (tx: Transaction) => {
       for (const work of also) await work(tx);
     };
-    const recorded = await recordFlowSteps(files, this.#scope, write, also.length > 0 ? inTransaction : undefined);
+    const recorded = await recordFlowSteps(
+      this.#services,
+      this.#scope,
+      write,
+      also.length > 0 ? inTransaction : undefined,
+    );
     this.isWaiting = isWaiting;
     this.outputs.trim();
     waiters.notifyLocal(runId);

@@ -26,7 +26,7 @@ export class FlowItems {
     this.#run = run;
   }
 
-  /** The items of the innermost of these maps. @throws Error when they cannot be evaluated any more */
+  /** The items of the innermost of these maps. @throws Error if they can no longer be evaluated */
   readonly of = async (scopes: readonly ItemScope[]): Promise<readonly unknown[]> => {
     const { path } = scopes.at(-1)!;
     const key = dottedPath(path);

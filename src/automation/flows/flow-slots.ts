@@ -4,8 +4,8 @@ import type { ActiveRunLimiter } from '../runs/active-run-limiter.ts';
 import { slotsByPlan, slotsOf } from '../runs/active-run-limiter-sql.ts';
 import { maxShownWaits } from '../runs/waiting-for.ts';
 
-// The row of totals decides, as for claims. While no run waits, a flow has as many slots as it wants and the plan has free; otherwise
-// it keeps those of the steps that call out now.
+// The row of totals decides, as for claims. While no run waits, a flow gets as many slots as it requests and the plan
+// has free; otherwise it keeps those of the steps that call out now.
 const changeExtra = statement({
   name: 'calling_run.change_extra',
   parameters: { runId: 'uuid', used: 'int', wanted: 'int', slotsByPlan: 'jsonb' },
@@ -25,7 +25,7 @@ const changeExtra = statement({
    returning c.extra, total.waiting`,
 });
 
-// What waits already keeps its time: a run that asks again waits since it asked first.
+// A step that already waits keeps its time: a run that asks again has waited since it asked first.
 const setWaiting = statement({
   name: 'calling_run.set_steps',
   parameters: { runId: 'uuid', steps: 'json' },
@@ -39,7 +39,7 @@ export class FlowSlots {
   readonly #scope: Scope;
   readonly #runId: string;
   #held = 0;
-  /** Whether the row was read: an execution that was killed may have left slots beside the first one. */
+  /** Whether the row was read: a killed execution may have left further slots. */
   #isKnown = false;
 
   constructor(activeRuns: ActiveRunLimiter, scope: Scope, runId: string) {
@@ -76,7 +76,7 @@ export class FlowSlots {
     return this.#held;
   }
 
-  /** Records which steps wait for slots, for those who look at the run. */
+  /** Records which steps wait for slots, for readers of the run. */
   async recordWaiting(steps: readonly { stepId: string; path: string }[]): Promise<void> {
     await this.#scope.rows(setWaiting, { runId: this.#runId, steps: JSON.stringify(steps.slice(0, maxShownWaits)) });
   }

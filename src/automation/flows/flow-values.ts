@@ -16,7 +16,7 @@ function childList(step: Step, key: string | number): readonly Step[] {
   return step.branches.find(({ id }) => id === key)?.steps ?? listsOf(step)[0]!;
 }
 
-/** The lists that a step stands in, outermost first. */
+/** The lists that contain a step, outermost first. */
 function listsAround(steps: readonly Step[], path: StepPath): Around[] {
   const found: Around[] = [];
   let list = steps;
@@ -32,7 +32,7 @@ function listsAround(steps: readonly Step[], path: StepPath): Around[] {
 }
 
 /**
- * The steps whose outputs a step sees: the earlier ones of its own list and of the lists around it.
+ * The steps whose outputs a step sees: earlier steps of its list and of the lists around it.
  * @param named ids; others are left out
  * @returns their dotted paths by their ids
  */

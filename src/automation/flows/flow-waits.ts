@@ -2,6 +2,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import type { StepKinds } from '../../platform/parts/step-kind.ts';
 import type { Files } from '../../storage/index.ts';
+import { planRefusal } from '../../tenancy/index.ts';
 import { maxOpenApprovals, type OpenApproval } from '../core/approval-answer.ts';
 import type { FlowProgress } from '../core/flow-progress.ts';
 import { automationLimits } from '../core/limits.ts';
@@ -36,7 +37,7 @@ interface FlowWaitServices {
   stepKinds: Pick<StepKinds, 'get'>;
 }
 
-/** What a flow waits for, while it is executed. */
+/** The waits of a flow, while it is executed. */
 export class FlowWaits {
   readonly #services: FlowWaitServices;
   readonly #scope: Scope;
@@ -53,7 +54,7 @@ export class FlowWaits {
     this.#didWait = run.work.recorded.some(({ status }) => status === 'waiting');
   }
 
-  /** Ends the steps whose waits have ended, or whose time is over. */
+  /** Ends the steps whose waits have ended, or have timed out. */
   async settle(): Promise<void> {
     const run = this.#run;
     if (!this.#didWait && !run.hasWaits) return;
@@ -101,12 +102,10 @@ export class FlowWaits {
     return (found?.runs ?? 0) >= automationLimits.waitingRuns.of(run.work.plan);
   }
 
-  /** The steps that wait fail, because the run may not wait too; those of features go on. */
+  /** Waiting steps fail, because the run has no right to wait. Steps of features continue. */
   async refuse(): Promise<void> {
     const run = this.#run;
-    const { plan } = run.work;
-    const limit = automationLimits.waitingRuns.of(plan);
-    const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} waiting runs.`;
+    const refusal = planRefusal(automationLimits.waitingRuns, run.work.plan, 'waiting runs');
     // Steps of features wait for jobs and slots, which never fails them.
     const open = [...run.walk.open].filter((path) => !isOfFeature(run.stepAt(path)));
     run.alongside((tx) => closeWaits(tx, run.runId, open));
@@ -114,13 +113,12 @@ export class FlowWaits {
       run.finish(readPath(path), run.stepAt(path), {
         status: 'failed',
         code: 'too_many_waiting',
-        message,
-        details: { limit, plan },
+        ...refusal,
       });
     }
   }
 
-  /** What the run waits for from now on. Its slot is lent while it waits for another run, which may need it. */
+  /** The waits of the run from now on. Its slot is lent while it waits for another run, which may need it. */
   async describe(): Promise<FlowProgress> {
     const { runId, work } = this.#run;
     const waits = await readWaits(this.#scope, runId);
@@ -131,7 +129,7 @@ export class FlowWaits {
     return { kind: 'waits', dueInMs, details: describeWaits(waits), approvals: this.#openApprovals(waits) };
   }
 
-  /** What the run's workflow knows of its open approvals, to refuse answers that cannot be meant. */
+  /** The facts about open approvals that the run's workflow needs to refuse invalid answers. */
   #openApprovals(waits: readonly WaitRow[]): OpenApproval[] | undefined {
     const open = waits.filter(({ type, state }) => type === 'approval' && state === 'open');
     if (open.length > maxOpenApprovals) return undefined;

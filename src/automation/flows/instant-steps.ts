@@ -1,4 +1,3 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Scope } from '../../platform/database/scope.ts';
 import type { ReadyLeaf, Todo } from '../core/flow-walk.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
@@ -6,11 +5,12 @@ import { dottedPath } from '../core/step-path.ts';
 import { type FailStep, isOfFeature } from '../core/step-types.ts';
 import { isCalling, type Step } from '../core/steps.ts';
 import { renderTemplate, templateNames } from '../core/template.ts';
-import { callInstantly } from '../steps/ask-instantly.ts';
+import { callInstantly } from '../steps/ask-model.ts';
 import { evaluateStep, isExpressionFault } from '../steps/evaluate-step.ts';
 import { simulateStep } from '../steps/perform-step.ts';
-import { type StepContext, valuesOfOutputs } from '../steps/step-context.ts';
+import type { StepContext } from '../steps/step-context.ts';
 import type { StepEnd, StepFault } from '../steps/step-end.ts';
+import { valuesOfOutputs } from '../steps/step-outputs.ts';
 import { maxOutputBytes, storable } from '../steps/storable.ts';
 import { endInTest } from '../test-runs/mocked-step.ts';
 import { type Beginning, beginToWait } from './begin-waits.ts';
@@ -26,7 +26,7 @@ export type CallingLeaf = ReadyLeaf & { step: LeavingStep };
 /** What instant steps are written in. The limits bound memory and the work that a crash repeats. */
 const together = { bytes: 1024 * 1024, ms: 250 };
 /** After so long the work pauses for others on the main thread. */
-const sliceMs = 20;
+const sliceMs = 4;
 
 interface Others {
   /** A step takes time. */
@@ -60,7 +60,10 @@ export class InstantSteps {
     this.#others = others;
   }
 
-  /** Goes on until nothing is left that finishes at once, or until there is enough to be written. @returns whether more is left */
+  /**
+   * Continues until no step is left that finishes at once, or until there is enough to write. @returns whether more is
+   * left
+   */
   async proceed(): Promise<boolean> {
     const until = performance.now() + together.ms;
     let sliceEnd = performance.now() + sliceMs;
@@ -70,7 +73,7 @@ export class InstantSteps {
       for (const todo of todos) {
         await this.#do(todo);
         if (performance.now() < sliceEnd) continue;
-        await yieldToEventLoop();
+        await this.#services.boundedWork.nextRound();
         sliceEnd = performance.now() + sliceMs;
       }
       if (this.end) return false;
@@ -130,7 +133,8 @@ export class InstantSteps {
       if (step.type === 'fail') return await failOf(step, context);
       // Only in a test run: in others such a step calls out.
       if (isOfFeature(step)) {
-        return await simulateStep(this.#services.stepKinds.get(step.type), this.#scope, context, step);
+        const kind = this.#services.stepKinds.get(step.type);
+        return await simulateStep(this.#services, kind, this.#scope, context, step);
       }
       const beginning = await this.#beginToWait(path, step, context);
       if (!beginning) throw new Error(`Steps of the type ${step.type} are not executed.`);
@@ -178,7 +182,7 @@ export class InstantSteps {
       code: 'output_too_large',
       message: 'The results are too large together.',
     };
-    // The output of a map has each of them twice. Those that are too large are not even read.
+    // The output of a map has each of them twice. Values that are too large are not read.
     const isTooLarge = run.outputs.bytesOf(outputsNamed(results)) * (step.type === 'map' ? 2 : 1) > maxOutputBytes;
     try {
       const made = isTooLarge ? summarize(step.type, results, {}, (of) => run.timesOf(of)) : await summary();

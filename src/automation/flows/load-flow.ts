@@ -9,8 +9,8 @@ import { openRun, type RunStatus, type StepStatus } from '../core/run-status.ts'
 import type { ModelChoice, Step } from '../core/steps.ts';
 import type { FoundOutput } from '../steps/step-outputs.ts';
 
-/** What is recorded of a step of a flow. */
-export interface RecordedLeaf {
+/** The record of a step of a flow. */
+interface RecordedLeaf {
   position: number;
   /** Dotted. */
   path: string;
@@ -19,7 +19,7 @@ export interface RecordedLeaf {
   took: boolean | null;
   outputBytes: number;
   error: FlowError | null;
-  /** Items or branches of a container that was opened. One that goes on in a retry is running before it is. */
+  /** Items or branches of an opened container. A container that continues in a retry is running before it is opened. */
   total: number | null;
   /** Milliseconds since 1970. */
   startedAt: number;
@@ -50,7 +50,7 @@ export interface FlowWork extends Stored {
   stepKeys: Record<string, string> | null;
   /** What steps of a test run end with instead of being executed; null in other runs. */
   mocks: Mocks | null;
-  /** Those that ended in the order of their ends, then the others. */
+  /** First the ended ones in the order of their ends, then the others. */
   recorded: RecordedLeaf[];
 }
 
@@ -130,6 +130,6 @@ const findOpen = statement({
     where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun})`,
 });
 
-/** Whether a run is over or gone. */
+/** Whether a run has ended or was deleted. */
 export const hasEnded = async (scope: Scope, runId: string): Promise<boolean> =>
   (await scope.one(findOpen, { runId })) === undefined;

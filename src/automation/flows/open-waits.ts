@@ -33,7 +33,7 @@ const findWaits = statement({
 
 export type WaitRow = RowOf<typeof findWaits>;
 
-/** What a run waits for, and what ended since its steps were recorded. */
+/** The waits of a run, and those that ended since its steps were recorded. */
 export const readWaits = (scope: Scope, runId: string): Promise<WaitRow[]> => scope.rows(findWaits, { runId });
 
 const closeStatement = statement({
@@ -56,17 +56,17 @@ const failed = (code: RunErrorCode, message: string): WaitOutcome => ({ error: {
 function outcomeInTime(step: Step, until: Date): WaitOutcome {
   if (step.type === 'wait') return { output: { until: until.toISOString() } };
   if (step.type === 'event') return outcomeOfEvent(step);
-  return failed('timeout', 'What the step waited for did not come in time.');
+  return failed('timeout', 'The step waited until its timeout.');
 }
 
 const outcomeOfEvent = ({ onTimeout, event }: EventStep): WaitOutcome =>
-  onTimeout === 'continue' ? { output: null } : failed('event_timeout', `No event ${event} came in time.`);
+  onTimeout === 'continue' ? { output: null } : failed('event_timeout', `No event ${event} arrived in time.`);
 
 export const isDue = ({ state, until }: WaitRow, now: number): boolean =>
   state === 'open' && until !== null && until.getTime() <= now;
 
 /**
- * Ends those of the waits whose time is over, as their steps say.
+ * Ends the waits that have timed out, as their steps define.
  * @returns whether there were any: what became of them is to be read again
  */
 export async function resolveDueWaits(
@@ -92,7 +92,7 @@ export function endOfWaiting(outcome: WaitOutcome): StepEnd {
   if ('error' in outcome) return { status: 'failed', ...outcome.error };
   const output = storable(outcome.output);
   if (output) return { status: 'completed', output };
-  return { status: 'failed', code: 'output_too_large', message: 'What the step waited for is too large.' };
+  return { status: 'failed', code: 'output_too_large', message: 'The result that the step waited for is too large.' };
 }
 
 const words: Record<WaitType, (wait: WaitRow) => string> = {
@@ -107,7 +107,7 @@ const words: Record<WaitType, (wait: WaitRow) => string> = {
 /** Lines that operators see of a waiting run. */
 const maxLines = 10;
 
-/** What a run waits for, a line for each wait. */
+/** The waits of a run, one per line. */
 export function describeWaits(waits: readonly WaitRow[]): string {
   const open = waits.filter(({ state }) => state === 'open');
   const lines = open.slice(0, maxLines).map((wait) => {

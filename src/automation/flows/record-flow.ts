@@ -1,3 +1,4 @@
+import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import type { Files, StoredFile } from '../../storage/index.ts';
@@ -21,7 +22,7 @@ interface LeafFacts {
 }
 
 /** A step that begins, or begins to wait. */
-export interface BegunRecord extends LeafFacts {
+interface BegunRecord extends LeafFacts {
   status: 'running' | 'waiting';
   /** The number of branches or items of a container. */
   total?: number | undefined;
@@ -89,10 +90,28 @@ export interface FlowWrite {
   notify: string | null;
 }
 
-function write(on: Scope, { runId, fence, records, progress, isWaiting, end, notify }: FlowWrite) {
+/** Rows that are written as JSON at a time: a millisecond or two. */
+const rowsTogether = 200;
+
+/** As a list in JSON. */
+async function rowsOf(work: BoundedWork, records: readonly FlowRecord[]): Promise<string> {
+  const parts: string[] = [];
+  for (let at = 0; at < records.length; at += rowsTogether) {
+    if (at > 0) await work.nextRound();
+    parts.push(
+      records
+        .slice(at, at + rowsTogether)
+        .map(rowOf)
+        .join(','),
+    );
+  }
+  return `[${parts.join(',')}]`;
+}
+
+function write(on: Scope, steps: string, { runId, fence, records, progress, isWaiting, end, notify }: FlowWrite) {
   return on.one(recordFlow, {
     runId,
-    steps: `[${records.map(rowOf).join(',')}]`,
+    steps,
     fence,
     status: end?.status ?? 'running',
     error: end?.status === 'failed' ? JSON.stringify(end.error) : null,
@@ -121,7 +140,7 @@ const holdFlow = statement({
  * @returns undefined when the run is over, or another execution has taken it over
  */
 export async function recordFlowSteps(
-  files: Files,
+  { files, boundedWork }: { files: Files; boundedWork: BoundedWork },
   scope: Scope,
   given: FlowWrite,
   also?: (tx: Transaction) => Promise<void>,
@@ -130,14 +149,15 @@ export async function recordFlowSteps(
   const stored = records.flatMap((one): StoredFile[] =>
     isEnd(one) && one.output && 'file' in one.output ? [one.output.file] : [],
   );
-  if (stored.length === 0 && waits.length === 0 && !also) return write(scope, given);
+  const steps = await rowsOf(boundedWork, records);
+  if (stored.length === 0 && waits.length === 0 && !also) return write(scope, steps, given);
   const written = await scope.transaction(async (tx) => {
     if (!(await tx.one(holdFlow, { runId, fence }))) return undefined;
     await also?.(tx);
     await lockEventNames(tx, waits);
     for (const wait of waits) await openWait(tx, { runId, ...wait });
     for (const file of stored) await files.record(tx, file);
-    const recorded = await write(tx, given);
+    const recorded = await write(tx, steps, given);
     const unused = stored.map(({ name }) => name).filter((name) => !recorded?.files?.includes(name));
     if (unused.length > 0) await files.remove(tx, unused);
     if (waits.length > 0) failPoint('wait.before-commit');

@@ -27,8 +27,8 @@ const givenColumns = written
   .map((name) => `g.${name.trim()}`)
   .join(', ');
 
-// One statement, because each run of a flow executes it for each of its batches: it begins and ends steps, and moves the run.
-// A container that a retry goes on with has no attempts before it begins in the new run.
+// One statement, because each run of a flow executes it for each of its batches: it begins and ends steps, and moves
+// the run. A container that continues in a retry has no attempts before it begins in the new run.
 export const recordFlow = statement({
   name: 'flow.record',
   parameters: {

@@ -5,7 +5,7 @@ import { enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
 import { openRun } from '../core/run-status.ts';
 import { type WaitOutcome, type WaitType, waitStates } from '../core/waits.ts';
 
-/** What a step of a run begins to wait for. */
+/** A new wait of a run's step. */
 export interface NewWait {
   runId: string;
   /** Dotted, as in the step's row. */
@@ -64,8 +64,8 @@ const resolveEnded = statement({
 });
 
 /**
- * Lets no event of these waits be received until the commit, and waits for those that are being received: who comes first is
- * decided by the order of the commits. To be called once in a transaction, before the waits are opened.
+ * Blocks the receipt of events for these waits until the commit, and waits for events that are being received: the
+ * order of the commits decides which comes first. To be called once in a transaction, before the waits are opened.
  */
 export async function lockEventNames(tx: Transaction, waits: readonly Pick<NewWait, 'event'>[]): Promise<void> {
   const names = new Set(waits.flatMap(({ event }) => (event === undefined ? [] : [`event:${event}`])));
@@ -86,12 +86,12 @@ export async function openWait(tx: Transaction, wait: NewWait): Promise<string |
   // A run that ended before the commit resolved nothing: it is looked at after its own commit, or keeps it waiting.
   if (row && type === 'workflow') await tx.rows(resolveEnded, { waitId: row.id, runId: subjectId });
   if (row && hasEnded) await resolveWait(tx, { waitId: row.id }, { output: null });
-  // Events that come meanwhile may be decided before the commit: they are looked for after it.
+  // Events that arrive before the commit may be decided before it: they are looked up after it.
   if (row && event !== undefined) await tx.enqueue('event.look_back', row.id);
   return row?.id;
 }
 
-// A later entry takes the place of one that waits: its signal may have been sent before this commit.
+// A later entry replaces a waiting one: its signal may have been sent before this commit.
 const resolve = (name: string, by: string) =>
   statement({
     name: name,

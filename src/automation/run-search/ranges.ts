@@ -1,7 +1,7 @@
 import { runStates, runStatuses } from '../core/run-status.ts';
 import { triggerTypes } from '../core/starts.ts';
 
-/** The parameters of every statement that searches runs. Those that are null filter nothing. */
+/** The parameters of every statement that searches runs. A null parameter filters nothing. */
 export const filterParameters = {
   workflowId: 'uuid?',
   workflowIds: 'uuid[]?',
@@ -16,7 +16,7 @@ export const filterParameters = {
   correlationId: 'text?',
   isTest: 'boolean',
   from: 'timestamptz',
-  /** What comes before: a time and an id, in the order of the list. */
+  /** The entry before the range: a time and an id, in the order of the list. */
   beforeTime: 'text',
   beforeId: 'uuid',
   /** The same in the numbers of a workflow. */

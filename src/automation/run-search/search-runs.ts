@@ -42,7 +42,7 @@ export interface RunPage extends Page<RunSummary> {
 
 /** A total is counted up to here. */
 const maxTotal = 10_000;
-/** Runs of the range of one filter that a page looks at for those of its other filters. A page may be short for it. */
+/** Maximum runs of the range of one filter that a page checks against its other filters. The page may then be short. */
 const maxScan = 10_000;
 
 const uncounted = { total: 0, examined: 0 };
@@ -233,14 +233,14 @@ export async function planOf(scope: Scope, filter: RunFilter) {
   return { name, isPlain, values, toNumber };
 }
 
-/** What comes behind a run of the list. Test runs, with numbers below 1, are listed by time alone. */
+/** Selects the runs after a given run of the list. Test runs, with numbers below 1, are listed by time alone. */
 const behind = ({ createdAt, id, number }: Cursor, toNumber: number) => ({
   beforeTime: createdAt,
   beforeId: id,
   beforeNumber: number < 1 ? toNumber : Math.min(toNumber, number),
 });
 
-/** The matches of a page, and behind what the next one begins; undefined at the end of the list. */
+/** The matches of a page, and the start of the next one; undefined at the end of the list. */
 function pageOf(rows: readonly RowWith<typeof keyColumns>[], limit: number, scan: number) {
   const matches = rows.filter(({ isMatch }) => isMatch);
   const shown = matches.slice(0, limit);
@@ -249,7 +249,7 @@ function pageOf(rows: readonly RowWith<typeof keyColumns>[], limit: number, scan
   return { shown, next: matches.length > limit ? shown.at(-1) : wasReadToTheEnd ? undefined : last };
 }
 
-export interface RunPageRequest {
+interface RunPageRequest {
   limit: number;
   offset: number;
   /** The `nextCursor` of the page before. */
@@ -257,8 +257,9 @@ export interface RunPageRequest {
 }
 
 /**
- * The runs of all workflows that match a filter, newest first, with values of at most 16 KiB. Each filter by itself costs
- * what a page costs; of several one is followed and the others are looked at, up to a limit: then a page may be short.
+ * The runs of all workflows that match a filter, newest first, with values of at most 16 KiB. Each single filter costs
+ * what a page costs. Of several filters the search follows one and checks the others, up to a limit: then a page may be
+ * short.
  * @throws AppError validation_error
  */
 export async function searchRuns(

@@ -14,8 +14,8 @@ import { StreamCursor } from './stream-cursor.ts';
 import type { StreamReads } from './stream-reads.ts';
 
 /** Open runs that a stream follows at the same time, the newest ones. */
-export const maxFollowed = 1_000;
-/** Runs of the filter, the newest ones, among which a stream that begins looks for those that it follows. */
+const maxFollowed = 1_000;
+/** The number of newest runs of the filter that a new stream searches for runs to follow. */
 const maxScan = 10_000;
 /** How often it looks for new runs. */
 const findEveryMs = 1_000;
@@ -23,7 +23,7 @@ const findEveryMs = 1_000;
 const createdWithinMs = 10_000;
 
 /** An event of one of many runs, with the cursor that a client continues behind. */
-export type RunsEvent = SeenEvent & { cursor: string };
+type RunsEvent = SeenEvent & { cursor: string };
 
 const findTime = statement({
   name: 'run.stream_time',

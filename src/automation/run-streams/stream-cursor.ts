@@ -12,7 +12,7 @@ const idBytes = 6;
 const countBytes = 3;
 const entryBytes = idBytes + countBytes;
 
-/** The random end of a run's id, which stands for it. */
+/** The random end of a run's id, which identifies it. */
 const endOf = (runId: string): string => runId.slice(-2 * idBytes);
 
 const malformed = () => invalid([{ path: 'Last-Event-ID', message: 'Expected the id of an event of this stream.' }]);

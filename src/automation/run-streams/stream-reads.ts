@@ -19,7 +19,7 @@ export class StreamReads {
         return await read();
       } finally {
         const tookMs = performance.now() - startedAt;
-        // What was there already took no time.
+        // A result that was already there needs no pause.
         if (tookMs >= 1) await sleep(Math.min(tookMs, maxPauseMs));
       }
     });

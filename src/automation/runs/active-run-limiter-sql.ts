@@ -13,8 +13,8 @@ export const slotsOf = (organization: string, byPlan: string) =>
 
 const inMs = (parameter: string) => `clock_timestamp() + make_interval(secs => ${parameter}::float8 / 1000)`;
 
-// The row of totals decides, because an update sees its latest version: claims at the same time never get more slots than
-// there are, in one statement. A run that has a slot keeps it, and one that waits goes on waiting.
+// The row of totals decides, because an update sees its latest version: claims at the same time never get more slots
+// than there are, in one statement. A run that has a slot keeps it, and a waiting run continues to wait.
 export const claim = statement({
   name: 'calling_run.claim',
   parameters: { runId: 'uuid', leaseMs: 'float8', slotsByPlan: 'jsonb' },
@@ -98,7 +98,8 @@ export const lockTotal = statement({
     where organization_id = :organizationId and environment = :environment for update`,
 });
 
-// Runs are admitted in the order of their creation, also those that waited before: their ids are in the order of time.
+// Runs are admitted in the order of their creation, including runs that waited before: their ids are in the order of
+// time.
 export const admitNext = statement({
   name: 'calling_run.admit_next',
   parameters: { limit: 'int', leaseMs: 'float8', correlationId: 'text' },

@@ -15,7 +15,7 @@ import {
   slotsByPlan,
 } from './active-run-limiter-sql.ts';
 
-export interface ActiveRunPolicy {
+interface ActiveRunPolicy {
   /** How long a slot outlives the process that holds it. */
   leaseMs: number;
   /** How long an admitted run may take to use its slot. */
@@ -24,7 +24,7 @@ export interface ActiveRunPolicy {
   everyMs: number;
 }
 
-export const defaultActiveRunPolicy: ActiveRunPolicy = { leaseMs: 30_000, admittedMs: 60_000, everyMs: 5_000 };
+const defaultActiveRunPolicy: ActiveRunPolicy = { leaseMs: 30_000, admittedMs: 60_000, everyMs: 5_000 };
 
 /**
  * Limits how many runs of an organization and environment call out at the same time. The plan sets the number of slots;
@@ -64,7 +64,7 @@ export class ActiveRunLimiter {
     if (waiting > 0) await this.#admitNext(scope);
   }
 
-  /** Admits the next run, once a run has released slots beside its own. */
+  /** Admits the next run, after a run has released slots besides its own. */
   async freed(scope: Scope, waiting: number): Promise<void> {
     if (waiting > 0) await this.#admitNext(scope);
   }
@@ -78,7 +78,10 @@ export class ActiveRunLimiter {
     });
   }
 
-  /** Renews the slots of this process, releases those whose lease has expired, and admits waiting runs. Across all tenants. */
+  /**
+   * Renews the slots of this process, releases slots whose lease has expired, and admits waiting runs, across all
+   * tenants.
+   */
   async tend(database: Database): Promise<void> {
     const sql = sqlOn(database.pool);
     if (this.#held.size > 0) await sql.rows(renew, { runIds: [...this.#held], leaseMs: this.#policy.leaseMs });

@@ -45,7 +45,7 @@ export interface CancelRunServices {
 }
 
 /**
- * Cancels a run; one that has ended stays as it is. `id` in either form.
+ * Cancels a run. A run that has ended stays unchanged. `id` in either form.
  * @returns the run as it is now: cancelled, or as it had ended before
  * @throws AppError run_not_found
  */

@@ -62,7 +62,7 @@ export async function changeRun(scope: Scope, id: string, { startAt, tags, metad
     if (!run) throw runNotFound(id);
     if (startAt) {
       if (!run.isDelayed)
-        throw new AppError('conflict', 'The delay of the run is over, or it had none.', { runId: id });
+        throw new AppError('conflict', 'The run has no delay, or its delay has ended.', { runId: id });
       await tx.rows(postpone, { runId, startAt });
     }
     if (tags || metadata !== undefined) {

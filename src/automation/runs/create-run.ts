@@ -8,6 +8,7 @@ import type { ProviderRegistry } from '../../providers/index.ts';
 import { resolveInputs } from '../core/inputs.ts';
 import type { Mocks } from '../core/mocks.ts';
 import type { TerminalStatus } from '../core/run-status.ts';
+import type { QueueReason } from '../core/starts.ts';
 import { stepsIn } from '../core/step-types.ts';
 import { candidatesOf, type ModelChoice, type Step } from '../core/steps.ts';
 import { workflowInactive } from '../errors.ts';
@@ -22,7 +23,7 @@ import {
   type RunOptions,
   type RunTrigger,
 } from './insert-run.ts';
-import type { CreatedRun, SkippedRun, StartRunServices } from './start-run-workflow.ts';
+import type { StartRunServices } from './run-workflows.ts';
 import { findStartableWorkflow, type Startable, type StartableCache } from './startable.ts';
 
 export interface RunRequest {
@@ -39,10 +40,26 @@ export interface RunRequest {
   trigger?: RunTrigger | undefined;
   /** The step that starts it. */
   parent?: ParentOfRun | undefined;
-  /** Counts the run, once it is known that it is a new one and may start. What it throws refuses the run. */
+  /** Counts the run, once it is known to be new and startable. An exception refuses the run. */
   count?: (() => Promise<void>) | undefined;
   /** A test run, and what its steps end with instead of being executed. */
   test?: { mocks: Mocks } | undefined;
+}
+
+export interface CreatedRun {
+  runId: string;
+  /** Why it may not begin yet. */
+  queuedFor?: QueueReason | null | undefined;
+  automationId: string;
+  /** True when an earlier request with the same Idempotency-Key made the run. */
+  replayed: boolean;
+}
+
+/** No run, because the workflow skips runs over its limit. */
+interface SkippedRun {
+  runId: null;
+  automationId: string;
+  replayed: false;
 }
 
 /** The services that decide whether a run may start. */
@@ -158,7 +175,7 @@ async function createRemembered(
   try {
     return await createRunOf(services, scope, remembered, id, request, true);
   } catch (error) {
-    // What is wrong with the request may be right for the workflow as it is now.
+    // The request may be valid for the current workflow, which may differ from the remembered one.
     if (!(error instanceof Outdated || error instanceof AppError)) throw error;
     services.startables.forget(scope, id);
     return undefined;

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { StorageFailure } from '../../storage/index.ts';
 import { isFlow } from '../core/step-types.ts';
 import { type CallingStep, callsOut, candidatesOf, isCalling } from '../core/steps.ts';
 import { failPoint } from '../fail-points.ts';
 import { failFlow } from '../flows/execute-flow.ts';
-import { stopClock } from '../starts/run-clock.ts';
-import { callInstantly } from '../steps/ask-instantly.ts';
+import { callInstantly } from '../steps/ask-model.ts';
 import { attemptStep, attemptsOf } from '../steps/attempt-step.ts';
 import { evaluateStep } from '../steps/evaluate-step.ts';
 import type { StepEnd } from '../steps/step-end.ts';
@@ -14,8 +14,8 @@ import { RunExecution, type RunProgress, type RunRef, type RunServices } from '.
 import { beginStep, type StepFacts } from './run-records.ts';
 
 /**
- * How long a walk goes on before it is handed back. The activity that walks has ten seconds, and one that is repeated because
- * they are over would do the work of its last step twice.
+ * Maximum duration of a walk before the run is handed back. The activity of the walk has ten seconds; an activity that
+ * exceeds them is repeated and would do the work of its last step twice.
  */
 const maxWalkMs = 3_000;
 
@@ -24,7 +24,7 @@ export interface CallRef extends RunRef {
   position: number;
 }
 
-/** What the activity that executes a call passes to the step. */
+/** The data that the activity that executes a call passes to the step. */
 interface CallOptions {
   /** Attempts of a step in all, interrupted ones included, unless the step sets its own number. */
   maxAttempts: number;
@@ -34,10 +34,10 @@ interface CallOptions {
 }
 
 /** The activity that executes the steps. */
-export interface ContinueOptions extends CallOptions {
+interface ContinueOptions extends CallOptions {
   /** Called with the step that calls out, before it does. */
   onCall(stepId: string): void;
-  /** Asked before each further step, once a step has called out. */
+  /** Checked before each further step, once a step has called out. */
   mayGoOn(): boolean;
 }
 
@@ -48,10 +48,10 @@ export async function walkSteps(services: RunServices, scope: Scope, ref: RunRef
 }
 
 /**
- * Executes the step at `position`, which calls out, and goes on with the steps after it while the activity may. The row of
- * each step makes a second execution harmless, so a retry begins with the step that failed. The run has a slot among those
- * that call out meanwhile, and keeps it when it is handed back before a step that calls out too, or before calls of tools. Recording its end gives it
- * up.
+ * Executes the step at `position`, which calls out, and continues with the steps after it while the activity has time.
+ * The row of each step makes a second execution harmless, so a retry begins with the failed step. Meanwhile the run has
+ * a slot among those that call out. It keeps the slot when it is handed back before another step that calls out, or
+ * before calls of tools. The record of its end releases the slot.
  * @returns what the run needs next; the same kinds as after a walk, and `wait`
  * @throws ProviderFailure when a retry of the current step may succeed; the signal's reason once it is aborted
  */
@@ -87,6 +87,16 @@ export async function failRun(services: RunServices, scope: Scope, ref: RunRef):
   return run.record();
 }
 
+// A trigger starts and stops the clock of a run whose time is limited, as its status and its waits change. It keeps the time
+// that was used when this statement takes the end away: a wait for a place of the organization is no executing time. The
+// clock goes on with the next step.
+const stopClock = statement({
+  name: 'run.stop_clock',
+  parameters: { runId: 'uuid' },
+  text: `update run set times_out_at = null
+    where organization_id = :organizationId and environment = :environment and id = :runId and times_out_at is not null`,
+});
+
 async function executeSteps(
   services: RunServices,
   scope: Scope,
@@ -103,7 +113,7 @@ async function executeSteps(
     let progress: RunProgress;
     if (calls && step && isCalling(step)) {
       if (!hasCalled && !(await services.activeRuns.claim(scope, runId))) {
-        if (run.work.maxDurationSeconds !== null) await stopClock(scope, runId);
+        if (run.work.maxDurationSeconds !== null) await scope.rows(stopClock, { runId });
         await run.notifyWaiters();
         return { kind: 'wait', position: run.position, stepId: step.id };
       }

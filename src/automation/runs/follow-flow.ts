@@ -28,7 +28,7 @@ export const stepsOfRun = async (scope: Scope, runId: string): Promise<Step[]> =
 export const isFlowRun = async (scope: Scope, runId: string): Promise<boolean> =>
   isFlow(await stepsOfRun(scope, runId));
 
-// Whatever is recorded of a step changes the row of its run too: as long as that row is the same, no step is looked at.
+// Every record of a step also changes the row of its run: while that row is unchanged, no step is read.
 const findStatus = statement({
   name: 'flow.status',
   parameters: { runId: 'uuid' },

@@ -23,11 +23,11 @@ const findMark = statement({
 /** An event, and the run as it was read with it. */
 export interface SeenEvent extends RunEvent<StepResult> {
   run: RunDetail;
-  /** What the step waits for, or waited for. */
+  /** The current or past wait of the step. */
   wait?: Omit<WaitingFor, 'stepId' | 'path'> | undefined;
 }
 
-/** Reads for a follower: `later` while the database is unavailable, `gone` when the run was deleted. */
+/** Reads for a follower: `later` while the database is unavailable, `gone` if the run was deleted. */
 export async function readUnlessGone<Found>(read: () => Promise<Found>): Promise<Found | 'later' | 'gone'> {
   try {
     return await readPatiently(read, 'later');

@@ -18,7 +18,7 @@ import { failPoint } from '../fail-points.ts';
 import { decideStart, supersede } from '../starts/admission.ts';
 import { enforceQueueLimit } from '../starts/queue-limit.ts';
 import { createdRuns } from './run-use.ts';
-import type { RunStart } from './start-run-workflow.ts';
+import type { RunStart } from './run-workflows.ts';
 
 /** How a run is started, apart from its workflow and its input. */
 export interface RunOptions {
@@ -74,7 +74,7 @@ export interface NewRun {
 }
 
 /** Members of `NewRun` that most runs do not have, as the statement reads them. */
-export interface RareColumns {
+interface RareColumns {
   tags: readonly string[] | null;
   metadata: Record<string, unknown> | null;
   trigger_type: TriggerType;
@@ -98,7 +98,7 @@ export const rareColumns = `tags jsonb, metadata json, trigger_type text, trigge
        concurrency_group uuid, is_over_limit boolean, max_duration_seconds int`;
 
 /** Why a run may not begin: the first reason that applies. */
-export const queuedForSql = `case when scheduled_for > clock_timestamp() then 'delay' when is_paused then 'paused'
+const queuedForSql = `case when scheduled_for > clock_timestamp() then 'delay' when is_paused then 'paused'
                                   when is_over_limit then 'concurrency' end`;
 
 /** The columns and values of the rare members of a run. */

@@ -66,8 +66,9 @@ const markCancelled = statement({
 });
 
 /**
- * Deletes the schedule of a deleted workflow and cancels a batch of its runs in flight. Temporal is asked before the rows
- * are marked: a crash in between asks again, while the other order could leave a workflow running.
+ * Deletes the schedule of a deleted workflow and cancels a batch of its runs in flight. The requests to Temporal
+ * precede the marks in the rows: after a crash in between they are repeated, while the other order could leave a
+ * workflow running.
  * @returns whether there may be more
  */
 export async function cancelRunsInFlight(
@@ -82,7 +83,8 @@ export async function cancelRunsInFlight(
   return inFlight.length > 0;
 }
 
-// A file of an output may belong to retries too, which are runs of the same workflow: none of them can be read any more.
+// A file of an output may also belong to retries, which are runs of the same workflow: none of them can be read any
+// more.
 const purgeRuns = statement({
   name: 'purge.runs',
   parameters: { automationId: 'uuid', limit: 'int' },

@@ -14,14 +14,14 @@ import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 import { failedRun } from './run-use.ts';
 import { runWorkflowState } from './run-workflows.ts';
 
-export interface ReconcilePolicy {
-  /** Temporal is asked about a run that has been open this long, and again after every further interval. */
+interface ReconcilePolicy {
+  /** Temporal is asked about a run that has been open for this long, and again after every further interval. */
   everyMs: number;
   /** Runs per call. */
   batch: number;
 }
 
-export const defaultReconcilePolicy: ReconcilePolicy = { everyMs: 300_000, batch: 100 };
+const defaultReconcilePolicy: ReconcilePolicy = { everyMs: 300_000, batch: 100 };
 
 const openRunRow = {
   id: 'uuid',
@@ -33,8 +33,8 @@ type OpenRun = RowWith<typeof openRunRow>;
 
 const openRunColumns = `id, organization_id as "organizationId", environment, correlation_id as "correlationId"`;
 
-// The runs that were checked longest ago come first, so that long runs do not block others. Runs whose start is still in
-// the outbox are left to it.
+// The runs that were checked least recently come first, so that long runs do not block others. Runs whose start is
+// still in the outbox are left to it.
 const leaseOpenRuns = systemStatement({
   name: 'reconcile.lease',
   parameters: { everyMs: 'float8', limit: 'int' },
@@ -110,7 +110,7 @@ export interface EndedRun {
   status: 'failed' | 'cancelled';
 }
 
-/** Ends those of the runs whose workflow is closed. Each ends once, however many processes call this at the same time. */
+/** Ends the given runs whose workflow is closed. Each ends once, however many processes call this at the same time. */
 async function endClosedRuns(database: Database, temporal: TemporalClient, runs: OpenRun[]): Promise<EndedRun[]> {
   const ended: EndedRun[] = [];
   for (const { id: runId, correlationId, ...tenant } of runs) {
@@ -137,7 +137,7 @@ export async function reconcileRuns(
   return endClosedRuns(database, temporal, runs);
 }
 
-/** Ends the runs whose workflows were terminated or timed out. `reconcileRuns` ends what is older than this process. */
+/** Ends the runs whose workflows were terminated or timed out. `reconcileRuns` ends older runs than this process. */
 export function watchStoppedRuns(database: Database, temporal: TemporalClient): () => Promise<EndedRun[]> {
   const { executeRun, executeFlow } = automationWorkflows;
   const watches = [executeRun, executeFlow].map((type) =>

@@ -1,15 +1,12 @@
-import { changeByTenant } from '../../platform/concurrency/tenant-batches.ts';
 import { lockAllForTransaction } from '../../platform/concurrency/tenant-locks.ts';
-import { inBatches } from '../../platform/database/batches.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { blockSize } from '../../platform/database/row-blocks.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
-import { sqlOn, statement, systemStatement } from '../../platform/database/sql.ts';
+import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Environment } from '../../platform/tenant.ts';
 import { removedFilesKind } from '../../storage/index.ts';
-import { tenancyLimits } from '../../tenancy/core/limits.ts';
+import { removalByPlan } from '../../tenancy/index.ts';
 import { runIds } from '../core/ids.ts';
 import { endedRun, isTerminal, type RunStatus } from '../core/run-status.ts';
 import { runNotFound } from '../errors.ts';
@@ -93,32 +90,10 @@ export async function deleteRun(scope: Scope, id: string): Promise<void> {
   });
 }
 
-// An organization has one look at an index, whatever it keeps.
-const findOld = systemStatement({
-  name: 'run.find_old',
-  parameters: { retentionDaysByPlan: 'jsonb', limit: 'int' },
-  row: { organizationId: 'uuid', environment: typed<Environment>('text'), id: 'uuid', automationId: 'uuid' },
-  text: `select o.id as "organizationId", r.environment, r.id, r.automation_id as "automationId"
-     from organization o
-     join jsonb_each_text(:retentionDaysByPlan) as kept (plan, days) on kept.plan = o.plan
-    cross join lateral (
-      select id, environment, automation_id from run
-       where organization_id = o.id and finished_at < now() - make_interval(days => kept.days::int)
-       order by finished_at limit :limit) r
-    limit :limit`,
-});
-
-async function removeOld(database: Database, limit: number): Promise<number> {
-  const old = await sqlOn(database.pool).rows(findOld, {
-    retentionDaysByPlan: tenancyLimits.retentionDays.byPlan(),
-    limit,
-  });
-  return changeByTenant(database, old, remove);
-}
+const removeOld = removalByPlan({ table: 'run', endedAt: 'finished_at', also: { automationId: 'automation_id' } });
 
 /** Runs that one transaction removes at most: each may have a hundred files. */
 const batchSize = 200;
 
 /** Removes the runs that ended longer ago than their plan keeps them, of all tenants. @returns how many */
-export const removeOldRuns = (database: Database): Promise<number> =>
-  inBatches((limit) => removeOld(database, limit), batchSize);
+export const removeOldRuns = (database: Database): Promise<number> => removeOld(database, remove, batchSize);

@@ -16,9 +16,8 @@ import { isOfFeature, stepsIn } from '../core/step-types.ts';
 import type { ModelChoice, Step } from '../core/steps.ts';
 import { runNotFound, workflowInactive } from '../errors.ts';
 import { findGroup } from '../starts/concurrency-group.ts';
-import { type CreateRunServices, checkProviders, finishInsert } from './create-run.ts';
+import { type CreatedRun, type CreateRunServices, checkProviders, finishInsert } from './create-run.ts';
 import { insertNewRun, type NewRun } from './insert-run.ts';
-import type { CreatedRun } from './start-run-workflow.ts';
 
 /** Bytes of the largest output of a condition: `false`. */
 const conditionBytes = 5;
@@ -69,8 +68,8 @@ const findRetryable = statement({
 type Retryable = Omit<RowOf<typeof findRetryable>, 'variables'> &
   Record<'variables' | 'pastVariables', Record<string, unknown>>;
 
-// Copied steps have no attempts, tokens or duration of their own. Steps within others keep their times, because their order is
-// that of their ends. A container that goes on begins when the new run opens it.
+// Copied steps have no attempts, tokens or duration of their own. Steps within others keep their times, because their
+// order is that of their ends. A container that continues begins when the new run opens it.
 const takeOver = statement({
   name: 'run.take_over_steps',
   parameters: { runId: 'uuid', newRunId: 'uuid', taken: 'json', finished: 'int', keys: 'json?' },
@@ -149,14 +148,14 @@ function planOf(
   }
 }
 
-/** `pinned`: the one that the run had. `current`: the one that the workflow has now. */
+/** `pinned`: the definition of the earlier run. `current`: the current definition of the workflow. */
 export const retryDefinitions = ['pinned', 'current'] as const;
 export type RetryDefinition = (typeof retryDefinitions)[number];
 
-export interface RetryRequest {
-  /** The id of the first step; by default the first one that did not complete. */
+interface RetryRequest {
+  /** The id of the first step. Default: the first step that did not complete. */
   fromStep?: string | undefined;
-  /** Where it stands, if it is within others: as a list or dotted. Its last id is `fromStep`. */
+  /** Its position, if it is within others: as a list or dotted. Its last id is `fromStep`. */
   path?: string | StepPath | undefined;
   /** The definition that the run had, unless given. */
   definition?: RetryDefinition | undefined;
@@ -170,7 +169,7 @@ export interface RetryServices extends CreateRunServices {
 }
 
 /**
- * Creates a new run with the input and variables of an ended run. Results of the steps before the one that it begins with are
+ * Creates a new run with the input and variables of an ended run. Results of the steps before its first step are
  * copied, by the ids of the steps.
  * @throws AppError run_not_found, conflict while the run is open, workflow_inactive, validation_error,
  *   provider_not_configured, idempotency_key_reused

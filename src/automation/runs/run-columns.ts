@@ -46,7 +46,7 @@ export interface RunSummary extends ValuesApart {
   triggerFacts: TriggerFacts | null;
   tags: string[] | null;
   metadata: Record<string, unknown> | null;
-  /** The run whose step started it, and the one at the top of those. Null where no step started it. */
+  /** The run whose step started it, and the first run of that chain. Null if no step started it. */
   parentRunId: string | null;
   rootRunId: string | null;
   batchId: string | null;
@@ -54,9 +54,12 @@ export interface RunSummary extends ValuesApart {
   priority: number;
   scheduledFor: Date | null;
   expiresAt: Date | null;
-  /** Why a queued run has not begun; null where it has, or is about to. `plan`: all places of its plan are taken. */
+  /**
+   * The reason why a queued run has not begun; null if it has, or is about to. `plan`: all slots of its plan are in
+   * use.
+   */
   queuedFor: QueueReason | 'plan' | null;
-  /** What a run waits for all of whose open steps wait; null otherwise. */
+  /** The reason why a run waits whose open steps all wait; null otherwise. */
   waitingFor: WaitingFor[] | null;
 }
 
@@ -101,7 +104,7 @@ export const runRow = {
   isTest: 'boolean',
 } as const satisfies Declaration;
 
-/** Selects the runs that can be read: those of deleted workflows cannot. */
+/** Selects the readable runs: those of workflows that are not deleted. */
 export const live = `from run r join automation a on a.id = r.automation_id and a.deleted_at is null
   where r.organization_id = :organizationId and r.environment = :environment`;
 

@@ -13,11 +13,10 @@ import { nextStep } from '../core/steps.ts';
 import { limitWarnings } from '../core/template.ts';
 import { admitNext } from '../starts/admission.ts';
 import type { StepTexts } from '../step-texts/step-texts.ts';
-import { type StepContext, type StoredValues, valuesOfOutputs } from '../steps/step-context.ts';
+import type { StepContext, StoredValues } from '../steps/step-context.ts';
 import type { StepEnd, StepFault } from '../steps/step-end.ts';
-import { StepOutputs } from '../steps/step-outputs.ts';
+import { OutputSpace, StepOutputs, valuesOfOutputs } from '../steps/step-outputs.ts';
 import type { ActiveRunLimiter } from './active-run-limiter.ts';
-import { OutputSpace } from './output-space.ts';
 import {
   loadRunWork,
   positionOf,
@@ -42,7 +41,7 @@ export interface RunServices {
   /** For large outputs. */
   files: Files;
   waiters: Waiters;
-  /** What models write, for those who read it meanwhile. */
+  /** The text that models write, for readers during the run. */
   stepTexts: StepTexts;
   log: Log;
   /** Called for every run that ends in this process. */
@@ -83,7 +82,7 @@ export class RunExecution {
   readonly outputs: StepOutputs;
   position: number;
   /**
-   * False once another attempt has recorded the same steps, or has begun a step anew that this one was executing: a
+   * False once another attempt has recorded the same steps, or has restarted a step that this one was executing: a
    * superseded attempt does not continue the run.
    */
   ownsRun = true;
@@ -122,7 +121,7 @@ export class RunExecution {
     return this.#space.fault;
   }
 
-  /** What the execution of the current step needs of the run. */
+  /** The data of the run that the execution of the current step needs. */
   get context(): StepContext {
     const { runId } = this.#ref;
     const { position, work } = this;

@@ -118,12 +118,12 @@ export interface StepFacts {
   /** The first model of the step; absent for steps without one. */
   provider?: string;
   model?: string;
-  /** The number that `beginStep` gave; absent for steps that are not begun before they end. */
+  /** The number that `beginStep` returned; absent for steps that have no beginning before their end. */
   attempt?: number;
   startedAt: Date;
 }
 
-export interface BegunStep {
+interface BegunStep {
   /** The number of this attempt. */
   attempts: number;
   /** How many of them were rounds of tools. */
@@ -191,8 +191,9 @@ export type RunEnd = { status: 'completed' } | { status: 'failed'; error: RunErr
 /** Bytes of all outputs of a run that its row holds itself; past that, outputs over the second figure stay with their steps. */
 const inRow = { all: 256 * 1024, each: 2 * 1024 };
 
-// One statement records the steps and their run, deletes the outbox entry, releases its slot and notifies waiters. A step that has ended
-// already changes nothing, so that repeating the statement counts tokens once. Those of rounds of tools are in its row already.
+// One statement records the steps and their run, deletes the outbox entry, releases its slot and notifies waiters. A
+// step that has already ended changes nothing, so that a repeated statement counts tokens once. The tokens of rounds of
+// tools are already in its row.
 const recordStatement = statement({
   name: 'run.record_steps',
   parameters: {
@@ -324,7 +325,7 @@ function rowOf(record: StepRecord): string {
   return end.status === 'completed' && 'json' in end.output ? `${row.slice(0, -1)},"output":${end.output.json}}` : row;
 }
 
-export interface RunRecord {
+interface RunRecord {
   runId: string;
   /** The pinned definition's steps. */
   steps: readonly Step[];
@@ -336,8 +337,8 @@ export interface RunRecord {
   notify: string | null;
 }
 
-/** What was recorded. */
-export interface RecordOutcome {
+/** The recorded results. */
+interface RecordOutcome {
   /** The largest number of attempts of these steps. */
   attempts: number | null;
   /** How many runs wait for the slot that this one released at its end. */
@@ -371,8 +372,9 @@ const holdOpen = statement({
 });
 
 /**
- * Records the results of steps and, after the last one, the end of their run. The files of large outputs are recorded in the
- * same transaction; those of steps that another attempt recorded before are not needed, and are removed by the sweep.
+ * Records the results of steps and, after the last one, the end of their run. The files of large outputs are recorded
+ * in the same transaction; files of steps that another attempt recorded before are not needed, and the sweep removes
+ * them.
  * @returns undefined when the run or the steps had ended before, or do not exist
  */
 export async function recordSteps(files: Files, scope: Scope, given: RunRecord): Promise<RecordOutcome | undefined> {

@@ -11,7 +11,7 @@ const ofWorkflow = (automationId: string, amounts: UseAmounts): CountedUse[] => 
 /** Runs that were created. */
 export const createdRuns = (automationId: string, runs: number): CountedUse[] => ofWorkflow(automationId, { runs });
 
-/** A run that failed. Those that are cancelled are neither failed nor completed. */
+/** A run that failed. Cancelled runs are neither failed nor completed. */
 export const failedRun = (automationId: string, code: string): CountedUse[] => [
   ...ofWorkflow(automationId, { failedRuns: 1 }),
   { by: 'error', value: code, failedRuns: 1 },

@@ -7,7 +7,7 @@ import { runIds } from '../core/ids.ts';
 import { type AskedModel, type RunError, runStates, type StepCounts, type StepStatus } from '../core/run-status.ts';
 import type { Warning } from '../core/template.ts';
 import { runNotFound } from '../errors.ts';
-import { readOutputFile } from './large-outputs.ts';
+import { readOutputFile } from '../steps/step-outputs.ts';
 import {
   detailBytes,
   detailColumns,
@@ -19,7 +19,7 @@ import {
   withProgress,
 } from './run-columns.ts';
 
-/** A call of a tool. Null is in the place of what is too large to be included, and of a result that is not known. */
+/** A call of a tool. Null replaces values that are too large to be included, and unknown results. */
 export interface StepToolCall {
   name: string;
   args: Record<string, unknown> | null;
@@ -76,7 +76,7 @@ export const stepMembers = `'stepId', s.step_id, 'path', case when s.path <> s.s
                'warningsTotal', coalesce(s.warnings_total, 0), 'startedAt', s.started_at,
                'finishedAt', s.finished_at`;
 
-// Arguments and results up to a total. What is shown of a run is bounded, however many calls its steps made.
+// Arguments and results up to a total size. The shown part of a run is bounded, however many calls its steps made.
 export const shownCalls = `
   select position, json_agg(json_build_object('name', name, 'args', case when is_shown then args::json end,
                      'result', case when is_shown then result end) order by round, call) as calls
@@ -184,7 +184,7 @@ export interface RunInput {
   variables: Record<string, unknown>;
 }
 
-/** What a run was given, whatever its size. `id` in either form. @throws AppError run_not_found */
+/** The input of a run, whatever its size. `id` in either form. @throws AppError run_not_found */
 export async function getInput(scope: Scope, id: string): Promise<RunInput> {
   const uuid = runIds.parse(id);
   const found = uuid && (await scope.one(findInput, { runId: uuid }));
@@ -192,7 +192,10 @@ export async function getInput(scope: Scope, id: string): Promise<RunInput> {
   return found;
 }
 
-/** The output of a run whose outputs were not read with it, because they have too many bytes: those that its steps show. */
+/**
+ * The output of a run whose outputs were not read with it, because they have too many bytes: the outputs that its steps
+ * show.
+ */
 function withShownOutputs(run: RunRow, steps: readonly StepResult[]): RunRow {
   const { output, outputsApart, resultApart } = run;
   if (!output || !outputsApart || steps.length === 0) return run;

@@ -70,7 +70,7 @@ export async function findStartableWorkflow(scope: Scope, id: string, version?: 
 const maxJsonBytes = 32 * 1024;
 /** Above it everything is forgotten. */
 const maxBytes = 16 * 1024 * 1024;
-/** What an entry takes beside its JSON. */
+/** The bytes of an entry besides its JSON. */
 const entryBytes = 2 * 1024;
 
 /**

@@ -15,7 +15,7 @@ import { lockAutomation } from '../definitions/automations.ts';
 import { workflowNotFound } from '../errors.ts';
 
 /**
- * As strong as a key: 32 random bytes, of which the hash alone is stored. Secrets of before have the prefix `whsec_` of
+ * As strong as a key: 32 random bytes, of which only the hash is stored. Older secrets have the prefix `whsec_` of
  * webhooks and stay valid until they are rotated.
  */
 const newSecret = () => `trg_${randomBytes(32).toString('base64url')}`;

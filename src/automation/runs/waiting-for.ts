@@ -40,7 +40,10 @@ const slots = `(
        from definition d where d.id = r.definition_id and d.steps -> r.finished_steps is not null))
     from calling_run c where c.run_id = r.id and c.leased_until is null)`;
 
-/** SQL: what a run waits for; null while any of it is executed, or before it began. Only of runs that wait rows are read. */
+/**
+ * SQL: the waits of a run; null while any part of it is executed, or before it has begun. Rows are read only for
+ * waiting runs.
+ */
 export const waitingForSql = `case when r.status = 'running'
   then case when r.waiting_since is not null then ${waits} else ${slots} end end`;
 

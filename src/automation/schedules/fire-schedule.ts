@@ -50,11 +50,13 @@ const claimOf = (automationId: string, time: string): IdempotencyClaim => ({
   fingerprint: fingerprintOf(null),
 });
 
-/** Names a scheduled run in its correlation id; to the second, as Temporal names what it starts. */
+/** Names a scheduled run in its correlation id; to the second, as Temporal names the workflows that it starts. */
 export const firingName = (automationId: string, dueAt: Date) =>
   `schedule-${automationId}-${dueAt.toISOString().replace('.000Z', 'Z')}`;
 
-/** Whether the day's window has room for a run, which counts in it. One that was counted before does not count again. */
+/**
+ * Whether the day's window has room for a run, which counts in it. A run that was counted before does not count again.
+ */
 const takeOfDay = async (services: DayServices, scope: Scope, firing: IdempotencyClaim): Promise<boolean> =>
   (await findClaim(scope, firing)) !== undefined || takeRunsOfDay(services, scope);
 

@@ -13,7 +13,7 @@ interface ScheduleRow extends Tenant {
   id: string;
 }
 
-// In the order of the primary key, page by page. One whose change is still in the outbox is left to it.
+// Reads in the order of the primary key, page by page. A schedule whose change is still in the outbox is left to it.
 const schedulesAfter = systemStatement({
   name: 'schedule.page',
   parameters: { after: 'uuid', limit: 'int' },

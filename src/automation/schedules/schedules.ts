@@ -16,7 +16,7 @@ import { enforceScheduleLimit } from '../plan-limits.ts';
 import { findSchedule, type Schedule, scheduleColumns, scheduleRow, syncSchedule } from './schedule-sync.ts';
 import { findTemporalSchedule, type KnownSchedule } from './temporal-schedules.ts';
 
-export interface ScheduleServices {
+interface ScheduleServices {
   temporal: TemporalClient;
   log: Log;
 }
@@ -98,7 +98,7 @@ const remove = statement({
 async function syncTemporal({ temporal, log }: ScheduleServices, scope: Scope, automationId: string) {
   failPoint('schedule.committed');
   return syncSchedule(temporal, scope, automationId).catch((error) => {
-    log.warn({ err: error, automationId }, 'a schedule will be brought in line later');
+    log.warn({ err: error, automationId }, 'a schedule will be updated in Temporal later');
     return undefined;
   });
 }
@@ -132,7 +132,7 @@ export function checkSchedule({ cron, timezone, variables }: NewSchedule, inputs
   if (problems.length > 0) throw invalid(problems);
 }
 
-/** Writes a schedule that was checked. Temporal follows by the outbox. @returns undefined when the workflow is gone */
+/** Writes a checked schedule. The outbox updates Temporal. @returns undefined if the workflow was deleted */
 export async function writeSchedule(
   tx: Transaction,
   automationId: string,

@@ -62,6 +62,6 @@ export function wantedSchedule(schedule: AutomationSchedule): WantedSchedule {
   };
 }
 
-/** Does nothing when there is none. */
+/** A no-op if the schedule does not exist. */
 export const removeTemporalSchedule = (temporal: TemporalClient, automationId: string): Promise<unknown> =>
   deleteSchedule(temporal, scheduleId(automationId));

@@ -9,7 +9,7 @@ import { sealedColumns } from '../../platform/security/sealed-columns.ts';
 import { maxSecrets, secretNamePattern } from '../core/secret-names.ts';
 import { Secret } from './entities.ts';
 
-export interface SecretServices {
+interface SecretServices {
   sealer: Sealer;
 }
 
@@ -63,7 +63,7 @@ export function putSecret({ sealer }: SecretServices, scope: Scope, name: string
 /** @throws AppError not_found */
 export async function deleteSecret(scope: Scope, name: string): Promise<void> {
   await scope.transaction(async (tx) => {
-    // Others name no secret, and some cannot be asked for: PostgreSQL stores no NUL.
+    // Other texts name no secret, and some cannot be queried: PostgreSQL stores no NUL.
     const secret = secretNamePattern.test(name) && (await tx.em.findOne(Secret, { name }));
     if (!secret) throw secretNotFound(name);
     tx.em.remove(secret);
@@ -79,7 +79,7 @@ const findNamed = statement({
   sharesConnection: true,
 });
 
-/** Those of the names that no secret has. */
+/** The names without a secret. */
 export async function findMissingSecrets(scope: Scope, names: readonly string[]): Promise<string[]> {
   if (names.length === 0) return [];
   const found = new Set((await scope.rows(findNamed, { names })).map(({ name }) => name));

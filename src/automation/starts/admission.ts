@@ -9,10 +9,10 @@ import { failPoint } from '../fail-points.ts';
 import { endRuns, superseded } from './end-runs.ts';
 import { findOldestHolders, findStanding, groupLock } from './slots.ts';
 
-/** What a start does that is over the limit of its group, or that begins at once. */
-export type StartDecision = { kind: 'start' | 'queue' | 'skip' } | { kind: 'supersede'; runIds: string[] };
+/** The reaction to a start over the limit of its group, or an immediate start. */
+type StartDecision = { kind: 'start' | 'queue' | 'skip' } | { kind: 'supersede'; runIds: string[] };
 
-export interface GroupOfStart {
+interface GroupOfStart {
   automationId: string;
   group: string;
   concurrency: Concurrency;
@@ -20,8 +20,8 @@ export interface GroupOfStart {
 }
 
 /**
- * Decides whether a run of a group may begin. Holds the group until the commit, so that no other decision is made meanwhile:
- * a group never has more runs than its limit.
+ * Decides whether a run of a group can begin. Locks the group until the commit, so that no other decision is made at
+ * the same time: a group never has more runs than its limit.
  */
 export async function decideStart(
   tx: Transaction,
@@ -46,7 +46,7 @@ const forgetEntry = statement({
             and kind = 'concurrency.admit' and subject_id = :group`,
 });
 
-// The limit that the workflow has now: a change holds for what waits too. None: everything begins.
+// The current limit of the workflow: a change applies to waiting runs too. None: every run begins.
 export const findLimit = statement({
   name: 'concurrency.limit',
   parameters: { group: 'uuid' },
@@ -126,8 +126,8 @@ async function admitSome(tx: Transaction, group: string): Promise<boolean> {
 }
 
 /**
- * Lets the next runs of a group begin, as many as its limit has slots: those that had one before, then by priority, then in
- * the order of creation. Harmless when there is nothing to do.
+ * Admits the next runs of a group, up to the number of free slots of its limit: first the runs that had a slot before,
+ * then by priority, then in the order of creation. Harmless without such runs.
  */
 export async function admitNext(scope: Scope, group: string): Promise<void> {
   while (await scope.transaction((tx) => admitSome(tx, group)));

@@ -16,8 +16,8 @@ const keyProblem = (message: string) =>
     { code: 'expression_error' },
   );
 
-/** What the expression of a key is evaluated with. */
-export interface KeyValues {
+/** The values for the expression of a key. */
+interface KeyValues {
   input: unknown;
   variables: Record<string, unknown>;
 }
@@ -41,7 +41,7 @@ async function evaluateKey(
 /** The id of the runs of a workflow that share a limit: the same for the same key, in every process. */
 function groupOf(automationId: string, key: string): string {
   const digest = createHash('sha256').update(`${automationId} ${key}`).digest('hex');
-  // A UUID of version 8 (RFC 9562) is made from values of our own.
+  // A UUID of version 8 (RFC 9562) has values of our own.
   const parts = [digest.slice(0, 8), digest.slice(8, 12), `8${digest.slice(13, 16)}`, `8${digest.slice(17, 20)}`];
   return [...parts, digest.slice(20, 32)].join('-');
 }

@@ -18,7 +18,7 @@ export async function takeRunsOfDay({ database, limiter }: DayServices, scope: S
   return limiter.takeOfDay(subjectOf(scope.tenant), perDay, runs);
 }
 
-/** Counts one run that its starter has to give up when the day has none left. @throws AppError rate_limit_exceeded */
+/** Counts one run. If the day has no runs left, its starter must give up. @throws AppError rate_limit_exceeded */
 export async function takeRunOfDay(services: DayServices, scope: Scope): Promise<void> {
   if (await takeRunsOfDay(services, scope)) return;
   throw new AppError('rate_limit_exceeded', 'The day has no run left.');

@@ -76,7 +76,7 @@ export const testTimedOut: EndReason = {
   message: `A test run takes at most ${testSeconds} seconds.`,
 };
 
-/** Ends those of the runs that are open. @returns their ids */
+/** Ends the open ones of the runs. @returns their ids */
 export async function endRuns(
   tx: TenantSql & { readonly correlationId: string },
   ids: readonly string[],

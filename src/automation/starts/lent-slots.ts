@@ -37,7 +37,8 @@ const setSlot = statement({
 });
 
 /**
- * A run goes on that lent its slot. Without a free one it is the next of its group to have one, and is signalled then.
+ * Continues a run that lent its slot. Without a free slot it is the next of its group to get one, and is signalled
+ * then.
  * @returns whether it has a slot
  */
 export async function takeSlotBack(scope: Scope, runId: string, group: string): Promise<boolean> {

@@ -4,6 +4,7 @@ import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
+import { planRefusal } from '../../tenancy/index.ts';
 import { automationLimits } from '../core/limits.ts';
 
 const countQueued = statement({
@@ -24,8 +25,7 @@ export class QueueLimitReached extends AppError {}
 export async function enforceQueueLimit(tx: Transaction, more = 1): Promise<void> {
   await lockForTransaction(tx, 'queued runs');
   const { plan, runs } = (await tx.one(countQueued))!;
-  const limit = automationLimits.queuedRuns.of(plan);
-  if (runs + more <= limit) return;
-  const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} runs that wait to begin.`;
-  throw new QueueLimitReached('forbidden', message, { limit, plan });
+  if (runs + more <= automationLimits.queuedRuns.of(plan)) return;
+  const { message, details } = planRefusal(automationLimits.queuedRuns, plan, 'runs that wait to begin');
+  throw new QueueLimitReached('forbidden', message, details);
 }

@@ -14,7 +14,7 @@ import { failPoint } from '../fail-points.ts';
 import { type EndReason, endRuns, expired, testTimedOut, timedOut } from './end-runs.ts';
 
 /**
- * Runs that one reason holds back no longer wait for the next one, or begin. The workflow is held, so that a pause comes
+ * Runs that waited for one reason now wait for the next one, or begin. The workflow is locked, so that a pause comes
  * before or after.
  * @param due conditions on the run `r`
  */
@@ -74,7 +74,7 @@ const askGroups = statement({
   enqueues: 'drain',
 });
 
-/** Lets the runs of a workflow begin that was resumed, or whose limit was changed. Harmless when none waits. */
+/** Admits the runs of a workflow that was resumed, or whose limit was changed. Harmless without waiting runs. */
 export async function releaseWorkflow(scope: Scope, automationId: string): Promise<void> {
   for (;;) {
     const released = await scope.rows(releasePaused, { automationId, correlationId: scope.correlationId });
@@ -89,7 +89,7 @@ interface DueRun extends Tenant {
   due: 'delay' | 'expiry' | 'time_limit' | 'test';
 }
 
-// Each of the four is one range of a small index: at rest nothing is in it.
+// Each of the four is one range of a small index, which is empty when idle.
 const findDue = systemStatement({
   name: 'run.find_due',
   parameters: { limit: 'int' },
@@ -114,7 +114,7 @@ const findDue = systemStatement({
        order by created_at limit :limit)`,
 });
 
-export interface DueRunServices {
+interface DueRunServices {
   database: Database;
   waiters: Waiters;
   countRunEnd(status: TerminalStatus): void;
@@ -123,8 +123,7 @@ export interface DueRunServices {
 const reasons = { expiry: expired, time_limit: timedOut, test: testTimedOut } satisfies Record<string, EndReason>;
 
 /**
- * Lets delayed runs begin whose time has come, and ends those that expired or that have executed for as long as they may, of
- * all tenants.
+ * Admits delayed runs that are due, and ends runs that expired or that exceeded their maximum duration, of all tenants.
  * @returns how many
  */
 export function workOffDueRuns({ database, waiters, countRunEnd }: DueRunServices): Promise<number> {

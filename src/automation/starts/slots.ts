@@ -1,10 +1,10 @@
 import { statement } from '../../platform/database/sql.ts';
 import { openRun } from '../core/run-status.ts';
 
-/** The lock of those who decide which runs of a group begin. */
+/** The lock of the transactions that decide which runs of a group begin. */
 export const groupLock = (group: string): string => `concurrency ${group}`;
 
-/** A run and those whose steps started it, of which its group may have some. */
+/** A run and the runs that led to it, some of which its group may contain. */
 const ancestorsSql = `ancestors as (
      select r.id, r.parent_run_id from run r
       where r.organization_id = :organizationId and r.environment = :environment and r.id = :parentRunId
@@ -12,7 +12,7 @@ const ancestorsSql = `ancestors as (
      select r.id, r.parent_run_id from ancestors join run r on r.id = ancestors.parent_run_id
       where r.organization_id = :organizationId and r.environment = :environment)`;
 
-/** How a group stands when a run of it is to start. */
+/** The state of a group when one of its runs is about to start. */
 export const findStanding = statement({
   name: 'concurrency.standing',
   parameters: { automationId: 'uuid', group: 'uuid', parentRunId: 'uuid?' },
@@ -33,7 +33,7 @@ export const findStanding = statement({
                           and status = 'queued') as "isAwaited"`,
 });
 
-/** The runs of a group that have had a slot for the longest time, apart from those that the new run belongs to. */
+/** The runs of a group that have had a slot for the longest time, except those that led to the new run. */
 export const findOldestHolders = statement({
   name: 'concurrency.oldest_holders',
   parameters: { group: 'uuid', parentRunId: 'uuid?', count: 'int' },

@@ -18,7 +18,7 @@ export interface StepDelta {
 
 /** Deltas within a second, for a reader. */
 const perSecond = 20;
-/** Between two deltas. Text that comes meanwhile joins what waits. */
+/** The wait between two deltas. Text that arrives during it joins the waiting text. */
 const spacingMs = 1_000 / perSecond;
 /** How long a text waits for the event that its step has started. */
 const startedWithinMs = 1_000;
@@ -35,8 +35,8 @@ interface Sent {
 const keyOf = ({ path, stepId }: { path: string | null; stepId: string }) => path ?? stepId;
 
 /**
- * The deltas of one reader, of all the runs that it follows. Nothing waits for it in memory: a reader that does not read gets
- * one delta with all that was written meanwhile, or the result of the step.
+ * The deltas of one reader, of all the runs that it follows. No queue grows in memory: a slow reader gets one delta
+ * with all the text since its last read, or the result of the step.
  */
 class DeltaReader {
   readonly wake = new WakeSignal();
@@ -45,7 +45,7 @@ class DeltaReader {
   readonly #runs = new Map<string, RunTexts>();
   readonly #sent = new Map<string, Sent>();
   readonly #over = new WeakSet<StepText>();
-  /** Steps whose beginning was sent before their text came. */
+  /** Steps whose start was sent before their text arrived. */
   readonly #early = new Set<string>();
   readonly #replaysFrom: Date | undefined;
   /** When the latest deltas were sent, on the clock of `performance`; the oldest first. */
@@ -105,7 +105,7 @@ class DeltaReader {
     return this.#next(next.runId, next.key, next.sent);
   }
 
-  /** What is to be sent before an event. */
+  /** The text to send before an event. */
   before({ name, run, step }: SeenEvent): StepDelta | undefined {
     if (!step || (name !== 'step.completed' && name !== 'step.failed')) return undefined;
     const key = keyOf(step);

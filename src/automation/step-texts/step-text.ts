@@ -4,8 +4,8 @@ import type { Delta } from '../../platform/concurrency/text-relay.ts';
 export const maxKept = 256 * 1024;
 
 /**
- * The text of a step while its model writes it. Another attempt that repeats what is here already changes nothing; one that
- * writes something else replaces it.
+ * The text of a step while its model writes it. An attempt that repeats the existing text changes nothing; an attempt
+ * that writes another text replaces it.
  */
 export class StepText {
   /** Grows when the text is replaced. */
@@ -14,7 +14,7 @@ export class StepText {
   /** The result of the step is known: its readers are about to see it. On the clock of `performance`. */
   endedAt: number | undefined;
   #attempt = 0;
-  /** What the latest attempt wrote, while it only repeats. */
+  /** The text of the latest attempt, while it only repeats. */
   #repeated: string | undefined;
 
   /** @returns what became of it: `gap` when a part before it is missing */

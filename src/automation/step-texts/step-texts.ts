@@ -8,29 +8,29 @@ import { maxKept, StepText } from './step-text.ts';
 
 /** On which processes say which runs they read. */
 const readersChannel = 'step_text_readers';
-/** How often they say so again: a process may have started meanwhile, and a notification can be lost. */
+/** How often readers register again: a process may have started since, and a notification can be lost. */
 const renewEveryMs = 5_000;
 /** How long it holds. */
 const interestMs = 16_000;
 /** How long a text is kept after its end, for readers that have not seen the result of the step yet. */
 const keptAfterEndMs = 10_000;
-/** The shortest time between two requests for what was lost of a run. */
+/** The shortest time between two requests for the lost text of a run. */
 const askAgainMs = 1_000;
 /** Texts of one run that are kept at the same time. */
 const maxTexts = 200;
 /** Runs that a process knows readers of. */
 const maxKnown = 20_000;
-/** Runs in one notification, of which PostgreSQL takes 8,000 bytes. */
+/** Runs in one notification, for which PostgreSQL allows 8,000 bytes. */
 const runsPerNotice = 60;
-/** What says that a text has ended. Its attempt is none, and a text without characters would not be sent. */
+/** Marks the end of a text. It belongs to no attempt, and a text without characters would not be sent. */
 const end: Delta = { attempt: 0, at: 0, text: '.' };
-/** Texts of one attempt of a step: each model that is asked begins anew. */
+/** Texts of one attempt of a step: each model begins a new one. */
 const textsPerAttempt = 1_000;
 
 interface FollowedRun {
   tenant: Tenant;
   texts: Map<string, StepText>;
-  /** Those that are written in this process. */
+  /** The texts that are written in this process. */
   own: Set<StepText>;
   /** The readers in this process, and how to wake them. */
   wakes: Set<() => void>;
@@ -40,7 +40,7 @@ interface FollowedRun {
 }
 
 /** Gets the texts of a step as its models write them. */
-export interface StepTextWriter {
+interface StepTextWriter {
   /** Begins a text anew. @returns what takes its parts */
   begin(): (text: string) => void;
   /** To be called once, when the attempt has ended. @param isOver whether the step has its result */
@@ -63,8 +63,8 @@ function keepNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, ma
 }
 
 /**
- * What models write in steps of runs, for readers in any process. It is in memory alone: in that of the process that asks the
- * model, and of those that read the run. Readers announce themselves, so that without any nothing is sent.
+ * Texts that models write in steps of runs, for readers in any process. They are only in memory: in the process that
+ * asks the model, and in those that read the run. Readers register, so that without readers nothing is sent.
  */
 export class StepTexts {
   readonly channel = `step_texts_${randomBytes(8).toString('hex')}`;

@@ -1,15 +1,23 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import type { Scope } from '../../platform/database/scope.ts';
 import { AppError } from '../../platform/errors.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import type { Call, ProviderRegistry, TextAnswer, TextModel, TextRequest } from '../../providers/index.ts';
 import type { AskedModel, ModelFailureCode } from '../core/run-status.ts';
-import { candidatesOf, type ModelChoice, type PromptStep } from '../core/steps.ts';
-import { renderTemplate, type TemplateValues, type Warning } from '../core/template.ts';
+import { stepsNamed } from '../core/step-references.ts';
+import { type CallingStep, callsOut, candidatesOf, type ModelChoice, type PromptStep } from '../core/steps.ts';
+import { renderInParts, type TemplateValues, type Warning } from '../core/template.ts';
+import { failPoint } from '../fail-points.ts';
+import type { RunServices } from '../runs/run-execution.ts';
+import { isExpressionFault } from './evaluate-step.ts';
 import { checkAnswer } from './output-schema.ts';
+import type { StepContext } from './step-context.ts';
+import type { StepEnd } from './step-end.ts';
+import { storable } from './storable.ts';
 
-/** A call of the model of a step. Each time a model is asked it begins a text anew, for those who read it meanwhile. */
+/** A call of the model of a step. Each request to a model begins a new text for the readers. */
 export interface ModelCall extends Omit<Call, 'onDelta'> {
   newText?: (() => (text: string) => void) | undefined;
 }
@@ -18,7 +26,7 @@ export interface ModelCall extends Omit<Call, 'onDelta'> {
 export const callOnce = ({ newText, ...call }: ModelCall): Call =>
   newText ? Object.assign(call, { onDelta: newText() }) : call;
 
-/** The same where nobody may see the text before the answer has ended, and no stream is asked for. */
+/** The same call without a stream: the text must not be read before the answer has ended. */
 export const callUnseen = ({ newText: _, ...call }: ModelCall): Call => call;
 
 /** A step that has failed for good. Its message may be shown to the tenant. */
@@ -45,9 +53,16 @@ export interface Question {
 const defaultTemplate = '{{input}}';
 
 /** @throws TemplateTooLong */
-export function questionOf(step: PromptStep, values: TemplateValues, byDefault: ModelChoice): Question {
-  const prompt = renderTemplate(step.prompt ?? defaultTemplate, values);
-  const system = step.system === undefined ? undefined : renderTemplate(step.system, values);
+export async function questionOf(
+  work: BoundedWork,
+  key: TenantKey,
+  step: PromptStep,
+  values: TemplateValues,
+  byDefault: ModelChoice,
+): Promise<Question> {
+  const render = (template: string) => work.inMainThreadByParts(key, renderInParts(template, values));
+  const prompt = await render(step.prompt ?? defaultTemplate);
+  const system = step.system === undefined ? undefined : await render(step.system);
   const { temperature, maxTokens, outputSchema } = step;
   return {
     request: {
@@ -96,7 +111,7 @@ const mismatch = (problem: string, tokensUsed: number, more = '') =>
   );
 
 /**
- * The answer of a model to `request`. One that does not match the schema is sent back once with the problem.
+ * The answer of a model to `request`. An answer that does not match the schema is sent back once with the problem.
  * @throws StepFailure, ProviderFailure
  */
 export async function fitToSchema(
@@ -148,7 +163,7 @@ export const askOnce =
     return fitToSchema(boundedWork, model, asked, whole, call, await model.generate(whole, callOnce(call)));
   };
 
-/** What an answer adds to those that the question has. */
+/** The answer with these warnings after its own. */
 const withWarnings = <Asked extends { asked: ModelChoice }>(answer: Asked, warnings: Warning[]): Asked =>
   'warnings' in answer ? { ...answer, warnings: [...warnings, ...(answer.warnings as Warning[])] } : answer;
 
@@ -191,4 +206,47 @@ export async function askModels<Asked extends { asked: ModelChoice }>(
     }
   }
   throw retryable ?? new StepFailure('service_unavailable', unconfigured!.message);
+}
+
+/** Asks the model of a step that answers without leaving the process. @returns undefined when the step takes time */
+export async function callInstantly(services: RunServices, scope: Scope, context: StepContext, step: CallingStep) {
+  const mayBeInstant = services.providers.mayBeInstant(scope.tenant.environment);
+  if (step.type !== 'prompt' || callsOut(step, mayBeInstant)) return undefined;
+  const [asked] = candidatesOf(step, context.byDefault);
+  const end = await askInstantModel(services, scope, context, step);
+  return end && { asked, ...end };
+}
+
+/** @returns undefined when the model takes time or failed */
+async function askInstantModel(
+  services: RunServices,
+  { tenant, tenantKey, correlationId }: Scope,
+  context: StepContext,
+  step: PromptStep,
+): Promise<(StepEnd & { asked?: ModelChoice }) | undefined> {
+  const { log, providers, boundedWork } = services;
+  const models: AskedModel[] = [];
+  const tried = () => models.length > 1 && { models };
+  try {
+    const values = await context.values(stepsNamed(step));
+    const question = await questionOf(boundedWork, tenantKey, step, values, context.byDefault);
+    if (!isInstant(providers, tenant.environment, question)) return undefined;
+    log.info({ runId: context.runId, stepId: step.id, attempt: 1, correlationId, ...tenant }, 'model called');
+    const call = { attempt: 1, signal: new AbortController().signal };
+    const ask = askOnce(services, tenant.environment, question);
+    const answer = await askModels(tenantKey, question, call, models, () => {}, ask);
+    const { output, tokensUsed, warnings, asked } = answer;
+    failPoint('step.called');
+    const stored = storable(output);
+    if (!stored) throw new StepFailure('internal_error', 'The answer is too large.', tokensUsed);
+    return { status: 'completed', output: stored, tokensUsed, warnings, asked, ...tried() };
+  } catch (error) {
+    if (isExpressionFault(error)) return { status: 'failed', code: 'expression_error', message: error.message };
+    if (error instanceof StepFailure) {
+      const { code, message, tokensUsed } = error;
+      return { status: 'failed', code, message, tokensUsed, ...tried() };
+    }
+    if (error instanceof ProviderFailure) return undefined;
+    throw error;
+  }
 }

@@ -25,13 +25,15 @@ export interface AskServices {
   boundedWork: BoundedWork;
 }
 
-/** Calls of tools to be executed before the model is asked again. In round 0 the tools of the servers must be listed first. */
+/**
+ * Calls of tools to execute before the model is asked again. In round 0 the tools of the servers must be listed first.
+ */
 export type ToolCalls = RecordedRound;
 
 /** Bytes of arguments and results that the steps of one run keep together. */
 const maxKeptBytes = 16 * 1024 * 1024;
 
-/** Calls that have no result yet: their activity was interrupted, or the one that asked for them. */
+/** Calls that have no result yet, because their activity or the activity of their request was interrupted. */
 const unanswered = ({ round, calls, content, text, results }: Round, tools: readonly DeclaredTool[]): ToolCalls => ({
   round,
   calls: toExecute({ calls, content, text }, tools).filter((call) => !results.has(call)),
@@ -89,7 +91,7 @@ export async function askWithTools(
       ({ messages, tools }) =>
         model.reply(
           { ...asking, messages: [{ role: 'user', text: prompt }, ...messages], ...(tools && { tools }) },
-          // What is said beside calls is no part of the answer, and only its end shows whether there are any.
+          // Text beside calls is not part of the answer, and only the end of the answer shows whether there are calls.
           tools ? callUnseen(of) : callOnce(of),
         ),
       async (round, answer, whole) => {
@@ -99,7 +101,8 @@ export async function askWithTools(
         return answer;
       },
     );
-    // The step is over, or another attempt, which was taken for dead, was faster: who executes the run next finds out.
+    // The step has ended, or another attempt, which was assumed dead, was faster: the next execution of the run finds
+    // out.
     if (!taken) return { asked, round: rounds.length + 1, calls: [] };
     if ('calls' in taken) return { asked, ...taken };
     const { answer } = taken;

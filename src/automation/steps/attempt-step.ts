@@ -39,7 +39,7 @@ export interface Attempt {
 }
 
 /**
- * Makes one attempt of a step: asks its model, or has its feature perform it.
+ * Makes one attempt of a step: asks its model, or calls its feature.
  * @returns how the step ended; the calls of tools that its model asks for; or what it waits for
  * @throws ProviderFailure and StorageFailure when another attempt may succeed; the signal's reason once it is aborted
  */
@@ -84,9 +84,10 @@ async function askModelOf(
   const facts = { runId, stepId: step.id, attempt: number, correlationId, ...tenant };
   const onFailure = (asked: ModelChoice, { kind, status, requestId }: ProviderFailure) =>
     services.log.warn({ ...facts, ...asked, kind, status, providerRequestId: requestId }, 'a model failed');
-  const question = questionOf(step, await context.values(stepsNamed(step)), context.byDefault);
+  const values = await context.values(stepsNamed(step));
+  const question = await questionOf(services.boundedWork, scope.tenantKey, step, values, context.byDefault);
   services.log.info(facts, 'model called');
-  // A reader may come at any time, and gets what was written before.
+  // A reader can begin at any time, and gets the text that was written before.
   const writer = services.stepTexts.write(tenant, runId, context.path ?? step.id, number);
   let isOver = false;
   const call = { attempt: number, signal, newText: writer.begin };
@@ -114,7 +115,7 @@ async function askModelOf(
 }
 
 async function performForFeature(
-  { stepKinds, log }: RunServices,
+  services: RunServices,
   scope: Scope,
   context: StepContext,
   step: PerformedStep,
@@ -123,10 +124,11 @@ async function performForFeature(
   const { tenant, correlationId } = scope;
   const { id: stepId, type } = step;
   const { runId } = context;
-  log.info({ runId, stepId, type, attempt: number, correlationId, ...tenant }, 'step performed');
+  services.log.info({ runId, stepId, type, attempt: number, correlationId, ...tenant }, 'step performed');
   // Where the feature is limited, the step says whether it is tried again.
   const mayTryAgain = number < (attemptsGiven(step) ?? 1);
-  const end = await performStep(stepKinds.get(type), scope, context, step, { mayWait, mayTryAgain, signal });
+  const kind = services.stepKinds.get(type);
+  const end = await performStep(services, kind, scope, context, step, { mayWait, mayTryAgain, signal });
   failPoint('step.called');
   return end;
 }

@@ -18,13 +18,13 @@ export interface StepToolServices {
   tools: Pick<Tools, 'call' | 'list'>;
 }
 
-/** Whose tools a step uses: those of the sandbox in a test run, in which nothing is stored or sent. */
+/** The owner of a step's tools: the sandbox in a test run, in which nothing is stored or sent. */
 export interface ToolTenant {
   scope: Scope;
   isTrial: boolean;
 }
 
-/** `wait`: the run lost its slot among those that call out. Its workflow is signalled when it has one again. */
+/** `wait`: the run lost its slot among those that call out. Its workflow is signalled when it has a slot again. */
 export type ToolProgress = { kind: 'done' | 'wait' };
 
 const done: ToolProgress = { kind: 'done' };
@@ -45,7 +45,7 @@ async function withSlot(
     goesOn = await work();
     return done;
   } finally {
-    // The run may have ended: then nothing else releases its slot. A run that continues claims another.
+    // The run may have ended: then nothing else releases its slot. A run that continues claims another one.
     if (goesOn) activeRuns.handOver(runId);
     else await activeRuns.release(scope, runId);
   }

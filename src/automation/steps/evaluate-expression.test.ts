@@ -37,7 +37,7 @@ test('a text that PostgreSQL refuses is cleaned on its way', async () => {
   expect(value?.value).toEqual(['given', '\ufffd', large.texts[0]]);
 });
 
-test('a problem is told', async () => {
+test('a problem is reported', async () => {
   await expect(evaluate('steps.a.output.missing', { a: stored })).rejects.toThrow('missing');
 });
 

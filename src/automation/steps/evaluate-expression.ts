@@ -5,10 +5,11 @@ import type { TenantKey } from '../../platform/security/tenant-key.ts';
 import { evaluateExpression as task } from '../bounded/bounded-tasks.ts';
 import { type Evaluated, perform } from '../bounded/evaluate-expression.ts';
 import { cheapWork, ExpressionError, isProvedCheap, type ParsedExpression } from '../core/expression.ts';
-import { type StoredValues, valuesOfOutputs } from './step-context.ts';
+import type { StoredValues } from './step-context.ts';
+import { valuesOfOutputs } from './step-outputs.ts';
 import { type Storable, storable, storableJson } from './storable.ts';
 
-/** Nothing of what an expression does not mention has to be looked at, or sent to another process. */
+/** Values that an expression does not mention are neither read nor sent to another process. */
 function valuesNamed({ names }: ParsedExpression, given: StoredValues): StoredValues {
   const { scope } = given;
   return {
@@ -19,7 +20,7 @@ function valuesNamed({ names }: ParsedExpression, given: StoredValues): StoredVa
   };
 }
 
-/** What the process of the pool is given, as JSON: outputs as they are stored. */
+/** The input of the pool's process, as JSON: outputs in their stored form. */
 function taskArguments({ source, kind, variables }: ParsedExpression, { steps, ...values }: StoredValues): string {
   const json = JSON.stringify({ source, kind, variables, values });
   const outputs = Object.entries(steps).map(([id, output]) => `${JSON.stringify(id)}:${output.json}`);

@@ -20,8 +20,8 @@ const forget = systemStatement({
 });
 
 /**
- * Removes what the models of steps were offered and asked for, once the steps have ended in whatever way, of all tenants.
- * The calls themselves are part of the steps' results and stay.
+ * Removes the recorded offers and requests of the models of steps some time after the steps have ended in any way, of
+ * all tenants. The calls themselves are part of the steps' results and stay.
  * @returns how many entries
  */
 export function forgetRounds(database: Database): Promise<number> {

@@ -29,7 +29,7 @@ export async function findSchemaProblem(
 }
 
 /** `isFinal`: a corrected answer cannot help. */
-export type CheckedAnswer = { value: unknown } | { problem: string; isFinal?: true };
+type CheckedAnswer = { value: unknown } | { problem: string; isFinal?: true };
 
 /** Parses a model's answer as JSON and checks it against the schema. @throws WorkQueueFull */
 export async function checkAnswer(

@@ -1,3 +1,4 @@
+import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import type {
   OpenedStepKind,
@@ -6,34 +7,37 @@ import type {
   StepProgress,
 } from '../../platform/parts/step-kind.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
-import { renderPayload } from '../core/payload.ts';
+import type { TenantKey } from '../../platform/security/tenant-key.ts';
 import { ValueRenderer } from '../core/render-value.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
 import { stepsNamed } from '../core/step-references.ts';
 import type { ActionStep, FeatureStep } from '../core/step-types.ts';
-import type { TemplateValues, Warning } from '../core/template.ts';
+import type { Warning } from '../core/template.ts';
 import type { StepContext } from './step-context.ts';
 import type { StepEnd } from './step-end.ts';
 import { storable } from './storable.ts';
 
 export type PerformedStep = ActionStep | FeatureStep;
 
-/** What the kind of a step reads of it. */
+/** The part of a step that its kind reads. */
 export function fieldsOf({ id: _, type: __, name: ___, ...fields }: PerformedStep): StepFields {
   return fields;
 }
 
-function renderFields(
+/** What fills in the templates of steps. */
+export interface RenderServices {
+  boundedWork: BoundedWork;
+}
+
+async function renderFields(
+  work: BoundedWork,
+  key: TenantKey,
   { rendersText }: OpenedStepKind,
   step: PerformedStep,
-  values: TemplateValues,
-): { fields: StepFields; warnings: Warning[] } {
-  if (rendersText) {
-    const { payload, warnings } = renderPayload(step.payload, values);
-    return { fields: { ...fieldsOf(step), payload }, warnings };
-  }
-  const renderer = new ValueRenderer(values);
-  const payload = renderer.value(step.payload) as StepFields['payload'];
+  context: StepContext,
+): Promise<{ fields: StepFields; warnings: Warning[] }> {
+  const renderer = new ValueRenderer(await context.values(stepsNamed(step)), { onlyTexts: rendersText ?? false });
+  const payload = (await work.inMainThreadByParts(key, renderer.value(step.payload))) as StepFields['payload'];
   return { fields: { ...fieldsOf(step), payload }, warnings: renderer.warnings };
 }
 
@@ -58,13 +62,14 @@ export type StepWaits = Exclude<StepProgress, Performed>;
  * @throws ProviderFailure when another attempt may succeed; TemplateTooLong; the reason of `signal`; errors of the database
  */
 export async function performStep(
+  { boundedWork }: RenderServices,
   kind: OpenedStepKind,
   scope: Scope,
   context: StepContext,
   step: PerformedStep,
   { mayWait, mayTryAgain, signal }: { mayWait: boolean; mayTryAgain: boolean; signal: AbortSignal },
 ): Promise<StepEnd | StepWaits> {
-  const { fields, warnings } = renderFields(kind, step, await context.values(stepsNamed(step)));
+  const { fields, warnings } = await renderFields(boundedWork, scope.tenantKey, kind, step, context);
   const progress = await kind.perform(scope, { fields, key: context.actionKey, mayWait, signal });
   if ('job' in progress || 'slotAfterMs' in progress) return progress;
   if ('error' in progress && progress.error.code === 'rate_limited' && mayTryAgain) {
@@ -76,11 +81,12 @@ export async function performStep(
 
 /** The end of a step in a test run, in which features store nothing. @throws TemplateTooLong */
 export async function simulateStep(
+  { boundedWork }: RenderServices,
   kind: OpenedStepKind,
   scope: Scope,
   context: StepContext,
   step: PerformedStep,
 ): Promise<StepEnd> {
-  const { fields, warnings } = renderFields(kind, step, await context.values(stepsNamed(step)));
+  const { fields, warnings } = await renderFields(boundedWork, scope.tenantKey, kind, step, context);
   return endOfOutcome(await kind.simulate(scope, fields), warnings);
 }

@@ -13,7 +13,7 @@ import { findSchemaProblem } from './output-schema.ts';
 /** For all steps of one workflow together. */
 const maxCheckMs = 10_000;
 
-/** Checks an expression as a step of this kind has it. @param variables those of the kind, unless given @throws WorkQueueFull */
+/** Checks an expression of a step of this kind. @param variables by default those of the kind. @throws WorkQueueFull */
 export async function checkExpression(
   work: BoundedWork,
   tenantKey: TenantKey,
@@ -70,7 +70,7 @@ async function checkStep(
   return { path, ...(await checkExpression(work, tenantKey, source, kind, ofItem)) };
 }
 
-export interface ContentFindings {
+interface ContentFindings {
   problems: StepProblem[];
   /** The references of each expression without a problem. */
   references: ExpressionReferences[];

@@ -6,10 +6,7 @@ import type { Storable } from './storable.ts';
 /** The values of a step, with outputs as they are stored. */
 export type StoredValues = Omit<TemplateValues, 'steps'> & { steps: Record<string, Storable> };
 
-export const valuesOfOutputs = (outputs: Record<string, Storable>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(outputs).map(([id, { value }]) => [id, value]));
-
-/** What the execution of one step needs of its run. */
+/** The data of its run that the execution of one step needs. */
 export interface StepContext {
   readonly runId: string;
   /** The position in the step's row. */

@@ -11,7 +11,7 @@ export interface StepFault {
   fault?: RunError['fault'];
 }
 
-export type EndOf<Output> = { tokensUsed?: number; warnings?: Warning[]; models?: AskedModel[] } & (
+type EndOf<Output> = { tokensUsed?: number; warnings?: Warning[]; models?: AskedModel[] } & (
   | { status: 'completed'; output: Output }
   | StepFault
 );

@@ -8,14 +8,14 @@ import { runNotFound } from '../errors.ts';
 import { live } from '../runs/run-columns.ts';
 import { type StepResult, shownCalls, skipped, stepMembers, withDates } from '../runs/runs.ts';
 
-export interface StepFilter {
+interface StepFilter {
   /** The dotted path of a step or container: the step itself, and those within it. */
   path?: string | undefined;
   statuses?: readonly StepStatus[] | undefined;
 }
 
-// A run has at most 10,000 rows of steps, which the index of its steps finds; those of the page alone are read whole. Positions of a
-// run's own steps that an ended run never reached follow behind all others.
+// A run has at most 10,000 rows of steps, which the index of its steps finds; only the rows of the page are read in
+// full. Steps that an ended run never reached have positions after all others.
 const findSteps = statement({
   name: 'run.steps',
   parameters: { runId: 'uuid', path: 'text?', statuses: 'text[]?', limit: 'int', offset: 'int' },

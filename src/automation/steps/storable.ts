@@ -4,8 +4,8 @@ import { isLargerThan } from '../../platform/core/json-size.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
 
 /**
- * A value as it is stored and read back. Where only its JSON is known the value is made when it is used, and the other way
- * round: for an output of megabytes each holds the process for milliseconds.
+ * A value in its stored form. The value is parsed from its JSON on first use, and the JSON is written on first use: for
+ * an output of megabytes each holds the process for milliseconds.
  */
 export class Storable {
   /** Bytes of the JSON. */

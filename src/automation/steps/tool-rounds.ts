@@ -10,7 +10,7 @@ import type { ModelChoice } from '../core/steps.ts';
 import { usedTokens } from '../runs/run-use.ts';
 import { storable } from './storable.ts';
 
-/** Which step of which run. */
+/** Identifies a step of a run. */
 export interface StepRef {
   runId: string;
   position: number;
@@ -22,17 +22,19 @@ export interface StepCallRef extends StepRef {
   call: number;
 }
 
-/** An answer that asked for tools, and the model that gave it. */
+/** An answer that requested tools, and its model. */
 export interface AskedRound extends RoundAnswer {
   asked: ModelChoice;
 }
 
-/** What the model of a step is offered, or why it is not: a server could not say which tools it has. */
-export type OfferedTools = DeclaredTool[] | { unavailable: string };
+/**
+ * The tools that the model of a step is offered, or the reason why there are none: a server could not list its tools.
+ */
+type OfferedTools = DeclaredTool[] | { unavailable: string };
 
-/** What a step did with tools so far. */
-export interface ToolUse {
-  /** Undefined until the servers were asked. */
+/** The tool calls of a step so far. */
+interface ToolUse {
+  /** Undefined until the servers have been asked. */
   offered: OfferedTools | undefined;
   rounds: (Round & AskedRound)[];
   /** Bytes of the arguments and results that the whole run keeps. */
@@ -87,8 +89,8 @@ const running = `from run_step s join run r on r.id = s.run_id
     where s.organization_id = :organizationId and s.environment = :environment and s.run_id = :runId and s.position = :position
       and s.status = 'running' and r.status in (${openRun})`;
 
-/** What is known of the tools of a step before its servers were asked. */
-export interface NamedTools {
+/** Facts about the tools of a step before its servers are asked. */
+interface NamedTools {
   servers: string[] | null;
   /** The maximum attempts of the step itself. */
   maxAttempts: number | null;
@@ -127,7 +129,7 @@ const insertTools = statement({
    returning run_id as id`,
 });
 
-/** Keeps what the model of a step is offered, so that it is the same in each round. */
+/** Stores the tools that the model of a step is offered, so that they are the same in each round. */
 export async function recordOffered(scope: Scope, step: StepRef, offered: OfferedTools): Promise<void> {
   await scope.rows(insertTools, { runId: step.runId, position: step.position, content: JSON.stringify(offered) });
 }
@@ -178,7 +180,7 @@ const findCall = statement({
       and asked.round = :round`,
 });
 
-/** A call that a model asked for, and the tool that it names. Undefined when the run is gone. */
+/** A call that a model asked for, and the tool that it names. Undefined if the run was deleted. */
 export async function findStepCall(
   scope: Scope,
   { runId, position, round, call }: StepCallRef,

@@ -5,13 +5,13 @@ import type { NewTrigger } from '../events/triggers.ts';
 export interface WorkflowTemplate {
   id: string;
   name: string;
-  /** What it shows, in a sentence or two. */
+  /** Its purpose, in a sentence or two. */
   description: string;
   inputs: InputDefinition[];
   steps: Record<string, unknown>[];
   triggers?: NewTrigger[];
   schedule?: { cron: string; timezone: string; variables?: Record<string, unknown> };
-  /** What it can be executed with. */
+  /** A body that executes it. */
   example: { input?: unknown; variables?: Record<string, unknown> };
 }
 

@@ -9,7 +9,7 @@ import { defaultPriority } from '../core/starts.ts';
 import { workflowNotFound } from '../errors.ts';
 import { failPoint } from '../fail-points.ts';
 import { type NewRun, toJson } from '../runs/insert-run.ts';
-import type { RunStart } from '../runs/start-run-workflow.ts';
+import type { RunStart } from '../runs/run-workflows.ts';
 
 // Test runs are numbered downwards from 0, so that the numbers of the others have no gaps.
 const insert = statement({

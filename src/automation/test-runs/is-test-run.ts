@@ -9,6 +9,6 @@ const findTest = statement({
     where organization_id = :organizationId and environment = :environment and id = :runId`,
 });
 
-/** Whether a run is a test run; not when it is gone. */
+/** Whether a run is a test run; false if it was deleted. */
 export const isTestRun = async (scope: Scope, runId: string): Promise<boolean> =>
   (await scope.one(findTest, { runId }))?.isTest === true;

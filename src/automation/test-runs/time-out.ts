@@ -6,7 +6,7 @@ import { endRuns, testTimedOut } from '../starts/end-runs.ts';
 /** How long a test run may take. */
 export const testTimeoutMs = testSeconds * 1_000;
 
-/** Cancels a test run whose time is over. Those whose caller is gone are cancelled by a sweep. */
+/** Cancels a test run that has timed out. A sweep cancels test runs whose caller has disconnected. */
 export async function timeOutTestRun(
   { waiters, countRunEnd }: CancelRunServices,
   scope: Scope,

@@ -13,10 +13,10 @@ import type { DefinitionFields } from '../definitions/automations.ts';
 import { Definition } from '../entities.ts';
 import { workflowNotFound } from '../errors.ts';
 
-/** Versions of a workflow that are listed and kept, the newest. Runs keep the one that they pin. */
+/** Maximum versions of a workflow that are listed and kept, the newest ones. Runs keep the version that they pin. */
 export const maxVersions = 1_000;
 
-export interface VersionSummary {
+interface VersionSummary {
   version: number;
   createdAt: Date;
   /** Who saved it, as the audit log names them; null before version 0.3. */

@@ -1,7 +1,7 @@
 import { planLimits } from '../../tenancy/core/plan-limits.ts';
 
 export const conversationLimits = planLimits({
-  /** Messages to models and agents, each of which occupies a worker. More are refused. */
+  /** Maximum messages to models and agents under way, each of which occupies a worker. Further ones are refused. */
   openMessages: {
     label: 'messages to models under way',
     position: 160,

@@ -2,7 +2,7 @@ import type { PlanName } from '../../tenancy/core/plans.ts';
 import { creditLimits } from './limits.ts';
 
 /** Grant of the test environment. It is given once and does not expire. */
-export const testGrant = 10_000;
+const testGrant = 10_000;
 
 /** The recipient of grants: an organization's plan, and its override if an operator set one. */
 export interface Standing {

@@ -30,13 +30,13 @@ export const IntegrationAction = defineEntity({
     dueAt: p.datetime(),
     /** Whether it was requested with a delay. */
     delayed: p.boolean(),
-    /** Its priority among those that wait for a worker. */
+    /** Its priority among the actions that wait for a worker. */
     priority: p.string().length(6).$type<ActionPriority>().default('normal'),
     /** At the provider. */
     attempts: p.smallint(),
     /** Pauses between them, in milliseconds. */
     pausedMs: p.integer(),
-    /** Whether the attempt under way has sent nothing that changes something yet, or only what was refused. */
+    /** Whether the attempt under way has sent only requests that change nothing, or that were refused. */
     unsent: p.boolean().default(false),
     /** When the attempt under way began. */
     submittedAt: p.datetime().nullable(),

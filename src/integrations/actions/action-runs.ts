@@ -7,7 +7,7 @@ import { actionRunIds } from '../core/ids.ts';
 import { publishedFailure } from '../published-failure.ts';
 import { cancelScheduledAction, type EndServices } from './end-action.ts';
 
-/** What is published as the state of a requested action. */
+/** The published state of a requested action. */
 export interface ActionRunView {
   actionRunId: string;
   integration: string;
@@ -18,7 +18,7 @@ export interface ActionRunView {
   error: ActionRunError | null;
 }
 
-export interface ActionRunError {
+interface ActionRunError {
   code: string;
   message: string;
   /** The provider's own code. */

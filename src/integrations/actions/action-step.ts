@@ -15,7 +15,7 @@ const codes = ['not_connected', 'auth_expired', 'rate_limited', 'action_failed']
 /** How many problems of a payload the message contains. */
 const maxErrors = 3;
 
-/** What was not done, in words that callers and models may read. */
+/** The refused action, in words that callers and models may read. */
 export function messageOf({ message, facts }: AppError): string {
   const { errors, providerCode } = (facts ?? {}) as { errors?: FieldError[]; providerCode?: string };
   if (errors) {

@@ -40,7 +40,7 @@ function resultOf(error: unknown): ToolResult | 'unknown' {
   return error.facts?.outcome === 'unknown' ? 'unknown' : failedResult(messageOf(error));
 }
 
-/** What the sandbox answers where nothing may be stored. @throws AppError as a call of the action */
+/** The answer of the sandbox when nothing may be stored. @throws AppError as a call of the action */
 function simulated({ integrationId, actionId, payload }: ActionOfStep): unknown {
   const { action } = requestAction(integrationId, actionId, payload);
   const answer = simulateAction(action, { integration: integrationId, action: actionId, payload });

@@ -49,7 +49,7 @@ function answerOf(action: Action, given: unknown): ProviderAnswer {
   return { kind: 'answer', json };
 }
 
-/** Answers depend only on the request. Nothing is sent anywhere. */
+/** Answers depend only on the request. No request is sent. */
 function sandboxAnswer(action: Action, { integration, action: name, payload }: Asked): ProviderAnswer {
   const seed = createHash('sha256')
     .update(`${integration}/${name} ${sortedJson(payload)}`)
@@ -66,7 +66,7 @@ async function askSandbox(action: Action, asked: Asked, signal: AbortSignal): Pr
 /** The attempt at which what may pass has passed. */
 const lastAttempt = 5;
 
-/** What the sandbox answers to an action of which nothing is stored, and that waits for nothing. */
+/** The answer of the sandbox to an action that is not stored. It does not wait. */
 export function simulateAction(action: Action, asked: Omit<Asked, 'id' | 'accountId' | 'attempts'>): ProviderAnswer {
   const { failure } = readSandboxWords(asked.payload, lastAttempt);
   if (failure) return { kind: 'failed', failure };
@@ -109,7 +109,7 @@ export async function askProvider(
   const limit = AbortSignal.timeout(attemptMs);
   const either = AbortSignal.any([signal, limit]);
   let answer: ProviderAnswer;
-  // Only what was sent may have been performed.
+  // Only a sent request may have been performed.
   let isSent = !action.writes || scope.tenant.environment === 'test';
   const recorded: ChangeRecorder = {
     async sending() {

@@ -32,7 +32,7 @@ export async function requireConnection(
   return connected;
 }
 
-/** The first attempt of an action, where its creator makes it. */
+/** The first attempt of an action, if its creator makes it. */
 export const firstAttempt = ({ integrationId, actionId, payload }: RequestedAction, id: string, accountId: string) => ({
   id,
   integration: integrationId,

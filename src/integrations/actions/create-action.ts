@@ -18,7 +18,7 @@ export interface CreateServices {
   actionPolicy: ActionPolicy;
 }
 
-export interface NewAction {
+interface NewAction {
   requested: RequestedAction;
   /** The connected account. */
   accountId: string;

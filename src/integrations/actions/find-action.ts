@@ -48,7 +48,7 @@ export async function findAction(sealer: Sealer, scope: Scope, actionId: string)
 }
 
 /** The answer for a delayed action. */
-export interface ScheduledAnswer {
+interface ScheduledAnswer {
   status: 'scheduled';
   /** `act_…`: operators find its workflow and its entry of the audit log by it. */
   actionRunId: string;

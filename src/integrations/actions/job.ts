@@ -25,7 +25,7 @@ export const endedRow = {
   claim: typed<ClaimedKey | null>('jsonb?'),
 } as const;
 
-export type EndedAction = RowWith<typeof endedRow>;
+type EndedAction = RowWith<typeof endedRow>;
 
 /** Condition in SQL of actions that have not ended. */
 export const isOpen = `status in (${actionStates.sql('scheduled', 'processing')})`;
@@ -93,12 +93,13 @@ export const actionJob = defineJob<{
   start: {
     columns: 'integration, action, due_at as "dueAt", delayed, priority',
     row: { integration: 'text', action: 'text', dueAt: 'timestamptz', delayed: 'boolean', priority: 'text' },
-    // Also of one that failed before its workflow began: the workflow fails too, so that operators find it.
+    // Includes a job that failed before its workflow began: the workflow fails too, so that operators find it.
     isPending: `status in (${actionStates.sql('scheduled', 'processing', 'failed', 'unknown')})`,
     options: ({ integration, action, dueAt, delayed, priority }, hint) => ({
       args: { ...(delayed && { dueAt: dueAt.getTime() }), ...(hint?.begun && { begun: true }) },
       priority: actionPriorities[delayed ? 'later' : 'now'][priority],
       summary: `${integration} ${action}`,
+      waitsFirst: delayed,
     }),
   },
   // A delay may be as long as what ended is kept, so that time is counted from the end.

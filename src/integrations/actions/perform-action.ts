@@ -18,7 +18,7 @@ export interface PerformServices extends EndServices {
   integrations: Integrations;
 }
 
-/** An attempt that only this caller may make: the mark in the row that says so is committed. */
+/** An attempt that only this caller may make: its mark in the row is committed. */
 export interface Attempt extends Asked {
   /** Before it, in milliseconds. */
   pausedMs: number;
@@ -26,8 +26,8 @@ export interface Attempt extends Asked {
 
 const attempt = 'id, integration, action, account_id as "accountId", payload, attempts, paused_ms as "pausedMs"';
 
-// An action that changes nothing, or of which nothing was sent, is taken over from a process that has died. Nothing is done
-// for an organization that was deleted.
+// An action without effects, or one that sent nothing, is taken over from a process that has died. Actions of a deleted
+// organization are not performed.
 const take = statement({
   name: 'action.take',
   parameters: { id: 'uuid', deadlineMs: 'float8' },
@@ -160,9 +160,9 @@ export async function makeAttempt(
 }
 
 /**
- * Makes the next attempt at an action. Each request may be performed: a mark in the row, committed before the request, prevents
- * a second one after a crash. It is removed when the provider certainly did nothing. Safe to repeat: an action that has
- * ended is left as it is.
+ * Makes the next attempt at an action. The provider may perform any request: a mark in the row, committed before the
+ * request, prevents a second one after a crash. The mark is removed if the provider certainly did nothing. Safe to
+ * repeat: an action that has ended stays unchanged.
  * @throws the reason of `signal`; errors of our own
  */
 export async function performNext(

@@ -10,7 +10,7 @@ import { actionJob } from './job.ts';
 import { makeAttempt, performNext } from './perform-action.ts';
 import { requestAction } from './request-action.ts';
 
-/** An action that a step of a workflow asks for. */
+/** An action that a step of a workflow requests. */
 export interface ActionOfStep {
   integrationId: string;
   actionId: string;

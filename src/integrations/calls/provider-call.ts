@@ -6,7 +6,7 @@ export interface Account {
   /** The provider's name of it, which its events carry: a Slack team, a HubSpot portal. */
   id: string;
   name: string;
-  /** What was found out when it was connected, such as the address of its server. Small, and no secret. */
+  /** Facts from the time of the connection, such as the address of its server. Small, and not secret. */
   details: Readonly<Record<string, string>>;
 }
 

@@ -12,7 +12,7 @@ type Sender = Pick<Egress, 'request'>;
 /** Does work with an access token; work that throws AccessTokenRefused is done once more with a new one. */
 export type TokenAccess = <T>(work: (token: string) => Promise<T>) => Promise<T>;
 
-/** What a caller records of requests that may change something. */
+/** The records of a caller about requests that may change something. */
 export interface ChangeRecorder {
   /** One is about to be sent. Where this throws it is not sent. */
   sending(): Promise<void>;
@@ -27,7 +27,7 @@ export interface ProviderCallOptions {
   egress: {
     /** To hosts that the environment names. */
     named: Sender;
-    /** To hosts that a caller or a provider names: public ones alone. */
+    /** For hosts that a caller or a provider names: only public ones. */
     guarded: Sender;
   };
   access: TokenAccess;
@@ -52,7 +52,7 @@ export const apiKeyAccess =
     }
   };
 
-/** Requests to a provider on behalf of one account. Each is made once, and once more where its token was refused. */
+/** Requests to a provider on behalf of one account. Each is made once, and once more if its token was refused. */
 export function providerCall(options: ProviderCallOptions): ProviderCall {
   const { integration, account, access, idempotencyKey, signal } = options;
   return {
@@ -108,8 +108,8 @@ async function send(options: ProviderCallOptions, request: ProviderRequest, toke
 }
 
 /**
- * The address of a request. A path that an address would not keep as it is, such as one with `..`, or one with a part that
- * is empty, names something else than what was meant.
+ * The address of a request. A path that a URL would normalize, such as one with `..`, or one with an empty part, would
+ * name another resource.
  * @throws IntegrationFailure
  */
 function addressOf(baseUrl: string, path: string, query: Record<string, string> = {}): string {
@@ -122,7 +122,7 @@ function addressOf(baseUrl: string, path: string, query: Record<string, string> 
   return url.href;
 }
 
-/** What a request that got no answer may have done. */
+/** The possible effect of a request without an answer. */
 function failureBehind(cause: EgressFailure): IntegrationFailure {
   const { errorClass } = cause;
   if (['forbidden_destination', 'invalid_request'].includes(errorClass)) {

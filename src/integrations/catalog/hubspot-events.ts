@@ -5,7 +5,7 @@ import { hmacOf, isRecent } from '../definition/signatures.ts';
 
 const number = z.union([z.int().nonnegative(), z.string().regex(/^\d{1,20}$/)]).transform(String);
 
-/** https://developers.hubspot.com/docs/api-reference/latest/webhooks/guide: apps of before name objects in the type. */
+/** https://developers.hubspot.com/docs/api-reference/latest/webhooks/guide: older apps name objects in the type. */
 const event = z.object({
   eventId: number,
   subscriptionId: number.nullish(),

@@ -209,7 +209,8 @@ export const hubspot = defineIntegration({
     const details = { ...(Number.isSafeInteger(user) && { user: String(user) }) };
     return { id: String(found.portalId), name: nameOf(found), details };
   },
-  // HubSpot names the person to the client alone, with its secret: here it is known by the id that came with the tokens.
+  // HubSpot names the person only to the client with its secret: the sandbox knows the person by the id that came with
+  // the tokens.
   async test(call) {
     const found = await call.request({ method: 'GET', path: accountPath }, accountDetails);
     return { workspace: nameOf(found), user: call.account.details.user ?? String(found.portalId) };

@@ -58,7 +58,7 @@ describe('an event', () => {
     ['an event of another type', { ...recent, type: 'message.edit' }],
     ['another event of version 1', { ...old, event: 'message_read' }],
     ['an event of an account', { type: 'account.add', account_id: 'acc_1' }],
-  ])('%s is nothing that is told', (_, event) => {
+  ])('%s is not published', (_, event) => {
     const [notice, ...others] = inbound.notices(request(event))!;
     expect([notice!.accountId, notice!.trigger, others]).toEqual(['acc_1', undefined, []]);
   });

@@ -139,7 +139,7 @@ const target = {
   priority: z
     .enum(['low', 'normal', 'high'])
     .default('normal')
-    .meta({ description: 'Which of the actions that wait goes first. LinkedIn does not receive it.' }),
+    .meta({ description: 'The order among actions that wait. LinkedIn does not receive it.' }),
 };
 
 const viewProfile = defineAction({
@@ -278,7 +278,7 @@ const inbound: Inbound = {
   },
 };
 
-/** LinkedIn by way of Unipile, whose API key stands in for a token. */
+/** LinkedIn through Unipile, whose API key replaces a token. */
 export const linkedin = defineIntegration({
   id: 'linkedin',
   name: 'LinkedIn',

@@ -80,7 +80,7 @@ function noticeOf(item: z.infer<typeof notification>, whole: unknown): Notice {
   const where = changeType === 'created' ? readResource(resource ?? '') : undefined;
   const keyed = { ...about, key: keyOf(String(resource), String(changeType)) };
   if (!where) return keyed;
-  // Graph itself sends ids alone; who plays it in the sandbox has no message that could be fetched.
+  // Graph itself sends only ids. In the sandbox the sender has no message that could be fetched.
   const { data: message } = chatMessage.safeParse(item.resourceData);
   if (!message) return { ...keyed, trigger: 'message_received', reference: where };
   const data = dataOf(where, message);
@@ -101,7 +101,7 @@ const chatMessage = z.object({
 const maxTextLength = 40_000;
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" };
 
-/** What a message in HTML says. Teams writes a small part of HTML, in which text needs no more than these entities. */
+/** The text of a message in HTML. Teams writes a small part of HTML, in which text needs only these entities. */
 export const textOf = (html: string): string =>
   html
     .replace(/<(?:br|\/p|\/div|\/li)\b[^<>]{0,200}>/gi, '\n')
@@ -114,7 +114,7 @@ function dataOf({ team, channel }: Place, message: z.infer<typeof chatMessage>, 
   const { from, body, deletedDateTime, messageType } = message;
   if (deletedDateTime || (messageType ?? 'message') !== 'message') return undefined;
   const user = from?.user?.id ?? from?.application?.id;
-  // What the account itself sent would come back for ever to who answers each message.
+  // Without this, an account that answers each message would answer its own messages for ever.
   if (!user || user === self) return undefined;
   const content = body.content ?? '';
   const words = body.contentType === 'html' ? textOf(content) : content;
@@ -149,7 +149,7 @@ export const notFound = 'NotFound';
 export const isGone = (error: unknown): error is IntegrationFailure =>
   error instanceof IntegrationFailure && error.kind === 'action_failed' && error.providerCode === notFound;
 
-/** Change notifications of Microsoft Graph: unsigned, proven by the `clientState` that a subscription was made with. */
+/** Change notifications of Microsoft Graph: unsigned, proven by the `clientState` of the subscription. */
 export const teamsInbound: Inbound = {
   acknowledged: 202,
   handshake: {
@@ -203,8 +203,8 @@ const changed = z.object({
 const [changedPages, changedPerPage] = [10, 50];
 
 /**
- * Messages that were posted to a channel, by https://learn.microsoft.com/graph/api/chatmessage-delta, which knows no replies:
- * those that were missed stay so.
+ * Messages that were posted to a channel, by https://learn.microsoft.com/graph/api/chatmessage-delta, which does not
+ * return replies: missed replies are not recovered.
  */
 async function missedMessages(resource: string, since: Date, call: ProviderCall): Promise<FetchedNotice[]> {
   const [, team = '', channel = ''] = channelResource.exec(resource) ?? [];
@@ -217,7 +217,7 @@ async function missedMessages(resource: string, since: Date, call: ProviderCall)
   for (let pages = 0; query && pages < changedPages; pages++) {
     const page: z.infer<typeof changed> = await call.request({ method: 'GET', path, query }, changed);
     for (const { id, createdDateTime } of page.value) {
-      // One that was changed since may have been posted before.
+      // A message that was changed since may have been posted before.
       if (!(Date.parse(createdDateTime) > since.getTime())) continue;
       const resource = `teams('${team}')/channels('${channel}')/messages('${id}')`;
       const at = readResource(resource);

@@ -119,7 +119,7 @@ test('resources are read strictly, for they come from outside', () => {
   for (const resource of wrong) expect([resource, readResource(resource)]).toEqual([resource, undefined]);
 });
 
-test('a message in HTML is told as text, in the time of its length', () => {
+test('a message in HTML is published as text, in linear time', () => {
   expect(textOf('<p>Hello <at id="0">Ada</at>,</p><div>1 &lt; 2&nbsp;&amp;&amp; &quot;3&quot;<br>end</div>')).toBe(
     'Hello Ada,\n1 < 2 && "3"\nend',
   );

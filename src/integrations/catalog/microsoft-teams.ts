@@ -26,12 +26,12 @@ const teams = z.object({ value: z.array(z.object({ id: z.string().regex(teamPatt
 /** https://learn.microsoft.com/graph/errors: `{error: {code, message, innerError}}`. */
 const errorBody = z.object({ error: z.object({ code: z.string() }) });
 
-/** Codes with which Graph says that it is asked too often, whatever the status. */
+/** Codes with which Graph reports too many requests, whatever the status. */
 const tooOften = ['TooManyRequests', 'ApplicationThrottled', 'activityLimitReached'];
 const tooLarge = ['RequestEntityTooLarge', 'MessageSizeExceeded'];
 
 function failureOf(answer: ProviderAnswer): IntegrationFailure | undefined {
-  // What is not there has many codes.
+  // Missing resources have many codes.
   const providerCode = answer.status === 404 ? notFound : errorBody.safeParse(answer.body).data?.error.code;
   const failure = statusFailure(answer, providerCode);
   if (failure === undefined) return undefined;
@@ -62,7 +62,7 @@ const payload = z.object({
   content: z
     .string()
     .min(1)
-    // Far less than what is encoded as 28 KB is never counted.
+    // A text of far fewer characters than 28 KB is not counted.
     .max(largestMessage)
     .refine((text) => Buffer.byteLength(text) <= largestMessage, 'Expected at most 28 KB in UTF-8.'),
   contentType: z.enum(['text', 'html']).default('text'),
@@ -73,7 +73,7 @@ const sent = z.object({ id: z.string().min(1).max(200), createdDateTime: z.strin
 const wrongChannel = (message: string, providerCode?: string) =>
   new IntegrationFailure('invalid_payload', { providerCode, errors: [{ path: 'channelId', message }] });
 
-/** The team that an id names, or the one that was found when the account was connected. */
+/** The team of an id, or the one that was found when the account was connected. */
 function placeOf(channelId: string, { account }: ProviderCall): { team: string; channel: string } {
   const [channel, team = account.details.team] = channelId.split('/').reverse();
   if (team !== undefined) return { team, channel: channel! };
@@ -199,7 +199,7 @@ export const microsoftTeams = defineIntegration({
   push: teamsPush,
 });
 
-/** Who asked for fewer scopes has no default team. */
+/** A connection with fewer scopes has no default team. */
 function withoutRight(error: unknown): undefined {
   if (error instanceof IntegrationFailure && error.kind === 'action_failed') return undefined;
   throw error;

@@ -24,7 +24,7 @@ afterAll(async () => {
 /** Salesforce's clock is years behind ours: only its own times may count. */
 const theirs = Date.UTC(2020, 0, 1);
 
-/** Who polls, and keeps every event that he was told. */
+/** A poller that keeps every event that it received. */
 async function poller() {
   let now = Date.UTC(2026, 10, 20);
   const { poll } = salesforcePollBy(() => now);
@@ -51,7 +51,7 @@ async function poller() {
   return self;
 }
 
-test('what was there before is not told, and what is saved later is, once', async () => {
+test('earlier records are not published, and later ones are published once', async () => {
   fake.save('Contact', { LastName: 'Before' }, theirs);
   fake.save('Opportunity', { StageName: 'Before' }, theirs);
   const polled = await poller();
@@ -76,7 +76,7 @@ test('what was there before is not told, and what is saved later is, once', asyn
   for (const { trigger, data } of polled.events) salesforce.triggers[trigger]!.data.parse(data);
 });
 
-test('a deal that is saved twice within a second is told with both of its stages', async () => {
+test('a deal that is saved twice within a second is published with both of its stages', async () => {
   const polled = await poller();
   const deal = fake.save('Opportunity', { StageName: 'Negotiation' }, theirs);
   await polled.round();
@@ -96,14 +96,14 @@ test('an organization without records is polled from its first one on', async ()
   expect(polled.ids('contact_created')).toEqual([Id]);
 });
 
-test('a thousand records of one second are told once each, page by page', async () => {
+test('a thousand records of one second are published once each, page by page', async () => {
   const polled = await poller();
   const saved = Array.from({ length: 1_000 }, () => fake.save('Contact', {}, theirs).Id);
   const deals = Array.from({ length: 200 }, () => fake.save('Opportunity', {}, theirs).Id);
   expect(await polled.round()).toBe(6);
   expect(polled.ids('contact_created')).toEqual(saved);
   expect(polled.ids('deal_updated')).toEqual(deals);
-  // What is told again in the overlap has the key that it had: who publishes knows it.
+  // A record that is read again in the overlap has the same key, by which the publisher recognizes it.
   for (let round = 0; round < 5; round += 1) await polled.round();
   expect(new Set(polled.events.map(({ key }) => key)).size).toBe(1_200);
   const count = polled.events.length;
@@ -111,7 +111,7 @@ test('a thousand records of one second are told once each, page by page', async 
   expect(polled.events).toHaveLength(count);
 });
 
-test('a transaction that commits late is told, though newer records were told before', async () => {
+test('a transaction that commits late is published, although newer records were published before', async () => {
   const polled = await poller();
   const first = fake.save('Contact', {}, theirs + 120_000);
   await polled.round();
@@ -122,7 +122,7 @@ test('a transaction that commits late is told, though newer records were told be
   expect(polled.ids('contact_created')).toEqual([first.Id, late.Id, again.Id]);
 });
 
-test('a record that commits while a long round goes on is told by the next one', async () => {
+test('a record that commits during a long round is published by the next one', async () => {
   const polled = await poller();
   for (let n = 0; n < 400; n += 1) fake.save('Contact', {}, theirs + n * 1_000);
   // The first page is read, up to 199 s; then one commits that was saved at 150 s, and much later ones do.

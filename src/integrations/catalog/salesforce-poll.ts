@@ -5,7 +5,7 @@ import type { ProviderCall } from '../calls/provider-call.ts';
 import type { Poll } from '../definition/integration.ts';
 import { queryRequest } from './salesforce-query.ts';
 
-/** What is asked for: records of an object, in the order of a time that Salesforce sets when it saves them. */
+/** The query of a poll: records of an object, in the order of a time that Salesforce sets when it saves them. */
 interface Source {
   object: 'Contact' | 'Opportunity';
   stamp: 'CreatedDate' | 'SystemModstamp';
@@ -46,8 +46,8 @@ const opportunities: Source = {
 };
 
 /**
- * How far a round begins before the newest record of what was seen. Times are set when a transaction saves, and records are
- * seen when it commits: one that takes long shows records with times of before.
+ * How far before the newest seen record a round begins. Times are set when a transaction saves, and records become
+ * visible when it commits: a long transaction reveals records with earlier times.
  */
 const overlapMs = 120_000;
 const perPage = 200;
@@ -60,7 +60,7 @@ const time = z.string().regex(timePattern);
 
 /** How far an object was read. Times are Salesforce's own, so that its clock and ours need not agree. */
 const placeSchema = z.object({
-  /** What is not later is not published. */
+  /** Records that are not later are not published. */
   after: time,
   /** The newest time seen; `seenMs`: when it was seen, by our clock. */
   newest: time,
@@ -99,7 +99,7 @@ const recordOf = (source: Source) =>
       return { Id, StageName, at: (record as Record<string, unknown>)[source.stamp] as string };
     });
 
-/** Made of nothing but what is in this file, and of times and ids that fit their patterns. */
+/** Contains only constants of this file, and times and ids that match their patterns. */
 function soqlOf({ object, stamp: name, fields }: Source, conditions: string, order: string): string {
   const where = conditions === '' ? '' : ` WHERE ${conditions}`;
   return `SELECT ${['Id', name, ...fields].join(', ')} FROM ${object}${where} ORDER BY ${order}`;
@@ -120,7 +120,9 @@ async function read(source: Source, soql: string, call: ProviderCall): Promise<F
 const earlier = (at: string) => new Date(Math.max(0, Date.parse(at) - overlapMs)).toISOString();
 const later = (a: string, b: string) => (a > b ? a : b);
 
-/** Where to begin: what exists already is not published, and what is saved later within the same second is. */
+/**
+ * The starting point: existing records are not published, and records that are saved later within the same second are.
+ */
 async function begin(source: Source, call: ProviderCall, now: number): Promise<Place> {
   const found = (await read(source, `${soqlOf(source, '', `${source.stamp} DESC`)} LIMIT ${perPage}`, call)) ?? [];
   const newest = found[0]?.at ?? epoch;
@@ -134,7 +136,7 @@ async function begin(source: Source, call: ProviderCall, now: number): Promise<P
 async function next(source: Source, place: Place, call: ProviderCall, now: number) {
   const { stamp: name, eventOf } = source;
   const { after, from, at, published } = place;
-  // A whole page may have the same time: the id goes on within it.
+  // A whole page may have the same time: the id continues within it.
   const condition = at
     ? `((${name} = ${at.time} AND Id > '${at.id}') OR ${name} > ${at.time})`
     : after >= from
@@ -145,7 +147,7 @@ async function next(source: Source, place: Place, call: ProviderCall, now: numbe
   const isMore = last !== undefined && found.length === perPage;
   const events = found.map(eventOf).filter(({ key }) => !published.includes(hashOf(key)));
   const newest = last ? later(place.newest, last.at) : place.newest;
-  // What committed before this round began was seen by it. What commits later has times of which this page saw the first.
+  // This round saw everything that was committed before it. Later commits have times of which this page saw the first.
   const nextFrom = at ? from : earlier(newest);
   const isSettled = !isMore && newest === place.newest && now - place.seenMs >= overlapMs;
   const following: Place = {
@@ -163,7 +165,7 @@ async function next(source: Source, place: Place, call: ProviderCall, now: numbe
 }
 
 /**
- * New contacts and saved opportunities, asked for in SOQL: two requests each time.
+ * New contacts and saved opportunities, queried in SOQL: two requests each time.
  * @param clock in milliseconds
  */
 export const salesforcePollBy = (clock: () => number): Poll => ({

@@ -16,7 +16,7 @@ const errorBody = z
   .min(1)
   .max(1_000);
 
-/** Codes of status 400 that are not about the form of what was sent. */
+/** Codes of status 400 that are not about the form of the request. */
 const notTheForm =
   /^(DUPLICATE|QUERY_TIMEOUT|INSUFFICIENT|CANNOT_|ENTITY_IS_|STORAGE_LIMIT|APEX_ERROR|UNKNOWN_EXCEPTION)/;
 const fieldPattern = /^\w{1,255}$/;
@@ -180,7 +180,7 @@ const userInfo = z.object({
   preferred_username: z.string().max(1_000).nullish(),
 });
 
-/** Salesforce's REST API. It sends no events: they are asked for. */
+/** Salesforce's REST API. It sends no events: they are polled. */
 export const salesforce = defineIntegration({
   id: 'salesforce',
   name: 'Salesforce',
@@ -210,7 +210,7 @@ export const salesforce = defineIntegration({
           revokeUrl: `${login}/services/oauth2/revoke`,
         },
       },
-      // As it was when the account was connected: what a later answer with tokens names is not followed.
+      // The value at the time of the connection: a different value in a later answer with tokens is ignored.
       baseUrl: ({ instanceUrl }) => instanceUrl ?? login,
       authorization: (token) => ({ authorization: `Bearer ${token}` }),
     };

@@ -31,7 +31,7 @@ const messageTriggers = new Map([
   ['app_mention', 'mention'],
 ]);
 
-/** The data that subscribers get of an event; undefined for one that is not theirs. */
+/** The data of an event for subscribers; undefined for an event that is not published. */
 function noticeOf({ event, api_app_id: app, authorizations = [] }: z.infer<typeof callback>) {
   const isOurs = (by: { user?: string | undefined; app_id?: string | undefined }) =>
     (app !== undefined && by.app_id === app) ||

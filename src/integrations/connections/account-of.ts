@@ -31,7 +31,7 @@ const accountSchema = z.object({
     .refine((details) => Object.keys(details).length <= maxDetails),
 });
 
-/** An account in the form in which it is stored. @throws ZodError for one that a provider cannot mean */
+/** An account in its stored form. @throws ZodError for an implausible account */
 export const storedAccount = (account: Account): Account => accountSchema.parse(account);
 
 /** Whether the limit on all requests together was exceeded. */

@@ -16,7 +16,7 @@ export type IntegrationClients = ReadonlyMap<string, IntegrationClient | undefin
 export const openClients = (env: Readonly<Record<string, unknown>>): IntegrationClients =>
   new Map(catalog.map((integration) => [integration.id, integration.client(env)]));
 
-/** The integrations as OAuth providers, for `connections`. One that is connected in another way has none. */
+/** The integrations as OAuth providers, for `connections`. An integration that is connected in another way has none. */
 export const oauthProviders = (clients: IntegrationClients): Record<string, OAuthProvider | undefined> =>
   Object.fromEntries(
     catalog.map(({ id }) => {

@@ -37,7 +37,7 @@ export const sandboxAuthorizePath = ({
 }) =>
   `/api/v1/integrations/sandbox/authorize?${new URLSearchParams({ integration, redirect_uri: redirectUri, state })}`;
 
-export interface ConnectServices extends Pick<ConnectionServices, 'connections'> {
+interface ConnectServices extends Pick<ConnectionServices, 'connections'> {
   database: Database;
   integrations: Integrations;
   sealer: Sealer;
@@ -45,7 +45,7 @@ export interface ConnectServices extends Pick<ConnectionServices, 'connections'>
   log: Log;
 }
 
-export interface NewConsent {
+interface NewConsent {
   /** As the caller wrote it. */
   integrationId: string;
   redirectUrl?: string | undefined;
@@ -67,7 +67,7 @@ function checkScopes({ scopes: { all } }: Integration, scopes: readonly string[]
   if (errors.length > 0) throw invalid(errors);
 }
 
-/** Options of requests that are made before there is a connection. */
+/** Options of requests that precede a connection. */
 const options = () => ({ idempotencyKey: newId(), signal: AbortSignal.timeout(accountMs), timeoutMs: accountMs });
 
 /**

@@ -20,7 +20,7 @@ export interface DisconnectServices extends Pick<ConnectionServices, 'connection
 
 /**
  * Disconnects an account: removes its connection at once, and revokes the access at the provider, best effort within five
- * seconds. Webhooks of the integration stay, and receive nothing until it is connected again.
+ * seconds. Webhooks of the integration stay, but receive nothing until it is connected again.
  * @returns the message for the caller. @throws AppError integration_not_found, not_connected
  */
 export async function disconnect(services: DisconnectServices, scope: Scope, integrationId: string): Promise<string> {

@@ -33,7 +33,10 @@ async function publishExpired(tx: Transaction, { id, integration }: Ended): Prom
   if (needsSchedule(tx.tenant, integration)) await tx.enqueue(followKind, id);
 }
 
-/** Follows, in one transaction, the end of the access to an account: the connection says so, and webhooks are notified once. */
+/**
+ * Records, in one transaction, the end of the access to an account: the connection changes its status, and webhooks are
+ * notified once.
+ */
 export async function accessExpired(tx: Transaction, connectionId: string): Promise<void> {
   const ended = await tx.one(byAccess, { connectionId });
   if (ended) await publishExpired(tx, ended);

@@ -8,8 +8,8 @@ import { isOutOfTime } from './account-of.ts';
 import { getIntegration } from './connect.ts';
 import { sandboxDetails } from './sandbox-account.ts';
 
-/** What a request to the provider said, and how many milliseconds it took. */
-export type Tested =
+/** The result of a request to the provider, and its duration in milliseconds. */
+type Tested =
   | { success: true; latency: number; details: { workspace: string; user: string } }
   | { success: false; latency: number; details: { error: string } };
 
@@ -19,7 +19,7 @@ const usualWait = 60;
 const maxWaitSeconds = 3_600;
 
 /**
- * Asks the provider of a connection whose it is, with one request.
+ * Asks the provider for the owner of a connection's account, with one request.
  * @throws AppError integration_not_found, not_connected, auth_expired, rate_limited; every other failure is part of the result
  */
 export async function testConnection(

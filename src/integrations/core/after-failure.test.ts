@@ -25,7 +25,7 @@ describe('what follows from a failure of a provider', () => {
     }
   });
 
-  test('a caller is told to wait a minute where the provider does not say, and at most an hour', () => {
+  test('a caller is asked to wait a minute if the provider gives no time, and at most an hour', () => {
     expect(following({ kind: 'rate_limited' })).toEqual({ failure: { code: 'rate_limited', retryAfter: 60 } });
     const failure = { code: 'rate_limited', retryAfter: 3_600 };
     expect(following({ kind: 'rate_limited', retryAfterSeconds: 86_400 })).toEqual({ failure });

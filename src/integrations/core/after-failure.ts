@@ -10,15 +10,15 @@ export interface ReportedFailure {
 
 /** How far an action has come. */
 export interface Tried {
-  /** Attempts that were made, with the one that failed. */
+  /** The number of attempts, including the failed one. */
   attempts: number;
-  /** Pauses that were made, in milliseconds. */
+  /** The pauses so far, in milliseconds. */
   pausedMs: number;
   /** Whether it can be repeated after a lost answer, because it changes nothing. */
   repeatable: boolean;
 }
 
-export interface AttemptLimits {
+interface AttemptLimits {
   maximumAttempts: number;
   firstPauseMs: number;
   pausesMs: number;

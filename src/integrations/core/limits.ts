@@ -1,7 +1,7 @@
 import { planLimits } from '../../tenancy/core/plan-limits.ts';
 
 export const integrationLimits = planLimits({
-  /** Actions, each of which occupies a worker. More are refused. */
+  /** Maximum actions under way, each of which occupies a worker. Further ones are refused. */
   openActions: {
     label: 'actions of integrations under way',
     position: 180,

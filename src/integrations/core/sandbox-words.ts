@@ -9,7 +9,7 @@ import type { ReportedFailure } from './after-failure.ts';
 
 const usualRetryAfter = 30;
 
-/** What a payload asks of the sandbox at an attempt, counted from 1: the words may be in any of its strings. */
+/** The sandbox words of a payload for an attempt, counted from 1. They can be in any of its strings. */
 export function readSandboxWords(
   payload: unknown,
   attempt: number,

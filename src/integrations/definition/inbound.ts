@@ -65,6 +65,6 @@ export interface Inbound {
    * @param now in milliseconds
    */
   verify(request: InboundRequest, secret: string, now: number): boolean;
-  /** The data of an event that names only where they are. @returns undefined for one that is to be dropped */
+  /** The data of an event that contains only its address. @returns undefined for an event to drop */
   fetch?(reference: Record<string, string>, call: ProviderCall): Promise<unknown>;
 }

@@ -28,7 +28,7 @@ export interface Action<Payload extends z.ZodType = z.ZodType, Answer extends z.
    * @throws IntegrationFailure, AuthExpired
    */
   perform(payload: z.output<Payload>, call: ProviderCall): Promise<z.input<Answer>>;
-  /** What the sandbox answers. Ids derive from `seed`, the SHA-256 of the request in hexadecimal. */
+  /** The answer of the sandbox. Ids derive from `seed`, the SHA-256 of the request in hexadecimal. */
   sandbox(payload: z.output<Payload>, seed: string): z.input<Answer>;
 }
 
@@ -49,7 +49,7 @@ export interface Trigger {
 export interface HostedConsent {
   /** @param callbackUrl ours, with the state in its query @returns where to send the owner of the account */
   begin(request: { state: string; callbackUrl: string; call: Pick<ProviderCall, 'request'> }): Promise<string>;
-  /** Whether an answer says that the owner of the account said no. */
+  /** Whether an answer says that the owner of the account refused. */
   isDenied(query: URLSearchParams): boolean;
   /** The account that an answer brings, if the provider confirms that it belongs to this state. */
   finish(answer: { state: string; query: URLSearchParams; call: Pick<ProviderCall, 'request'> }): Promise<Account>;
@@ -63,13 +63,15 @@ export interface IntegrationClient {
   consent: { kind: 'oauth'; provider: OAuthProvider } | { kind: 'hosted'; hosted: HostedConsent; apiKey: string };
   /** Without a slash at its end. @param details of the account; empty while it is being connected */
   baseUrl(details: Readonly<Record<string, string>>): string;
-  /** The headers that prove who asks. @param token the account's access token, or the client's API key */
+  /** The headers that authenticate a request. @param token the account's access token, or the client's API key */
   authorization(token: string): Record<string, string>;
-  /** With which the provider signs what it sends; undefined where nothing was configured, or where it is per account. */
+  /**
+   * The secret with which the provider signs its requests; undefined if it is not configured, or differs by account.
+   */
   inboundSecret?: string | undefined;
 }
 
-/** Events that have to be asked for. */
+/** Events that must be polled or subscribed. */
 export interface Poll {
   everySeconds: number;
   /**
@@ -99,11 +101,12 @@ export interface PushSubscription {
   /** @throws IntegrationFailure with providerCode `gone` for one that does not exist any more */
   renew(id: string, endsAt: Date, call: ProviderCall): Promise<{ endsAt: Date }>;
   /**
-   * Asks for what happened to a resource since a time, and may not have been pushed. Undefined where the provider cannot answer that.
+   * Requests the events of a resource since a time that may not have been pushed. Undefined if the provider cannot
+   * return them.
    * @returns events as `Inbound.notices` has them, of those with a `reference`: the same keys. At most 500
    */
   missed?(resource: string, since: Date, call: ProviderCall): Promise<FetchedNotice[]>;
-  /** One that is gone is no failure. */
+  /** Removing a subscription that no longer exists is not a failure. */
   remove(id: string, call: ProviderCall): Promise<void>;
 }
 
@@ -117,7 +120,7 @@ export interface Integration<Shape extends z.ZodRawShape = z.ZodRawShape> {
   settings: Shape;
   /** Undefined where the environment does not have the client's credentials. */
   client(env: SettingsOf<Shape>): IntegrationClient | undefined;
-  /** All that a caller may ask for, what is asked for where he names none, and what a connection cannot do without. */
+  /** All scopes that a caller can request, the default ones, and those that every connection needs. */
   scopes: { all: readonly string[]; default: readonly string[]; required?: readonly string[] };
   /**
    * The account to which tokens give access.

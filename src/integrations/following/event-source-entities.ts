@@ -23,18 +23,18 @@ export const IntegrationPush = defineEntity({
   filters: { tenant: tenantFilter },
   properties: {
     connectionId: p.uuid().primary(),
-    /** What is subscribed to. */
+    /** The subscribed resource. */
     resource: p.string().length(500).primary(),
     organizationId: p.uuid(),
     environment: p.string().length(4),
     /** The provider's. */
     subscriptionId: p.string().length(200),
-    /** SHA-256 of the secret that it was made with: after a change of the secret it is made again. */
+    /** SHA-256 of the secret of the subscription: after a change of the secret a new subscription is created. */
     clientStateHash: p.string().length(64),
     endsAt: p.datetime(),
     /** What happened before is not published. */
     listenedSince: p.datetime().defaultRaw('now()'),
-    /** When it turned out that not everything was pushed; null when that was asked for. */
+    /** When it was found that some events were not pushed; null after they were requested. */
     missedAt: p.datetime().nullable(),
   },
 });

@@ -14,7 +14,7 @@ import type { Followed, FollowServices } from './followed.ts';
 import { pollConnection } from './poll-connection.ts';
 import { keepPushed } from './push-connection.ts';
 
-export interface FollowOptions {
+interface FollowOptions {
   signal: AbortSignal;
   /** Time limit of one request. */
   requestMs: number;
@@ -33,8 +33,9 @@ const findSubscribed = statement({
 });
 
 /**
- * Polls a provider for the events of a connected account, and renews the subscriptions by which it pushes them. While no webhook
- * subscribes and no workflow awaits one nothing is requested, and those events are not delivered later. Safe to repeat and to interrupt.
+ * Polls a provider for the events of a connected account, and renews the subscriptions through which the provider
+ * pushes them. Without subscribed webhooks and waiting workflows it sends no requests, and events of that time are not
+ * delivered later. Safe to repeat and to interrupt.
  * @returns the outcome; a failure of the provider is one too, because the next run comes anyway
  */
 export async function followConnection(

@@ -72,7 +72,7 @@ interface ConnectionRow extends Tenant {
   id: string;
 }
 
-// In the order of the primary key, page by page. One whose change is still in the outbox is left to it.
+// Reads in the order of the primary key, page by page. A Schedule whose change is still in the outbox is left to it.
 const connectionsAfter = systemStatement({
   name: 'integration.followed_page',
   parameters: { after: 'uuid', limit: 'int', followed: 'text[]' },

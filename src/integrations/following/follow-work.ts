@@ -9,7 +9,7 @@ import { triggerType } from '../trigger-events.ts';
 /** The kind of outbox entries that make a Schedule as its connection needs it. Their subject is the connection. */
 export const followKind = 'integration.follow';
 
-/** Whether the events of an integration come only because we ask for them. */
+/** Whether an integration delivers events only if we poll for them or subscribe to them. */
 export const isFollowed = ({ poll, push }: Integration): boolean => poll !== undefined || push !== undefined;
 
 /** Whether connections of an integration have a Schedule. The sandbox reaches no provider. */
@@ -31,7 +31,7 @@ const forgetPushed = statement({
     and connection_id = :connectionId`,
 });
 
-/** Forgets what was followed of a connection that is removed, and its Schedule after the commit. */
+/** Removes the event sources of a connection that is removed, and its Schedule after the commit. */
 export async function forgetFollowed(tx: Transaction, integrationId: string, connectionId: string): Promise<void> {
   if (!needsSchedule(tx.tenant, integrationId)) return;
   await tx.rows(forgetPoll, { connectionId });
@@ -47,7 +47,10 @@ const ofIntegrations = statement({
     and integration = any(:ids) order by id`,
 });
 
-/** Lets a run begin soon after the commit where a webhook began or ceased to listen to events that we have to ask for. */
+/**
+ * Starts a run soon after the commit if a webhook subscribed to or unsubscribed from events that must be polled or
+ * subscribed.
+ */
 export async function followListened(tx: Transaction, types: readonly string[]): Promise<void> {
   const listened = catalog.filter((integration) => {
     const own = Object.keys(integration.triggers).map((trigger) => triggerType(integration, trigger));
@@ -58,7 +61,7 @@ export async function followListened(tx: Transaction, types: readonly string[]):
   for (const { id } of await tx.rows(ofIntegrations, { ids })) await tx.enqueue(followKind, id);
 }
 
-// One that is to be renewed is close to its end, and one that was removed is at it.
+// A subscription that needs renewal is close to its end; a removed one has reached it.
 const shorten = statement({
   name: 'integration.shorten_pushed',
   parameters: { connectionId: 'uuid', subscriptionIds: 'text[]', seconds: 'float8?', wasMissed: 'boolean' },
@@ -69,14 +72,17 @@ const shorten = statement({
       and subscription_id = any(:subscriptionIds)
    returning true as shortened`,
 });
-// Null: it goes on. What happened while there was none was missed too.
+// Null while the subscription continues. Events of a time without a subscription were missed too.
 const follows = {
   renew: { seconds: 600, wasMissed: false },
   removed: { seconds: 0, wasMissed: true },
   missed: { seconds: null, wasMissed: true },
 } as const;
 
-/** Does what a provider says of its subscriptions of a connection: they are renewed or made anew, and what was missed is asked for, soon. */
+/**
+ * Follows the provider's notices about its subscriptions of a connection: renews or recreates them, and soon fetches
+ * the missed events.
+ */
 export async function takeLifecycle(
   scope: Scope,
   connectionId: string,

@@ -17,7 +17,7 @@ export interface Followed {
   scope: Scope;
   integration: Integration;
   connected: Connected;
-  /** Whether a webhook subscribes to one of its events, also one that is turned off. */
+  /** Whether a webhook subscribes to one of its events, even if it is turned off. */
   isSubscribed: boolean;
   use<T>(work: (call: ProviderCall) => Promise<T>): Promise<T>;
 }

@@ -16,7 +16,8 @@ const findCursor = statement({
   text: `select cursor from integration_poll where organization_id = :organizationId and environment = :environment
     and connection_id = :connectionId`,
 });
-// The connection is locked until the events are committed: one that is removed meanwhile gets no cursor and no events.
+// The connection is locked until the events are committed: a connection that is removed at the same time gets no cursor
+// and no events.
 const saveCursor = statement({
   name: 'integration.save_poll_cursor',
   parameters: { connectionId: 'uuid', before: 'text?', cursor: 'text' },

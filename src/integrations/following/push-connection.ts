@@ -33,8 +33,8 @@ const list = statement({
        and connection_id = :connectionId
     order by resource`,
 });
-// Not for a connection that was removed meanwhile: its subscription then ends by itself, and its events belong to no connection. Between
-// one subscription and the next there was none, and what happened then was missed.
+// Does nothing for a connection that was removed: its subscription ends by itself, and its events belong to no
+// connection. Between two subscriptions there was none, and events of that time were missed.
 const keep = statement({
   name: 'integration.keep_pushed',
   parameters: { id: 'uuid', resource: 'text', subscriptionId: 'text', hash: 'text', endsAt: 'timestamptz' },
@@ -70,15 +70,15 @@ const hashOf = (clientState: string) => createHash('sha256').update(clientState)
 
 const refusals: readonly FailureKind[] = ['action_failed', 'invalid_payload'];
 
-/** What is subscribed to where an account is one thing. */
+/** The subscribed resource if an account has only one. */
 const wholeAccount = '';
 
 const isGone = (error: unknown) => error instanceof IntegrationFailure && error.providerCode === 'gone';
 
 /**
- * Keeps the subscriptions of a connection as they have to be: one for each resource while a webhook listens, renewed in the
- * second half of its life, and none otherwise. One that the provider ended is made anew. A crash after one was made, and
- * before it is stored, leaves two: their events have the same keys, and the forgotten one ends by itself.
+ * Keeps the subscriptions of a connection correct: one for each resource while a webhook subscribes, renewed in the
+ * second half of its life, and none otherwise. A subscription that the provider ended is created again. A crash after a
+ * creation and before its record leaves two: their events have the same keys, and the unrecorded one ends by itself.
  * @throws IntegrationFailure, AuthExpired
  */
 export async function keepPushed(services: FollowServices, followed: Followed, push: PushSubscription): Promise<void> {
@@ -88,7 +88,7 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
   const resources = isSubscribed && clientState !== undefined ? await resourcesOf(followed, push) : [];
   const hash = hashOf(clientState ?? '');
   let refused: IntegrationFailure | undefined;
-  // What an account may not do with one, such as with a channel that it has left, keeps nothing from the others.
+  // A resource that the account cannot access, such as a channel that it has left, does not block the others.
   const unlessRefused = async (work: () => Promise<void>) => {
     try {
       await work();
@@ -130,10 +130,13 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
   if (refused) throw refused;
 }
 
-/** How far back missed events are requested: those that were received in this time are recognized by their keys. */
+/** How far back missed events are requested: events that were received in this time are recognized by their keys. */
 const maxMissedMs = 12 * 3_600_000;
 
-/** Asks for what was missed, if anything was, until it is too old. What was pushed all the same has the same keys. */
+/**
+ * Fetches missed events, if there are any, until they are too old. Events that were pushed all the same have the same
+ * keys.
+ */
 async function catchUp(
   { scope, integration, connected: { id: connectionId }, use }: Followed,
   { missed }: PushSubscription,

@@ -4,8 +4,8 @@ import { isSameSecret } from '../../platform/security/compare-secrets.ts';
 const pattern = /^([0-9a-f-]{36})\.[A-Za-z0-9_-]{43}$/;
 
 /**
- * Secrets that prove the events of a subscription whose provider does not sign them: the provider sends back the secret that we
- * gave it with the subscription. A secret identifies the connection that it was made for.
+ * Secrets that prove the events of a subscription whose provider does not sign them: the provider sends back the secret
+ * that the subscription was created with. A secret identifies its connection.
  */
 export class ClientStates {
   readonly #key: string | undefined;
@@ -22,7 +22,7 @@ export class ClientStates {
     return `${connectionId}.${mac}`;
   }
 
-  /** The connection that a secret was made for; undefined for a forged one. Compares in constant time. */
+  /** The connection of a secret; undefined for a forged one. Compares in constant time. */
   connectionOf(clientState: string): string | undefined {
     const connectionId = pattern.exec(clientState)?.[1];
     const own = connectionId === undefined ? undefined : this.of(connectionId);

@@ -10,8 +10,8 @@ const notify = systemStatement({
 
 /**
  * Notifies the dispatchers of all processes of deliveries, after their commit and for many commits at once:
- * transactions that notify commit one after the other, because PostgreSQL keeps notifications in the order of commits. One
- * that a crash prevents costs a second, after which the dispatchers look by themselves.
+ * transactions that notify commit one after the other, because PostgreSQL keeps notifications in the order of commits.
+ * A notification that a crash prevents costs a second, after which the dispatchers look by themselves.
  */
 export class DispatchNotice {
   readonly #services: { database: Database; log: Log };

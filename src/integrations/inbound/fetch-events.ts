@@ -30,7 +30,7 @@ interface Waiting {
 
 const batchSize = 20;
 
-// Those that failed wait behind the others.
+// Failed fetches wait behind the others.
 const findWaiting = statement({
   name: 'integration.waiting_events',
   parameters: { connectionId: 'uuid' },
@@ -82,9 +82,9 @@ export interface FetchOptions {
 }
 
 /**
- * Fetches the data of the next events of a connection that wait, and publishes each in the statement that ends its waiting.
- * Nothing waits for a connection that is gone, or whose access has ended. What cannot be had is asked for again, until the
- * event is a day old.
+ * Fetches the data of the next waiting events of a connection, and publishes each in the statement that ends its wait.
+ * Events of a removed connection, or without access, do not wait. A failed fetch is repeated until the event is a day
+ * old.
  * @throws what PostgreSQL throws; the signal's reason
  */
 export async function fetchNext(

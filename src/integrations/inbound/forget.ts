@@ -14,6 +14,6 @@ const forget = systemStatement({
    returning true as forgotten`,
 });
 
-/** Forgets events of more than a day ago: providers do not repeat them any more. @returns how many */
+/** Removes events of more than a day ago: providers no longer repeat them. @returns how many */
 export const forgetInboundEvents = async (database: Database, limit: number): Promise<number> =>
   (await sqlOn(database.pool).rows(forget, { limit })).length;

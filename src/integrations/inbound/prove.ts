@@ -12,7 +12,7 @@ import {
   type LiveConnections,
 } from './connections-of-accounts.ts';
 
-export interface ProofServices {
+interface ProofServices {
   database: Database;
   sealer: Sealer;
   clientStates: ClientStates;
@@ -22,7 +22,7 @@ export interface ProofServices {
 
 /** A request that its provider has sent, or the owner of a sandbox. */
 export interface Proven {
-  /** Whose sandbox the events are for; undefined for those of the provider. */
+  /** The sandbox that the events are for; undefined for events of the provider. */
   sandbox?: EventsConnection;
   /** Undefined where the request is not in the provider's form. */
   notices: readonly Notice[] | undefined;
@@ -30,7 +30,7 @@ export interface Proven {
   connectionsFor(notice: Notice): readonly EventsConnection[];
 }
 
-/** Sandboxes with one account whose secrets are tried. Their accounts have names that are made at random. */
+/** Sandboxes with one account whose secrets are tried. Their account names are random. */
 const maxSandboxes = 3;
 
 const accountsOf = (notices: readonly Notice[]): string[] => [...new Set(notices.map(({ accountId }) => accountId))];
@@ -115,8 +115,8 @@ export async function proveProvider(
 }
 
 /**
- * Finds out who sent a request: the provider, whose events are for connections of live keys, or the owner of a sandbox,
- * whose events are for that sandbox alone.
+ * Identifies the sender of a request: the provider, whose events are for connections of live keys, or the owner of a
+ * sandbox, whose events are for that sandbox alone.
  * @param now in milliseconds
  * @returns undefined for a forgery
  * @throws SealError

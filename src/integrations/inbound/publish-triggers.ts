@@ -27,22 +27,25 @@ export interface Source {
 export interface TriggeredEvent {
   /** The integration's trigger: `message_received`. */
   trigger: string;
-  /** The same for an event that is sent twice. Undefined for one that is never repeated. */
+  /** The same for a repeated event. Undefined for an event that is never repeated. */
   key?: string | undefined;
   data: Record<string, unknown>;
 }
 
 /**
- * What stands for an event of a connection, as a UUID: the first 128 bits of a SHA-256. It is the subject of the published
- * event, of which there is one for each subject and type.
+ * Identifies an event of a connection, as a UUID: the first 128 bits of a SHA-256. It is the subject of the published
+ * event; each subject and type has one event.
  */
 export const digestOf = (connectionId: string, key: string): string =>
   hash('sha256', `${connectionId} ${key}`, 'hex').slice(0, 32);
 
-/** Events in one statement: those of a request, so that they share its thousand deliveries. */
+/** Events in one statement: the events of a request, so that they share its thousand deliveries. */
 export const maxEventsOfStatement = 1_000;
 
-/** Those of the types of `given` that a webhook of the tenant listens to, or a workflow awaits: a thousand events have a handful of types. */
+/**
+ * The types of `given` that a webhook of the tenant subscribes to, or a workflow awaits: a thousand events have a
+ * handful of types.
+ */
 export const subscribedTypes = `subscribed as materialized (
      select k.type from (select distinct type from given) k
       where exists (select from webhook_subscription s
@@ -50,7 +53,7 @@ export const subscribedTypes = `subscribed as materialized (
                        and s.deleted_at is null and ${listens('s', 'k')})
          or ${isAwaited('k')})`;
 
-/** Those that are published: all where the events of the tenant are recorded, for who reads the list of them. */
+/** The published events: all, if the events of the tenant are recorded, for readers of the event list. */
 const publishedTypes = `${subscribedTypes},
    published as materialized (
      select k.type from (select distinct type from given) k
@@ -95,7 +98,7 @@ const publishQuietly = statement({
   text: `${publishGiven} from new_event e`,
 });
 
-// The row exists since the event was received. It is published by the one that ends its waiting.
+// The row exists since the receipt of the event. The transaction that ends its wait publishes it.
 const publishFetched = statement({
   name: 'integration.publish_fetched',
   parameters: { connectionId: 'uuid', rows: 'json' },
@@ -161,7 +164,10 @@ export async function publishFetchedEvent(
   });
 }
 
-/** `publishTriggers` for one event. @returns its id as a uuid; undefined where it has no reader, and for one that was published before */
+/**
+ * `publishTriggers` for one event. @returns its id as a uuid; undefined without readers, and for an event that was
+ * published before
+ */
 export const publishTrigger = async (
   scope: Scope,
   source: Source,

@@ -6,7 +6,7 @@ import { triggerType } from '../trigger-events.ts';
 import { digestOf, type Source, subscribedTypes } from './publish-triggers.ts';
 import { storableJson } from './storable-json.ts';
 
-// One entry of the outbox stands for all events of a connection that wait.
+// One entry of the outbox represents all waiting events of a connection.
 const queue = statement({
   name: 'integration.queue_fetches',
   parameters: { connectionId: 'uuid', rows: 'jsonb', correlationId: 'text' },

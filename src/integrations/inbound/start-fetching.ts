@@ -13,7 +13,7 @@ import { queues } from '../../temporal/contracts/queues.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { fairnessOf } from '../../tenancy/index.ts';
 
-export interface StartServices {
+interface StartServices {
   temporal: TemporalClient;
   fetchEventsPolicy: FetchEventsPolicy;
 }

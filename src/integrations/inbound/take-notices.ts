@@ -11,7 +11,7 @@ import type { Proven } from './prove.ts';
 import { maxEventsOfStatement, type TriggeredEvent, type TriggerPublisher } from './publish-triggers.ts';
 import { queueFetches } from './queue-fetches.ts';
 
-export interface TakeServices {
+interface TakeServices {
   database: Database;
   log: Log;
   triggerPublisher: TriggerPublisher;
@@ -44,7 +44,7 @@ async function takeForConnection(
   const { id: connectionId, organizationId, environment, status } = connection;
   const scope = new Scope(database, { organizationId, environment }, correlationId, actor);
   const source = { integration, connectionId };
-  // Nothing is kept of what comes while we have no access, so that one that the provider repeats later is delivered then.
+  // Without access nothing is recorded, so that an event that the provider repeats later is delivered then.
   const hasAccess = status === 'connected';
   const publishable = notices.filter(({ trigger }) => hasAccess && trigger !== undefined);
   // The sandbox reaches no provider: an event of its owner has its data with it.
@@ -68,8 +68,8 @@ interface Taken extends Pick<Proven, 'connectionsFor'> {
 }
 
 /**
- * Takes the events of a request: those that have subscribers are published for every connection of their account, each
- * once. What it does not reach before a crash, the provider sends again, because nothing was acknowledged.
+ * Receives the events of a request: events with subscribers are published for every connection of their account, each
+ * once. The provider sends those that a crash prevents again, because they were not acknowledged.
  * @returns once all of it is committed
  */
 export async function takeNotices(

@@ -1,6 +1,6 @@
 import { creditKey, type JobName, jobWorkflowId } from './names.ts';
 
-/** How operators find a job. The parts of SQL name the row `r`, and show nothing that a tenant wrote. */
+/** How operators find a job. The parts of SQL name the row `r`, and show no text of a tenant. */
 export const findableJob = <Rows extends object>(job: JobName & { isFree?: boolean }, rows: Rows) => ({
   state: 'r.status',
   reason: `(r.error->>'code') || ': ' || (r.error->>'message')`,

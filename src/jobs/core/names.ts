@@ -2,8 +2,8 @@ export interface JobName {
   /** Begins the names of its statements and fail points: `voice`. */
   name: string;
   /**
-   * Begins what is stored: its outbox kinds, the keys of its reservations, and the ids of its workflows. By default `name`.
-   * It never changes, because rows and workflows outlive an upgrade.
+   * The prefix of stored names: its outbox kinds, the keys of its reservations, and the ids of its workflows. By
+   * default `name`. It never changes, because rows and workflows outlive an upgrade.
    */
   storedName?: string;
 }

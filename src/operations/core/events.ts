@@ -2,7 +2,7 @@ import { defineEvent } from '../../platform/core/event-type.ts';
 import { text, time } from '../../platform/core/json-schema.ts';
 import { keyIds } from '../../tenancy/core/ids.ts';
 
-export interface ExpiringKeyFacts {
+interface ExpiringKeyFacts {
   keyId: string;
   name: string;
   lastFour: string;

@@ -6,8 +6,8 @@ export type Dependency = (typeof dependencies)[number];
 const strictDependencies: readonly Dependency[] = ['database', 'environment'];
 
 /**
- * Those that decide whether a process receives requests. A folder of files is none: without it all but files works, and
- * another process would have the same one.
+ * The dependencies that decide whether a process receives requests. A folder of files is not among them: without it
+ * everything except files works, and another process would have the same folder.
  */
 export const decisiveDependencies = (driver: 'local' | 's3'): readonly Dependency[] =>
   dependencies.filter((name) => name !== 'storage' || driver === 's3');

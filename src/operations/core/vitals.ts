@@ -49,7 +49,7 @@ export interface Batch {
   count: number;
 }
 
-/** Collects beacons by series until they are written, within the limits of what is stored. */
+/** Collects beacons by series until they are written, within the limits of storage. */
 export class VitalsBatch {
   readonly #series = new Map<string, Batch>();
   readonly #stored = new Set<string>();

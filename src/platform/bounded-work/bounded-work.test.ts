@@ -5,6 +5,7 @@ import type { Behaviour } from '../../../test/platform/bounded-task.ts';
 import { tenantKeyOf } from '../../../test/platform/tenant-key.ts';
 import { openLog } from '../observability/log.ts';
 import { BoundedWork } from './bounded-work.ts';
+import { WorkProcess } from './child-process.ts';
 import { type BoundedTask, WorkQueueFull, WorkTooCostly } from './task.ts';
 
 type Args = { behaviour: Behaviour; value?: unknown };
@@ -79,7 +80,18 @@ describe('bounded work', () => {
     );
   });
 
-  test('leaves the processor to whoever needs it', async () => {
+  test('has no more of the processor for that, whatever time is left by the clock', async () => {
+    const isReady = Promise.withResolvers<void>();
+    const one = new WorkProcess([task.module], { ready: isReady.resolve, end: () => {} });
+    await isReady.promise;
+    const began = performance.now();
+    const clockMs = 15_000;
+    const args = JSON.stringify({ behaviour: 'spin' });
+    await expect(one.perform({ module: task.module, limitMs, clockMs, args })).rejects.toThrow(/too long/);
+    expect(performance.now() - began).toBeLessThan(clockMs * 0.8);
+  });
+
+  test('leaves the processor to other work', async () => {
     expect(await run('priority')).toBeGreaterThan(getPriority());
   });
 
@@ -113,7 +125,7 @@ describe('bounded work', () => {
     for (let times = 0; times < 5; times++) {
       const before = finished;
       expect(await runOf('answer', 'modest')).toBe(1);
-      // A process is left for the others, and replaced processes come back: nobody waits for the greedy one's queue.
+      // A process is left for the others, and replaced processes come back: no one else waits for the greedy one's queue.
       expect(finished - before).toBeLessThanOrEqual(2);
     }
     expect(finished).toBeLessThan(10);
@@ -132,7 +144,7 @@ describe('bounded work', () => {
     const upscales = Array.from({ length: 8 }, () =>
       three.run(lengthy, other, { behaviour: 'never' }, { waitMs: 60_000 }).catch(() => ended++),
     );
-    // The third process is for what is not lengthy, whoever has it.
+    // The third process is for short tasks of any organization.
     for (const key of [one, other, tenantKeyOf('third')]) {
       expect(await three.run(task, key, { behaviour: 'answer', value: 1 }, { waitMs: 30_000 })).toBe(1);
     }

@@ -1,9 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Parts } from '../core/parts.ts';
 import type { Log } from '../observability/log.ts';
 import type { TenantKey } from '../security/tenant-key.ts';
 import { type ChildEnd, WorkProcess } from './child-process.ts';
+import { EventLoopRounds } from './event-loop-rounds.ts';
 import { FairQueue } from './fair-queue.ts';
 import { MainThreadShare } from './main-thread-share.ts';
 import { type Answer, type AnyBoundedTask, type BoundedTask, WorkQueueFull, WorkTooCostly } from './task.ts';
@@ -25,13 +27,13 @@ const clockLimit = { first: (limitMs: number) => limitMs, again: (limitMs: numbe
 /** A process is replaced after this many tasks: libraries keep a little of everything that they have seen. */
 const tasksPerProcess = 5_000;
 
-/** A task that takes longer has another process started beside it, so that others need not wait for one to start. */
+/** During a task that takes longer, another process is started, so that other tasks need not wait for one to start. */
 const spareAfterMs = 50;
 
 /** Before another process is tried, when one could not even start. */
 const restartAfterMs = 1_000;
 
-/** At least two, so that one is left when an organization keeps its share busy. */
+/** At least two, so that one remains when an organization keeps its share busy. */
 const defaultProcesses = Math.max(2, Math.min(4, availableParallelism()));
 
 interface Waiting {
@@ -59,7 +61,7 @@ interface Member {
 
 const ending = () => new WorkQueueFull('The process is ending.');
 
-export interface BoundedWorkOptions {
+interface BoundedWorkOptions {
   log: Log;
   /** Tasks whose modules are loaded when a process starts, so that loading them counts against no tenant's limit. */
   tasks: readonly AnyBoundedTask[];
@@ -68,11 +70,10 @@ export interface BoundedWorkOptions {
 
 /**
  * Performs work whose cost tenants decide, in processes of its own: with a limit of time and of memory each, a bounded
- * queue for each organization, and never all processes for one of them. Processes are shared by the time that they are used:
- * the organization that used least of the last minute is next, so that none has more than half of it while another waits.
- *
- * Libraries for this use threads, where a single large allocation ends the whole process, or leave a tenant as many
- * places as there are.
+ * queue for each organization, and never all processes for one of them. Processes are shared by the time that they are
+ * used: the organization that used least of the last minute is next, so that none has more than half of it while
+ * another waits. Libraries for this use threads, where a single large allocation ends the whole process, or allow a
+ * tenant all slots.
  */
 export class BoundedWork {
   readonly #log: Log;
@@ -85,6 +86,7 @@ export class BoundedWork {
   readonly #running = new Map<TenantKey, Waiting[]>();
   readonly #closing = new AbortController();
   readonly #mainThread = new MainThreadShare();
+  readonly #rounds = new EventLoopRounds();
   /** Processes that there should be: as many as were ever needed at once. */
   #wanted = 1;
 
@@ -157,7 +159,21 @@ export class BoundedWork {
     return this.#mainThread.run(key, piece);
   }
 
-  /** Ends the processes, whatever they are doing. */
+  /**
+   * Does work whose cost tenants decide a few milliseconds at a time. What is done within its first part waits for nobody.
+   * @throws what `parts` throws
+   */
+  async inMainThreadByParts<Result>(key: TenantKey, parts: Parts<Result>): Promise<Result> {
+    const first = parts.next();
+    return first.done ? first.value : this.#mainThread.runInParts(key, parts);
+  }
+
+  /** For long work of this thread that has done a piece of some milliseconds. See `EventLoopRounds`. */
+  nextRound(): Promise<void> {
+    return this.#rounds.next();
+  }
+
+  /** Ends the processes during any work. */
   close(): void {
     this.#closing.abort();
     for (const { timer, reject } of this.#queue.clear()) {
@@ -197,9 +213,9 @@ export class BoundedWork {
   }
 
   /**
-   * Whether an organization may have another process. Lengthy tasks of all organizations together leave one process, so that
-   * a short task waits for short tasks alone. An organization leaves one process to the others, and its lengthy tasks leave
-   * another to its short ones.
+   * Whether an organization may have another process. Lengthy tasks of all organizations together leave one process
+   * free, so that a short task waits only for short tasks. An organization leaves one process to the others, and its
+   * lengthy tasks leave another to its short ones.
    */
   #isAllowed(key: TenantKey, { isLengthy }: Waiting): boolean {
     const mine = this.#running.get(key) ?? [];
@@ -211,7 +227,7 @@ export class BoundedWork {
     return all < this.#processes - 1;
   }
 
-  /** Hands what waits to processes that are idle; starts another when all are busy and it may have one more. */
+  /** Gives waiting tasks to idle processes; starts another process if all are busy and the limit permits it. */
   #assign(): void {
     const isAllowed = (key: TenantKey, waiting: Waiting) => this.#isAllowed(key, waiting);
     for (const member of this.#members) {

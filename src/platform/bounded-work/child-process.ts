@@ -3,38 +3,38 @@ import { getCompileCacheDir } from 'node:module';
 import { setPriority } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Answer, type Assignment, ready, WorkTooCostly } from './task.ts';
+import { type Answer, type Assignment, outOfTime, ready, WorkTooCostly } from './task.ts';
 
 /**
- * Size of V8's heap: 64 MiB for a task, and what the program and the modules of tasks take. A heap that reaches its limit
- * ends its whole process, which is why these are processes and not threads.
+ * Size of V8's heap: 64 MiB for a task, and the needs of the program and the modules of tasks. A heap that reaches its
+ * limit ends its whole process, which is why these are processes and not threads.
  */
 const heap = { oldSpaceMb: 88, semiSpaceMb: 4 };
 
 /** A process cuts its task short by itself, and is killed when it has not done so by this time after its limit. */
 const killAfterMs = 2_000;
 
-/** Below that of the process itself: what is costly takes the time that nothing else needs. */
+/** Below the priority of the process itself: costly tasks use only idle time. */
 const niceness = 5;
 
 const keptOfStderr = 2_000;
 
 /**
- * Where compiled code is kept, if it is: apart from that of this process, because V8 takes none that was compiled with
- * other flags. Node adds a folder of its version to the one that it is given.
+ * The folder of compiled code, if it is kept: separate from that of this process, because V8 accepts none that was
+ * compiled with other flags. Node adds a folder of its version.
  */
 function compileCache(): Record<string, string> {
   const folder = getCompileCacheDir();
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: join(dirname(folder), 'bounded-work') };
 }
 
-/** How V8 ends a process whose heap is full, and how a kernel ends one that takes too much. */
+/** How V8 ends a process whose heap is full, and how a kernel ends one that uses too much memory. */
 const memorySignals: readonly (string | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGKILL'];
 
 export interface ChildEnd {
   /** Whether it could ever take an assignment. */
   wasReady: boolean;
-  /** What it wrote last. */
+  /** Its latest output. */
   stderr: string;
 }
 
@@ -47,7 +47,7 @@ export class WorkProcess {
 
   constructor(modules: readonly string[], on: { ready(): void; end(end: ChildEnd): void }) {
     this.#child = fork(fileURLToPath(new URL('./child.ts', import.meta.url)), [...modules], {
-      // Nothing of the environment: no secret is where tenants' words are worked on.
+      // No environment: processes with tenants' texts have no secrets.
       env: compileCache(),
       execArgv: [`--max-old-space-size=${heap.oldSpaceMb}`, `--max-semi-space-size=${heap.semiSpaceMb}`],
       serialization: 'advanced',
@@ -72,6 +72,7 @@ export class WorkProcess {
     this.#child.on('error', end);
     this.#child.on('exit', (code, signal) => {
       const outOfMemory = memorySignals.includes(signal) || (code ?? 0) > 128;
+      if (signal === outOfTime) return end(new WorkTooCostly('time'));
       end(outOfMemory ? new WorkTooCostly('memory') : new Error('A process of the pool ended in the midst of a task.'));
     });
     this.#keepParent(false);

@@ -1,8 +1,10 @@
 // The program of the pool's processes. It imports hardly anything of the product but the modules of tasks, so that it starts soon.
+import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';
 import { Script } from 'node:vm';
+import { Worker } from 'node:worker_threads';
 import { JsonBounds } from '../core/bounded-json.ts';
-import { type Answer, type Assignment, maxResult, ready, type TaskModule } from './task.ts';
+import { type Answer, type Assignment, maxResult, outOfTime, ready, type TaskModule } from './task.ts';
 
 const modules = new Map<string, TaskModule>();
 
@@ -15,7 +17,9 @@ async function load(url: string): Promise<TaskModule> {
 const scope: { perform?: () => unknown } = globalThis as never;
 const script = new Script('perform()');
 
-/** Performs synchronous code, and cuts it short after `timeout` milliseconds. Also ends it when the parent is gone. */
+/**
+ * Performs synchronous code, and interrupts it after `timeout` milliseconds. Also ends it after the end of the parent.
+ */
 function performWithin(timeout: number, perform: () => unknown): unknown {
   scope.perform = perform;
   try {
@@ -41,17 +45,33 @@ function watchMemory(megabytes: number): NodeJS.Timeout {
   return setInterval(() => process.memoryUsage.rss() > maxBytes && process.exit(outOfMemory), watchEveryMs);
 }
 
-/** What a result may have: its depth is that of what the task was given. */
+/**
+ * Ends this process when it has had the processor for `limitMs` from now. A thread of its own: the event loop does not
+ * turn while a task is performed.
+ */
+async function watchProcessor(limitMs: number): Promise<Worker> {
+  const code = `const { limitMs, signal, everyMs } = require('node:worker_threads').workerData;
+    const before = process.cpuUsage();
+    setInterval(() => {
+      const { user, system } = process.cpuUsage(before);
+      if (user + system > limitMs * 1000) process.kill(process.pid, signal);
+    }, everyMs);`;
+  const worker = new Worker(code, { eval: true, workerData: { limitMs, signal: outOfTime, everyMs: watchEveryMs } });
+  await once(worker, 'online');
+  return worker;
+}
+
+/** The limits of a result: its depth is limited by that of the arguments. */
 const bounds = {
   maxBytes: Number.POSITIVE_INFINITY,
   maxDepth: Number.POSITIVE_INFINITY,
   maxCommas: maxResult.characters,
 };
 
-/** A short expression can make a value of many megabytes, in which the same one stands often. */
+/** A short expression can create a value of many megabytes that repeats one value often. */
 function done(result: string): Answer {
   const { characters, structures: maxStructures } = maxResult;
-  // Only what is long can have many of them.
+  // Only a long text can have many of them.
   const hasMany = () =>
     result.length > maxStructures &&
     new JsonBounds({ ...bounds, maxStructures }).add(Buffer.from(result)) !== undefined;
@@ -59,9 +79,11 @@ function done(result: string): Answer {
   return isTooLarge ? { kind: 'too_large', spent: false } : { kind: 'done', result, spent: false };
 }
 
-/** What is cut short leaves the libraries in an unknown state: the process is not used again. */
+/** An interruption leaves the libraries in an unknown state: the process is not used again. */
 async function answer({ perform }: TaskModule, assignment: Assignment): Promise<Answer> {
   const { args, limitMs, clockMs, memoryMb } = assignment;
+  // A task that was starved has more time by the clock, and hardly more of the processor.
+  const processor = clockMs > limitMs ? await watchProcessor(limitMs * 1.25) : undefined;
   const before = process.cpuUsage();
   const usedMs = () => {
     const { user, system } = process.cpuUsage(before);
@@ -74,7 +96,6 @@ async function answer({ perform }: TaskModule, assignment: Assignment): Promise<
       return given instanceof Promise ? given : JSON.stringify(given ?? null);
     });
     if (result instanceof Promise) return done(JSON.stringify((await result) ?? null));
-    // A task that was starved has more time by the clock, and no more of the processor.
     if (clockMs > limitMs && usedMs() > limitMs * 1.25) return { kind: 'too_costly', spent: false };
     return done(result as string);
   } catch (error) {
@@ -83,6 +104,7 @@ async function answer({ perform }: TaskModule, assignment: Assignment): Promise<
     return { kind: usedMs() < limitMs * 0.9 ? 'starved' : 'too_costly', spent: true };
   } finally {
     clearInterval(watch);
+    await processor?.terminate();
   }
 }
 

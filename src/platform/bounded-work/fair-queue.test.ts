@@ -14,7 +14,7 @@ const takeAll = (queue: FairQueue<string>, isAllowed = (_: string) => true) => {
   return taken;
 };
 
-test('keys take turns, and each keeps its order', () => {
+test('keys alternate, and each keeps its order', () => {
   const queue = fill([
     ['a', 'a1'],
     ['a', 'a2'],
@@ -58,7 +58,7 @@ test('what is removed is not taken', () => {
   expect(takeAll(queue)).toEqual([]);
 });
 
-test('who used least of the last minute is next, however many items it has, and nobody keeps more than half while another waits', () => {
+test('the key that used least of the last minute is next, however many items it has, and none keeps more than half while another waits', () => {
   const clock = { now: 0 };
   const used = new UsedTime(() => clock.now);
   const [a, b] = [tenantKeyOf('a'), tenantKeyOf('b')];

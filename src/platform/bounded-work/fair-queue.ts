@@ -2,7 +2,7 @@ import type { TenantKey } from '../security/tenant-key.ts';
 
 /** First in, first out for each tenant. The tenant that has used least is next. */
 export class FairQueue<Item> {
-  /** No list is empty. A tenant whose item was taken stands behind the others that have used as much. */
+  /** No list is empty. A tenant whose item was taken comes after the other tenants that have used as much. */
   readonly #waiting = new Map<TenantKey, Item[]>();
   readonly #used: (key: TenantKey) => number;
 
@@ -17,7 +17,7 @@ export class FairQueue<Item> {
     else this.#waiting.set(key, [item]);
   }
 
-  /** Takes the next item that may be taken, of the tenant that has used least among those that have one. */
+  /** Takes the next available item, of the tenant that has used least among those that have one. */
   take(isAllowed: (key: TenantKey, item: Item) => boolean): Item | undefined {
     let next: { key: TenantKey; items: Item[]; index: number; used: number } | undefined;
     for (const [key, items] of this.#waiting) {

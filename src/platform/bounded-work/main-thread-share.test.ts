@@ -8,7 +8,7 @@ const busyFor = (ms: number) => {
   while (performance.now() < until);
 };
 
-test('pieces are done one at a time, and whoever used least is next', async () => {
+test('pieces run one at a time, and the organization that used least is next', async () => {
   const share = new MainThreadShare();
   const [greedy, modest] = [tenantKeyOf('greedy'), tenantKeyOf('modest')];
   const done: string[] = [];
@@ -47,4 +47,22 @@ test('a piece that throws fails its caller alone', async () => {
   await expect(failing).rejects.toThrow('broken');
   await sleep(1);
   expect(await share.run(key, () => 'done')).toBe('done');
+});
+
+test('work that yields is done some parts at a time, and others have their pieces between', async () => {
+  const share = new MainThreadShare();
+  const done: string[] = [];
+  function* parts() {
+    for (let part = 1; part <= 10; part++) {
+      busyFor(1);
+      done.push('part');
+      yield;
+    }
+    return 'the whole';
+  }
+  const whole = share.runInParts(tenantKeyOf('large'), parts());
+  await Promise.all([whole, share.run(tenantKeyOf('small'), () => done.push('other'))]);
+  expect(await whole).toBe('the whole');
+  expect(done.filter((one) => one === 'part')).toHaveLength(10);
+  expect(done.indexOf('other')).toBeLessThan(5);
 });

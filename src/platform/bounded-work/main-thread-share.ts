@@ -1,3 +1,4 @@
+import type { Parts } from '../core/parts.ts';
 import type { TenantKey } from '../security/tenant-key.ts';
 import { FairQueue } from './fair-queue.ts';
 import { UsedTime } from './used-time.ts';
@@ -5,10 +6,13 @@ import { UsedTime } from './used-time.ts';
 /** The longest pause after a piece of work. */
 export const maxPauseMs = 100;
 
+/** How long parts of a work are done before others have the thread. */
+const partMs = 2;
+
 /**
- * Shares the main thread between work that is large and cannot be handed to another process: filling in a prompt of
- * megabytes, writing it as JSON. One piece is done at a time, of the organization that has used least. After it the thread is
- * left to everything else for as long as the piece took, so that such work never has more than half of it.
+ * Shares the main thread between large work that no other process can do: filling in a prompt of megabytes, writing it
+ * as JSON. One piece runs at a time, of the organization that has used least. After it the thread is free for other
+ * work for as long as the piece took, so that such work never has more than half of it.
  */
 export class MainThreadShare {
   readonly #used = new UsedTime();
@@ -33,6 +37,19 @@ export class MainThreadShare {
         this.#isBusy = false;
         this.#next();
       }, pauseMs);
+    }
+  }
+
+  /** Does the parts of a work for a few milliseconds at a time. @throws what `parts` throws */
+  async runInParts<Result>(key: TenantKey, parts: Parts<Result>): Promise<Result> {
+    for (;;) {
+      const { done, value } = await this.run(key, () => {
+        const startedAt = performance.now();
+        let part = parts.next();
+        while (!part.done && performance.now() - startedAt < partMs) part = parts.next();
+        return part;
+      });
+      if (done) return value;
     }
   }
 

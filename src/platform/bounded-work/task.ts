@@ -1,7 +1,7 @@
 /**
- * A function that may turn out to be costly, and that depends on its arguments alone. It stands in a module of its own, as
- * the export `perform`, which the processes of the pool load; arguments and result travel as JSON. Large ones are files
- * that the arguments name.
+ * A function that may be costly, and that depends on its arguments alone. It is the export `perform` of a module of its
+ * own, which the processes of the pool load; arguments and result travel as JSON. Large values are files that the
+ * arguments name.
  */
 export interface BoundedTask<Args, Result> {
   /** URL of the module. */
@@ -27,7 +27,7 @@ export interface TaskModule {
   perform(args: unknown): unknown;
 }
 
-/** What a process of the pool is asked. */
+/** The request to a process of the pool. */
 export interface Assignment {
   module: string;
   /** Limit of processor time. */
@@ -39,7 +39,7 @@ export interface Assignment {
   args: string;
 }
 
-/** What it answers. A process that is `spent` ends after its answer: code that was cut short may leave anything behind. */
+/** Its answer. A process that is `spent` ends after its answer: interrupted code may leave any state behind. */
 export type Answer = { spent: boolean } & (
   | { kind: 'done'; result: string }
   | { kind: 'failed'; message: string }
@@ -59,6 +59,9 @@ export const maxResult = { characters: 8 * 1024 * 1024, structures: 250_000 };
 /** The first message of a process, when it can take assignments. */
 export const ready = 'ready';
 
+/** The signal by which a process ends itself under a task that has had the processor for as long as it may. */
+export const outOfTime = 'SIGVTALRM';
+
 const sentences = {
   time: 'It takes too long.',
   memory: 'It needs too much memory.',
@@ -76,7 +79,7 @@ export class WorkTooCostly extends Error {
   }
 }
 
-/** The organization's own share of the pool is used up at the moment: the task was not begun. */
+/** The organization's own share of the pool is used up for now: the task has not begun. */
 export class WorkQueueFull extends Error {
   override name = 'WorkQueueFull';
 }

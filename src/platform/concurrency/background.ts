@@ -2,8 +2,8 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Log } from '../observability/log.ts';
 
 /**
- * Work that goes on after its request was answered. A process that dies loses none of it, because the outbox has it too;
- * it is tracked so that a process that stops can wait for it.
+ * Work that continues after its request was answered. A process that dies loses none of it, because the outbox has it
+ * too; it is tracked so that a process can wait for it before it stops.
  */
 export class Background {
   readonly #log: Log;
@@ -28,7 +28,7 @@ export class Background {
     this.run(what, yieldToEventLoop().then(work));
   }
 
-  /** Waits until nothing is left, including what running work begins. */
+  /** Waits until no work is left, including work that running work begins. */
   async settled(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

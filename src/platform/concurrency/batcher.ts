@@ -2,12 +2,12 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { isDatabaseUnavailable } from '../database/database-errors.ts';
 
 /** Processes several items together. Resolves with the outcome of each, in their order. */
-export type BatchWork<Item, Outcome> = (items: Item[]) => Promise<PromiseSettledResult<Outcome>[]>;
+type BatchWork<Item, Outcome> = (items: Item[]) => Promise<PromiseSettledResult<Outcome>[]>;
 
 /**
- * Runs work in which several items share a statement or a transaction. When it fails, each item is retried individually:
- * one bad item must not fail the batch. It is not retried while the database is unavailable: it is unknown then what was
- * committed, and every item would wait.
+ * Runs work in which several items share a statement or a transaction. If it fails, each item is retried individually:
+ * one bad item must not fail the batch. There is no retry while the database is unavailable: the commit is then
+ * unknown, and every item would wait.
  * @param work resolves with an outcome for each item, in their order
  */
 export async function retryIndividually<Item, Outcome>(

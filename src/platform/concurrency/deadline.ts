@@ -1,9 +1,9 @@
-/** Something took longer than it may. It may still go on. */
+/** Something exceeded its time limit. It may still continue. */
 export class DeadlineExceeded extends Error {
   override name = 'DeadlineExceeded';
 }
 
-/** Waits for what was begun, but no longer than that. @throws DeadlineExceeded */
+/** Waits for work that has begun, up to the deadline. @throws DeadlineExceeded */
 export async function withDeadline<T>(begun: Promise<T>, deadlineMs: number): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new DeadlineExceeded(`Not done within ${deadlineMs} ms.`)), deadlineMs);
@@ -14,7 +14,9 @@ export async function withDeadline<T>(begun: Promise<T>, deadlineMs: number): Pr
   }
 }
 
-/** What a promise gives, unless the signal aborts first: what was begun goes on then. @throws the reason of the signal */
+/**
+ * The result of a promise, unless the signal aborts first; the work then continues. @throws the reason of the signal
+ */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const aborted = () => reject(signal.reason);

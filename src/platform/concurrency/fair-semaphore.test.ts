@@ -1,14 +1,17 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { ActiveKeys } from './active-keys.ts';
 import { FairSemaphore } from './fair-semaphore.ts';
 
 function opened() {
   const clock = { now: 0 };
-  const semaphore = new FairSemaphore({ alone: 4, together: 2, maxWaiting: 3, rememberMs: 1_000 }, () => clock.now);
+  const active = new ActiveKeys(1_000, () => clock.now);
+  const semaphore = new FairSemaphore({ alone: 4, together: 2, maxWaiting: 3 }, active);
   const underWay: string[] = [];
   const ends = new Map<string, () => void>();
   return {
     clock,
+    active,
     semaphore,
     underWay,
     begin(...names: string[]) {
@@ -66,4 +69,15 @@ test('so much of a key waits, and work that fails gives its place on', async () 
   for (const one of failing) await expect(one).rejects.toThrow('no');
   expect(underWay).toEqual(['a5', 'a6', 'a7']);
   expect(semaphore.canEnqueue('a')).toBe(true);
+});
+
+test('a key that has work elsewhere has its share too', async () => {
+  const { active, clock, underWay, begin, end } = opened();
+  active.begin('b');
+  begin('a1', 'a2', 'a3');
+  expect(underWay).toEqual(['a1']);
+  active.end('b');
+  clock.now = 1_001;
+  await end('a1');
+  expect(underWay).toEqual(['a2', 'a3']);
 });

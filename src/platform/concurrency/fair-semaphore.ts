@@ -1,35 +1,33 @@
+import type { ActiveKeys } from './active-keys.ts';
+
 interface Queue {
   underWay: number;
   waiting: (() => void)[];
-  /** When work of the key came or ended last. */
-  activeAt: number;
 }
 
-export interface FairSemaphorePolicy {
-  /** Maximum concurrent work of one key while no other key has work. */
+interface FairSemaphorePolicy {
+  /** Maximum concurrent work of one key while no other key is active. */
   alone: number;
-  /** Slots that the keys with work share equally; each has at least one. */
+  /** Slots that the active keys share equally; each has at least one. */
   together: number;
   /** Maximum length of a key's queue. */
   maxWaiting: number;
-  /** How long a key keeps its share after its last work: a key that returns soon finds its slot free. */
-  rememberMs: number;
 }
 
 /**
- * Shares slots among keys: a key has `alone` slots until another key has work, and from then on each key has an equal share
+ * Shares slots among keys: a key has `alone` slots until another key is active, and from then on each key has an equal share
  * of `together`. Work beyond the share waits in order, and other keys do not wait for it.
  * @typeParam Key of tenants: one that only a scope makes
  */
 export class FairSemaphore<Key extends string = string> {
   readonly #policy: FairSemaphorePolicy;
-  readonly #now: () => number;
+  readonly #active: ActiveKeys<Key>;
   readonly #queues = new Map<Key, Queue>();
 
-  /** @param now ms; gives the same or more each time */
-  constructor(policy: FairSemaphorePolicy, now: () => number = () => performance.now()) {
+  /** @param active may be shared: a key counts as active when it has work in any of the semaphores that share it */
+  constructor(policy: FairSemaphorePolicy, active: ActiveKeys<Key>) {
     this.#policy = policy;
-    this.#now = now;
+    this.#active = active;
   }
 
   /** Whether the key's queue has a free slot. */
@@ -37,21 +35,21 @@ export class FairSemaphore<Key extends string = string> {
     return (this.#queues.get(key)?.waiting.length ?? 0) < this.#policy.maxWaiting;
   }
 
-  /** The free slots of each key that has work. */
+  /** The free slots of each key that had work here and is active. */
   free(): Map<Key, number> {
     const share = this.#share();
     const left = ({ underWay, waiting }: Queue) => Math.max(0, share - underWay - waiting.length);
     return new Map([...this.#queues].map(([key, queue]) => [key, left(queue)]));
   }
 
-  /** The free slots of a key that has no work yet. */
+  /** The free slots of a key that is not active yet. */
   freeOfOthers(): number {
     return this.#share(1);
   }
 
   async run<Result>(key: Key, work: () => Promise<Result>): Promise<Result> {
-    const queue = this.#queues.get(key) ?? { underWay: 0, waiting: [], activeAt: 0 };
-    queue.activeAt = this.#now();
+    const queue = this.#queues.get(key) ?? { underWay: 0, waiting: [] };
+    this.#active.begin(key);
     this.#queues.set(key, queue);
     if (queue.underWay < this.#share()) queue.underWay++;
     else await new Promise<void>((resolve) => queue.waiting.push(resolve));
@@ -59,20 +57,18 @@ export class FairSemaphore<Key extends string = string> {
       return await work();
     } finally {
       queue.underWay--;
-      queue.activeAt = this.#now();
-      // One takes over the slot; more than one when other keys have left meanwhile.
+      this.#active.end(key);
+      // One waiter takes over the slot; more than one if other keys have left.
       for (const share = this.#share(); queue.underWay < share && queue.waiting.length > 0; queue.underWay++)
         queue.waiting.shift()!();
     }
   }
 
   #share(more = 0): number {
-    const since = this.#now() - this.#policy.rememberMs;
-    for (const [key, { underWay, waiting, activeAt }] of this.#queues) {
-      if (underWay === 0 && waiting.length === 0 && activeAt < since) this.#queues.delete(key);
-    }
+    const active = this.#active.current();
+    for (const key of this.#queues.keys()) if (!active.has(key)) this.#queues.delete(key);
     const { alone, together } = this.#policy;
-    const keys = this.#queues.size + more;
+    const keys = active.size + more;
     return keys <= 1 ? alone : Math.max(1, Math.floor(together / keys));
   }
 }

@@ -4,21 +4,21 @@ import type { Tenant } from '../tenant.ts';
 const maxWaiting = 1_000;
 
 /**
- * Locks within this process, in front of those of PostgreSQL: of the transactions that need the same one, the first waits in
- * PostgreSQL for other processes, and the rest wait here, without a connection.
+ * Locks within this process, in front of those of PostgreSQL: of the transactions that need the same one, the first
+ * waits in PostgreSQL for other processes, and the rest wait here, without a connection.
  */
 export class LocalLocks {
-  /** By the lock's name: who waits for it. A lock that is free has none. */
+  /** The waiters by the lock's name. A free lock has none. */
   readonly #held = new Map<string, (() => void)[]>();
 
-  /** Takes all of them, or none where one is taken. */
+  /** Takes all of them, or none if one is held. */
   tryTake(names: readonly string[]): boolean {
     if (names.some((name) => this.#held.has(name))) return false;
     for (const name of names) this.#held.set(name, []);
     return true;
   }
 
-  /** Waits for each, in the order of their names, so that those who need several never wait in a circle. */
+  /** Waits for each, in the order of their names, so that holders of several locks never deadlock. */
   async take(names: readonly string[]): Promise<void> {
     const taken: string[] = [];
     try {
@@ -51,7 +51,10 @@ export class LocalLocks {
   }
 }
 
-/** Thrown through a transaction that needs a lock which another one of this process has. It is rolled back and begun again. */
+/**
+ * Thrown through a transaction that needs a lock of another transaction of this process. It is rolled back and
+ * restarted.
+ */
 export class LockHeld extends Error {
   override name = 'LockHeld';
   readonly names: readonly string[];
@@ -62,7 +65,7 @@ export class LockHeld extends Error {
   }
 }
 
-/** The locks that one transaction has, however often it is begun. */
+/** The locks of one transaction, across its restarts. */
 export class TransactionLocks {
   readonly #locks: LocalLocks;
   readonly #tenant: Tenant;
@@ -80,10 +83,10 @@ export class TransactionLocks {
     for (const name of missing) this.#mine.add(name);
   }
 
-  /** Waits for these beside those that it has. For a transaction that has no connection. */
+  /** Waits for these locks besides those that it holds. For a transaction that has no connection. */
   async wait(names: readonly string[]): Promise<void> {
     const all = new Set([...this.#mine, ...names.map((name) => this.#ofTenant(name))]);
-    // Given back first: those who wait for several take them in one order.
+    // Released first: waiters for several locks take them in one order.
     this.release();
     await this.#locks.take([...all]);
     for (const name of all) this.#mine.add(name);

@@ -4,7 +4,7 @@ import { newId } from '../ids.ts';
 import type { Tenant } from '../tenant.ts';
 
 /**
- * Works on rows of several tenants that a sweep found: those of each tenant in a transaction of its own scope.
+ * Processes rows of several tenants that a sweep found: those of each tenant in a transaction of its own scope.
  * @param work resolves with how many rows it changed
  * @returns how many rows were changed in all
  */

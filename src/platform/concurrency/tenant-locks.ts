@@ -1,7 +1,7 @@
 import type { Transaction } from '../database/scope.ts';
 import { statement } from '../database/sql.ts';
 
-// A separate statement: only the next one sees what the previous holder of the lock committed. The locks are taken in
+// A separate statement: only the next one sees the commits of the previous holder of the lock. The locks are taken in
 // their order, so that transactions that take several never deadlock.
 const take = statement({
   name: 'tenant.lock',
@@ -21,4 +21,17 @@ export const lockForTransaction = (tx: Transaction, what: string): Promise<void>
 export async function lockAllForTransaction(tx: Transaction, what: readonly string[]): Promise<void> {
   tx.requireLocally(what);
   await tx.rows(take, { names: what });
+}
+
+const takeForOrganization = statement({
+  name: 'tenant.lock_organization',
+  parameters: { what: 'text' },
+  text: `select pg_advisory_xact_lock(hashtextextended(concat_ws(':', :organizationId, :what), 0))
+    where :environment is not null`,
+});
+
+/** The same for what the organization's environments have in common. A transaction calls it after locks of rows. */
+export async function lockOrganizationForTransaction(tx: Transaction, what: string): Promise<void> {
+  tx.requireLocally([what]);
+  await tx.rows(takeForOrganization, { what });
 }

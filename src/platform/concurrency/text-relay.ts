@@ -14,7 +14,7 @@ export interface Delta {
 }
 
 /** A text, and the process that reads it. */
-export interface TextReader {
+interface TextReader {
   /** The notification channel of the process. */
   channel: string;
   /** The id of the text, without spaces. */
@@ -32,7 +32,7 @@ const notifyAll = systemStatement({
 
 /** PostgreSQL takes payloads below 8,000 bytes: three bytes a character, sealed and in base64, are less. */
 const piecesOf = 1_800;
-/** Between two batches. Text that comes meanwhile joins what waits. */
+/** The wait between two batches. Text that arrives during it joins the waiting text. */
 const pauseMs = 25;
 
 const isHighSurrogate = (code: number) => code >= 0xd800 && code <= 0xdbff;
@@ -45,16 +45,17 @@ function pieceLength(text: string): number {
 
 const keyOf = ({ subject, channel }: Pick<TextReader, 'subject' | 'channel'>) => `${subject} ${channel}`;
 
-export interface TextRelayOptions {
-  /** Binds what is sealed to its use. */
+interface TextRelayOptions {
+  /** Binds the sealed text to its use. */
   table: string;
-  /** Characters of one text that wait to be sent. What comes above is dropped. */
+  /** Maximum characters of one text that wait to be sent. Further text is dropped. */
   maxWaiting: number;
 }
 
 /**
- * Sends texts that are being written to readers in other processes, by PostgreSQL's notifications, sealed. One statement at a
- * time carries those of all texts, so with a slow database there are fewer and larger pieces. A piece can be lost.
+ * Sends texts that are being written to readers in other processes, by PostgreSQL's notifications, sealed. One
+ * statement at a time carries those of all texts, so with a slow database there are fewer and larger pieces. A piece
+ * can be lost.
  */
 export class TextRelay {
   readonly #database: Database;
@@ -80,7 +81,7 @@ export class TextRelay {
     void this.#send();
   }
 
-  /** Drops what waits to be sent to a reader. */
+  /** Drops the waiting text for a reader. */
   forget(reader: Pick<TextReader, 'subject' | 'channel'>): void {
     this.#outgoing.delete(keyOf(reader));
   }
@@ -123,7 +124,7 @@ export class TextRelay {
   #nextPiece(outgoing: Outgoing): { channel: string; payload: string }[] {
     const { channel, subject, tenant, attempt, at, text } = outgoing;
     const length = pieceLength(text);
-    // Half of a character: what comes next joins it.
+    // Half of a character: the next text joins it.
     if (length === 0) return [];
     outgoing.at += length;
     outgoing.text = text.slice(length);

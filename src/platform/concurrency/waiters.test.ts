@@ -4,7 +4,7 @@ import { Waiters } from './waiters.ts';
 
 const never = new AbortController().signal;
 
-test('an end that is told while somebody looks is not missed', async () => {
+test('an end that is announced during a look is not missed', async () => {
   const waiters = new Waiters('run');
   let ended = false;
   const looks: boolean[] = [];
@@ -22,13 +22,13 @@ test('an end that is told while somebody looks is not missed', async () => {
     never,
   );
   waiters.notifyLocal('one');
-  // Whoever misses it looks again only after seconds.
+  // A waiter that misses it looks again only after seconds.
   await Promise.race([found, sleep(1_000, undefined, { ref: false })]);
   expect(looks).toEqual([false, true]);
   expect(await found).toBe('ended');
 });
 
-test('who has given up or found what it waited for is told nothing more', async () => {
+test('a waiter that has given up or has its result is not woken again', async () => {
   const waiters = new Waiters('run');
   const stop = new AbortController();
   const given = waiters.wait('one', async () => undefined, 1_000_000, stop.signal);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { statement, type TenantSql } from '../database/sql.ts';
 import { WakeSignal } from './wake-signal.ts';
 
-/** How often a waiter polls: a notification can be lost, and what was deleted sends none. */
+/** How often a waiter polls: a notification can be lost, and a deleted row sends none. */
 const lookAgainMs = 2_000;
 
 const notifyStatement = statement({

@@ -4,7 +4,7 @@ export const maxDepth = 64;
 /** Objects, lists and members of one text. Each costs a parser and its readers up to a microsecond. */
 export const maxStructures = 40_000;
 
-/** Commas of one text. What lists hold beside objects and lists costs a tenth of these. */
+/** Maximum commas of one text. Values in lists other than objects and lists cost a tenth of these. */
 export const maxCommas = 550_000;
 
 /** Why a text is not parsed. */
@@ -61,7 +61,7 @@ export class JsonBounds {
     for (let at = 0; at < bytes.length; at++) {
       const byte = bytes[at]!;
       if (isInText) {
-        // No text of JSON goes on behind a control character: a parser stops there, and a line of a stream ends.
+        // No JSON text continues after a control character: a parser stops there, and a line of a stream ends.
         if (byte < space) isInText = isEscaped = false;
         else if (isEscaped) isEscaped = false;
         else if (byte === backslash) isEscaped = true;
@@ -98,7 +98,7 @@ const sentences: Record<JsonExcess | 'malformed', string> = {
 export class JsonRefused extends Error {
   override name = 'JsonRefused';
   readonly reason: JsonExcess | 'malformed';
-  /** What is wrong with the text, to be put behind its name: `is too large`. */
+  /** The problem of the text, as it follows its name: `is too large`. */
   readonly fault: string;
 
   constructor(reason: JsonExcess | 'malformed') {
@@ -109,8 +109,8 @@ export class JsonRefused extends Error {
 }
 
 /**
- * Parses JSON from outside: from a caller, a provider, a tool server, a model. It costs at most some tens of milliseconds,
- * whatever it is.
+ * Parses JSON from outside: from a caller, a provider, a tool server, a model. Any text costs at most some tens of
+ * milliseconds.
  * @param source a text, or its bytes in UTF-8
  * @throws JsonRefused
  */
@@ -127,7 +127,7 @@ export function parseJson(source: string | Uint8Array, maxBytes: number): unknow
   }
 }
 
-/** The same. @returns undefined, which no JSON stands for, where a text is refused */
+/** The same. @returns undefined, which JSON cannot represent, for a refused text */
 export function readJson(source: string | Uint8Array, maxBytes: number): unknown {
   try {
     return parseJson(source, maxBytes);

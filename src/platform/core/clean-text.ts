@@ -15,8 +15,8 @@ function isUnclean(json: Buffer, at: number): boolean {
 }
 
 /**
- * The same for JSON as `JSON.stringify` writes it, which escapes what is replaced here. It goes through the bytes: a regular
- * expression takes five times as long where everything is replaced.
+ * The same for JSON as `JSON.stringify` writes it, which escapes the replaced characters. It works on the bytes: a
+ * regular expression takes five times as long if everything is replaced.
  */
 export function cleanJson(json: string): string {
   if (!uncleanEscape.test(json)) return json;

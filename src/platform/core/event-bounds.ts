@@ -8,8 +8,8 @@ const colon = 0x3a;
 const maxLinesPerEvent = 16;
 
 /**
- * Counts the events of an event stream as its bytes arrive, comments and empty lines included: each is work for who reads
- * it, and a stream within its limit of bytes can have millions. Each event is bounded as a text of JSON.
+ * Counts the events of an event stream as its bytes arrive, comments and empty lines included: each is work for its
+ * reader, and a stream within its limit of bytes can have millions. Each event is bounded as a text of JSON.
  */
 export class EventBounds {
   readonly #max: number;

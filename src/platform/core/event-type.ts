@@ -1,6 +1,6 @@
 import type { JsonSchema, MemberSchemas } from './json-schema.ts';
 
-/** What is published about a type of event, once for every list, document and check. */
+/** The published facts about a type of event, once for every list, document and check. */
 interface Published {
   /** The published name, such as `workflow.run.completed`. */
   readonly type: string;
@@ -14,7 +14,7 @@ interface Published {
   readonly repeatsType?: boolean;
 }
 
-/** A type of event that webhooks can subscribe to. `Facts` is what is stored when the event is published. */
+/** A type of event that webhooks can subscribe to. `Facts` is the data that is stored when the event is published. */
 export interface EventType<Facts = never> extends Published {
   /** Renders the field `data` of the payload, with ids and statuses in dialect A's form. */
   data(facts: Facts): object;
@@ -24,7 +24,7 @@ export interface EventType<Facts = never> extends Published {
   readonly example: object;
 }
 
-/** A declaration, whose schema and example have to fit what is rendered. */
+/** A declaration, whose schema and example must match the rendered data. */
 interface Declared<Facts extends object, Data extends object> extends Published {
   data(facts: Facts): Data;
   readonly members: MemberSchemas<Data>;

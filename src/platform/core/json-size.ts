@@ -4,7 +4,7 @@
  */
 export const isLargerThan = (value: unknown, bytes: number): boolean => rest(value, bytes) < 0;
 
-/** What is left of `bytes` behind a value, each part of it at its shortest; below 0 where they are not enough. */
+/** The rest of `bytes` after a value, with each part of it in its shortest form; below 0 if they are too few. */
 function rest(value: unknown, bytes: number): number {
   if (typeof value === 'string') return bytes - value.length - 2;
   if (typeof value !== 'object' || value === null) return bytes - 1;

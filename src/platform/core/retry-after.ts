@@ -1,6 +1,6 @@
 const imfDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** A header with many digits asks for longer than any timer or any duration of Temporal can be. */
+/** A header with many digits exceeds every timer and every duration of Temporal. */
 const maxWaitMs = 24 * 3_600_000;
 
 /**

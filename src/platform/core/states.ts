@@ -1,5 +1,5 @@
-/** One state: what it means, and the states it can change to. */
-export interface StateDefinition {
+/** One state: its meaning, and the states it can change to. */
+interface StateDefinition {
   /** One plain sentence, for the published documentation. */
   readonly meaning: string;
   /** Whether something can be created in this state. */
@@ -9,7 +9,7 @@ export interface StateDefinition {
 }
 
 /** A column that holds one of the states, as the database names it. */
-export interface StateColumn {
+interface StateColumn {
   readonly table: string;
   readonly column: string;
 }

@@ -1,4 +1,6 @@
-/** Rows that one statement of a sweep changes at most, so that none comes near its time limit or locks for long. */
+/**
+ * Maximum rows that one statement of a sweep changes, so that none comes near its time limit or holds locks for long.
+ */
 const defaultSize = 500;
 
 /**

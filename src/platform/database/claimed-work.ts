@@ -3,7 +3,7 @@ import { type ClaimOptions, type IdempotencyClaim, type Once, requestInProgress 
 import type { Scope } from './scope.ts';
 import { statement } from './sql.ts';
 
-/** What an Idempotency-Key stands for: work that is under way until it is done, or until its process must have died. */
+/** The outcome of an Idempotency-Key: work that is under way until it is done, or until its process must have died. */
 interface Claimed<Result> {
   id: string;
   /** Unix milliseconds by which the work is over. */
@@ -29,7 +29,7 @@ const release = statement({
 
 const partsOf = ({ method, path, key }: IdempotencyClaim) => ({ method, path, key });
 
-/** Takes the key, or finds what it stands for. @returns undefined for who has to do the work */
+/** Takes the key, or finds its outcome. @returns undefined if the caller must do the work */
 async function take<Result>(
   scope: Scope,
   claim: IdempotencyClaim,
@@ -40,15 +40,15 @@ async function take<Result>(
   if (!replayed) return undefined;
   if (found.done !== undefined) return { result: found.done };
   const isOver = found.until < Date.now();
-  // The process that had it died. One of those who notice takes it over.
+  // The process that held it died. One of the callers that notice this takes it over.
   const mineInstead = { ...partsOf(claim), id: found.id, outcome: JSON.stringify(mine) };
   if (isOver && (await scope.one(replace, mineInstead))) return undefined;
   throw requestInProgress();
 }
 
 /**
- * Does work that is no transaction, such as a call of a provider, once per Idempotency-Key. What it throws is not kept:
- * another request with the key does it again. So does one that comes when the process has died and `limitMs` is over.
+ * Does work outside of a transaction, such as a call of a provider, once per Idempotency-Key. An exception is not kept:
+ * another request with the key does the work again. So does a request after the process has died and `limitMs` is over.
  * @param work must return a value that survives JSON, and be over within `limitMs`
  * @throws AppError idempotency_in_progress while another request does it; idempotency_key_reused; and what `work` throws
  */

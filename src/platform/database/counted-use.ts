@@ -3,7 +3,7 @@ import type { Tenant } from '../tenant.ts';
 /** What use is counted by. Hours and days are counted of everything that is counted by kind. */
 export type UseDimension = 'kind' | 'workflow' | 'model' | 'key' | 'error';
 
-/** What is counted. */
+/** The counted dimension. */
 export interface UseAmounts {
   requests?: number;
   runs?: number;
@@ -16,14 +16,14 @@ export interface UseAmounts {
   failedDeliveries?: number;
 }
 
-/** What was used of one thing. */
+/** The use of one thing. */
 export interface CountedUse extends UseAmounts {
   by: UseDimension;
   /** The name of the kind, model or error; the id of the workflow or key. */
   value: string;
 }
 
-/** What a process does with the use that its committed statements declare. */
+/** Records the use that the committed statements of a process declare. */
 export interface UseOfProcess {
   /** @param actor who asked, as the audit log names it */
   add(tenant: Tenant, actor: string, used: readonly CountedUse[]): void;

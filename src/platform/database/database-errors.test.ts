@@ -31,7 +31,7 @@ describe('databaseFailure', () => {
       expect(databaseFailure(new Error(message))?.retryAfter).toBe(1);
   });
 
-  test.each(['42601', '42P01', 'ERR_ASSERTION', '23502'])('%s is nobody’s fault but ours', (code) => {
+  test.each(['42601', '42P01', 'ERR_ASSERTION', '23502'])('%s is our own fault', (code) => {
     expect(databaseFailure(withCode(code))).toBeUndefined();
   });
 });

@@ -45,8 +45,8 @@ export const isDatabaseUnavailable = (error: unknown): boolean =>
   databaseFailure(error)?.code === 'service_unavailable';
 
 /**
- * What `read` finds, for those who wait until something is so: while the database is unavailable this is not known, and they
- * wait on.
+ * The result of `read`, for callers that wait for a condition: while the database is unavailable the condition is
+ * unknown, and they continue to wait.
  * @param unknown returned while the database is unavailable
  * @throws whatever else `read` throws
  */

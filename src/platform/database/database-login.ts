@@ -31,7 +31,7 @@ const findOwn = systemStatement({
   text: lookAt('session_user'),
 });
 
-/** What a login gives its holder beyond the roles of the product; undefined when that is nothing. */
+/** The rights of a login beyond the roles of the product; undefined without any. */
 function excessOf({ name, isPowerful, isOwner }: Login): string | undefined {
   if (isPowerful) return `The database login ${name} has more rights than the application needs.`;
   return isOwner ? `The database login ${name} owns objects, and so can switch row-level security off.` : undefined;
@@ -44,8 +44,8 @@ export async function findExcess(pool: Pool): Promise<string | undefined> {
 }
 
 /**
- * Makes the login that the application connects with, or gives an existing one the password of its URL. It owns nothing
- * and inherits nothing: all it can do is to become one of `roles`, so that leaving them gains nothing.
+ * Creates the login that the application connects with, or gives an existing one the password of its URL. It owns
+ * nothing and inherits nothing: it can only become one of `roles`, so that leaving a role gains no rights.
  * @param owner connected as the login that owns the tables
  * @throws Error when the login has more rights than that
  */

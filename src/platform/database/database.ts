@@ -8,10 +8,10 @@ import type { SharedConnections } from './shared-connections.ts';
 import type { TenantConnections } from './tenant-connections.ts';
 
 /**
- * The roles that the product works in. Its login can become either and has no rights of its own; migrations use the login
- * that owns the tables. Row-level security lets `tenant` see one tenant's rows and nothing else, so that a forgotten
- * filter shows nothing. `system` is for what belongs to no tenant: looking up keys, draining the outbox, operators'
- * commands. `auth` has rights on the schema of accounts alone.
+ * The roles that the product works in. Its login can become either and has no rights of its own; migrations use the
+ * login that owns the tables. Row-level security lets `tenant` see only one tenant's rows, so that a forgotten filter
+ * shows nothing. `system` is for work that belongs to no tenant: looking up keys, draining the outbox, operators'
+ * commands. `auth` has only rights on the schema of accounts.
  */
 export const databaseRoles = { tenant: 'atelier_tenant', system: 'atelier_system', auth: 'atelier_auth' } as const;
 
@@ -33,7 +33,7 @@ export interface Database {
   entitiesOn(client: ClientBase, tenant: Tenant | undefined): EntityManager;
   /** Replaced where the process can do enqueued work itself; until then everything is left to the drain. */
   outbox: OutboxOfProcess;
-  /** Replaced where the process counts what tenants use; until then nothing is counted. */
+  /** Replaced if the process counts the use of tenants; until then nothing is counted. */
   use: UseOfProcess;
   settings: DatabaseSettings;
   close(): Promise<void>;
@@ -41,11 +41,11 @@ export interface Database {
 
 export interface DatabaseSettings {
   url: string;
-  /** Connections for tenants' work; the system has a quarter as many beside them, and two at least. */
+  /** Connections for tenants' work. The system has a quarter as many in addition, and at least two. */
   poolSize: number;
   /**
-   * Explicit, so that a table that is not listed fails at start and not in production. Without any, the entity manager is not
-   * loaded: for commands, which run statements alone.
+   * Explicit, so that an unlisted table fails at start and not in production. Without any, the entity manager is not
+   * loaded: for commands, which run only statements.
    */
   entities: EntitySchema[];
 }

@@ -46,7 +46,7 @@ export const IdempotencyRecord = defineEntity({
     path: p.string().length(300).primary(),
     key: p.string().length(255).primary(),
     fingerprint: p.blob(),
-    /** What the first request made; of no meaning where its outcome has no `id`. */
+    /** The id in the outcome of the first request; without meaning if the outcome has no `id`. */
     resourceId: p.uuid(),
     /** What the first request returned. */
     outcome: p.json<object>().columnType('json').nullable(),
@@ -57,8 +57,8 @@ export const IdempotencyRecord = defineEntity({
 export type IdempotencyRecord = InferEntity<typeof IdempotencyRecord>;
 
 /**
- * What was done to an organization's resources, and by whom. PostgreSQL refuses to change or remove an entry; each
- * contains the hash of the one before it, so that a missing or changed entry is detected.
+ * Changes of an organization's resources, and their actors. PostgreSQL refuses to change or remove an entry; each
+ * contains the hash of the previous one, so that a missing or changed entry is detected.
  */
 export const AuditEntry = defineEntity({
   name: 'AuditEntry',
@@ -77,7 +77,7 @@ export const AuditEntry = defineEntity({
     recordedAt: p.datetime(),
     previousHash: p.blob(),
     hash: p.blob(),
-    /** Which rule the hash was made by: 1, 2 with RFC 8785, or 3 with the request that asked. */
+    /** The rule of the hash: 1, 2 with RFC 8785, or 3 with the request that caused the entry. */
     hashVersion: p.smallint().default(1),
     requestId: p.string().length(36).nullable(),
     ip: p.string().length(45).nullable(),

@@ -51,7 +51,7 @@ class BorrowedDriver implements Driver {
   async destroy(): Promise<void> {}
 }
 
-/** MikroORM asks for a savepoint when `em.transactional` is called inside a transaction. */
+/** MikroORM needs a savepoint when `em.transactional` is called inside a transaction. */
 class EntityConnection extends Kysely<unknown> {
   savepoint(): never {
     throw new Error('A transaction within a transaction is begun by tx.transaction.');

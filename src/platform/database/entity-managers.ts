@@ -22,7 +22,7 @@ export function ormConfig({ url, poolSize, entities }: DatabaseSettings, connect
       path: migrationsFolder,
       glob: 'Migration*.ts',
       emit: 'ts',
-      // Migrations are written by hand; a test compares what they make with the entities.
+      // Migrations are written by hand; a test compares their tables with the entities.
       snapshot: false,
       allOrNothing: true,
       silent: true,

@@ -8,12 +8,14 @@ import { statement, type TenantSql } from './sql.ts';
 import { typed } from './sql-types.ts';
 import { readOutcome, writeOutcome } from './stored-outcome.ts';
 
-/** An Idempotency-Key with what it is bound to. */
+/** An Idempotency-Key with the request that it is bound to. */
 export interface IdempotencyClaim {
   method: string;
   /** The route with canonical ids: `/v1` is `/api/v1` and `wf_…` is its uuid. */
   path: string;
   key: string;
+  /** What clients know the key as: `Idempotency-Key` unless given. */
+  called?: string;
   /** SHA-256 of the body as canonical JSON. */
   fingerprint: Buffer;
 }
@@ -47,7 +49,7 @@ export const claimLock = ({ method, path, key }: ClaimedKey): string => `claim $
 export const requestInProgress = () =>
   new AppError('idempotency_in_progress', 'The request with this Idempotency-Key is still in progress.');
 
-/** For a repeated request whose first one made something that exists no longer. */
+/** For a repeated request whose first request created a resource that no longer exists. */
 export const resourceDeleted = () =>
   new AppError('conflict', 'The resource created with this Idempotency-Key has been deleted.');
 
@@ -100,17 +102,17 @@ const keepOutcome = statement({
       and key = :key`,
 });
 
-/** What the key already stands for, if anything. @throws AppError idempotency_key_reused */
+/** The outcome of the key, if it has one. @throws AppError idempotency_key_reused */
 export async function findClaim(sql: TenantSql, claim: IdempotencyClaim): Promise<Claimed | undefined> {
-  const { method, path, key, fingerprint } = claim;
+  const { method, path, key, called = 'Idempotency-Key', fingerprint } = claim;
   const found = await sql.one(find, { method, path, key, keptHours });
   if (found && !found.fingerprint.equals(fingerprint)) {
-    throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used with another body.');
+    throw new AppError('idempotency_key_reused', `This ${called} was used with another body.`);
   }
   return found;
 }
 
-/** What a transaction made, and whether an earlier request with the same key made it. */
+/** The result of a transaction, and whether it is that of an earlier request with the same key. */
 export interface Once<Outcome> {
   outcome: Outcome;
   replayed: boolean;
@@ -194,10 +196,10 @@ const release = statement({
       and i.resource_id = c.resource_id`,
 });
 
-/** A key, and the id of what it stands for. */
-export type ClaimOf = ClaimedKey & { resourceId: string };
+/** A key, and the id of its outcome. */
+type ClaimOf = ClaimedKey & { resourceId: string };
 
-/** Gives keys free that stand for these resources: their requests turned out to be refused, which does not use a key up. */
+/** Releases the keys of these resources: their requests were refused, which does not use up a key. */
 export async function releaseClaims(tx: TenantSql, claims: readonly ClaimOf[]): Promise<void> {
   if (claims.length === 0) return;
   await tx.rows(release, { ...columnsOf(claims), resourceIds: claims.map(({ resourceId }) => resourceId) });
@@ -236,8 +238,8 @@ const takeAll = statement({
 });
 
 /**
- * Takes the keys of several requests for a transaction that does all of them, after waiting for the holders of those that
- * are taken. The outcomes are to be kept, and the keys of what was refused to be released, in the same transaction.
+ * Takes the keys of several requests for one transaction that performs all of them, after waiting for the holders of
+ * taken keys. The same transaction must store the outcomes and release the keys of refused requests.
  * @param claims none twice, each with the id of what it is to stand for
  * @returns those that this transaction has; the others stand for something already
  */
@@ -264,7 +266,7 @@ const keepAll = statement({
       and (i.method, i.path, i.key) = (c.method, c.path, c.key)`,
 });
 
-/** Stores what keys stand for that `takeClaims` took. */
+/** Stores the outcomes of keys that `takeClaims` took. */
 export async function keepOutcomes(
   tx: TenantSql,
   outcomes: readonly { claim: IdempotencyClaim; outcome: object }[],
@@ -274,7 +276,7 @@ export async function keepOutcomes(
   await tx.rows(keepAll, { ...columnsOf(outcomes.map(({ claim }) => claim)), outcomes: texts });
 }
 
-/** The outcome of a key that was taken before. @throws AppError idempotency_key_reused; conflict when it is gone */
+/** The outcome of a key that was taken before. @throws AppError idempotency_key_reused; conflict if it was removed */
 export async function readClaimed<Outcome extends object>(
   tx: TenantSql,
   claim: IdempotencyClaim,

@@ -8,8 +8,8 @@ import { requireServerVersion } from './server-version.ts';
 import { UnknownSchema } from './unknown-schema.ts';
 
 /**
- * Migrations only add, so a database of a later version can be used. One whose migrations began with others cannot: those of
- * this version would make its tables a second time.
+ * Migrations only add, so a database of a later version can be used. A database whose migrations began with others
+ * cannot: the migrations of this version would create its tables a second time.
  * @throws UnknownSchema
  */
 async function requireKnownSchema(guard: pg.Client): Promise<void> {
@@ -51,7 +51,7 @@ export async function migrate({ settings }: Pick<Database, 'settings'>, ownerUrl
     }
     return migrated;
   } finally {
-    // Ending the session is what frees the lock, whatever state the migration left it in.
+    // The end of the session frees the lock, whatever state the migration left it in.
     await guard.end();
     await orm.close(true);
   }

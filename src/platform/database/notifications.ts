@@ -8,7 +8,7 @@ const maxReconnectMs = 5_000;
 const pingEveryMs = 1_000;
 
 /** Called after each connect, before notifications are handled. */
-export type OnConnect = (client: pg.Client) => Promise<void>;
+type OnConnect = (client: pg.Client) => Promise<void>;
 
 /**
  * Receives PostgreSQL notifications on one connection of its own. Notifications sent while the connection is down are

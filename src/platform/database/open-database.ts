@@ -11,16 +11,15 @@ import { TenantConnections } from './tenant-connections.ts';
 export const plannerSettings = ['enable_seqscan=off', 'enable_bitmapscan=off'] as const;
 
 /**
- * How the product connects. A wait that takes longer than this fails with an error that says so: for a free connection, for a
- * lock, for PostgreSQL to end a statement, and for an answer at all, which a server that stands still never gives.
- *
- * Statements go along indexes, in their order. PostgreSQL would read a table from end to end, or collect and sort all that an
- * index finds before it takes the first few, while it believes that these are few: statistics may be missing, or of a time
- * when the table was nearly empty, and a connection keeps its plans.
+ * How the product connects. A wait that exceeds this fails with an error that says so: for a free connection, for a
+ * lock, for PostgreSQL to end a statement, and for any answer, which a frozen server never gives. Statements follow
+ * indexes, in their order. PostgreSQL would read a table from end to end, or collect and sort all rows of an index
+ * before it takes the first few, while it believes that these are few: statistics may be missing, or of a time when the
+ * table was nearly empty, and a connection keeps its plans.
  */
 const inRole = (role: string) => ({
   application_name: 'atelier',
-  connectionTimeoutMillis: 2_000,
+  connectionTimeoutMillis: 4_000,
   lock_timeout: 5_000,
   statement_timeout: 10_000,
   query_timeout: 12_000,
@@ -48,7 +47,7 @@ async function openSystemPool(settings: DatabaseSettings): Promise<EntityManager
   };
 }
 
-/** Opens the pools; connections are made when they are first needed, so that a late PostgreSQL is waited for by callers. */
+/** Opens the pools. Connections are created on first use, so that callers wait for a late PostgreSQL. */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
   const { pool, entitiesOn, close } = await openSystemPool(settings);
   const tenantPool = new pg.Pool({
@@ -58,8 +57,8 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
     pipeline: true,
     ...inRole(databaseRoles.tenant),
   } as pg.PoolConfig);
-  // A connection that the server dropped is replaced; without listeners it would end the process: the pool hears of
-  // idle connections, and only the connection itself of one that is in use.
+  // A connection that the server dropped is replaced. Without listeners it would end the process: the pool listens to
+  // idle connections, and a connection in use needs its own listener.
   tenantPool.on('error', () => {});
   tenantPool.on('connect', (client) => client.on('error', () => {}));
   return {

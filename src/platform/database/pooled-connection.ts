@@ -6,7 +6,10 @@ import type { Tenant } from '../tenant.ts';
 // What policies compare rows with.
 const settings = `select set_config('atelier.organization_id', $1, false), set_config('atelier.environment', $2, false)`;
 
-/** The tenant each pooled connection was last assigned to: most often the next one is the same, and nothing is sent. */
+/**
+ * The tenant that each pooled connection was last assigned to: usually the next one is the same, and no statement is
+ * sent.
+ */
 const owners = new WeakMap<PoolClient, string>();
 
 const nameOf = ({ organizationId, environment }: Tenant) => `${organizationId}/${environment}`;
@@ -39,8 +42,8 @@ export class TenantAssignment {
   }
 
   /**
-   * Sends the tenant's settings, unless those of the last statement are its own. Rejects for every statement that relies on
-   * settings which failed.
+   * Sends the tenant's settings, unless the last statement had the same. Rejects for every statement that relies on
+   * failed settings.
    */
   assign(tenant: Tenant, send: (query: AssignQuery) => Promise<unknown>): Promise<unknown> {
     const owner = nameOf(tenant);

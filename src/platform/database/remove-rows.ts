@@ -2,7 +2,7 @@ import type { Database } from './database.ts';
 import { sqlOn, systemStatement } from './sql.ts';
 
 /** Rows that a sweep removes once they are of no use, of all tenants. */
-export interface RemovedRows {
+interface RemovedRows {
   /** The name of the statement. */
   name: string;
   table: string;

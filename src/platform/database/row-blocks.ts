@@ -17,11 +17,11 @@ const inBlock = (row: string, block: string) =>
  * A table of a tenant whose rows have consecutive numbers from 1, and never change once they have ended. `<table>_block` has
  * the counts of 1000 of them.
  */
-export interface NumberedRows<Series extends string> {
+interface NumberedRows<Series extends string> {
   table: string;
   /**
-   * The column of what has numbers of its own, by the name of its parameter: a UUID, and the first column of the indexes.
-   * Empty where the numbers are the tenant's.
+   * The column of rows with numbers of their own, by the name of its parameter: a UUID, and the first column of the
+   * indexes. Empty if the numbers are the tenant's.
    */
   series: Readonly<Record<Series, string>>;
   /** The condition of a row that has not ended. */
@@ -32,11 +32,11 @@ export interface NumberedRows<Series extends string> {
   isWanted?: string;
 }
 
-/** What a list shows of the rows, and where its statement reads it. */
+/** The shown part of the rows of a list, and where its statement reads it. */
 export interface Marked<Given extends Record<string, SqlType>> {
   /** Follows the table in the name of the statement. */
   name: string;
-  /** Parameters of the conditions beside `:offset` and those of the series. */
+  /** Parameters of the conditions besides `:offset` and those of the series. */
   given: Given;
   /** The condition of the rows that the list shows. */
   isShown: string;
@@ -75,7 +75,7 @@ export function rowBlocks<const Series extends string>({
     Object.entries<string>(bound)
       .map(([name, column]) => `${row}.${column} = :${name}`)
       .join(' and ');
-  /** What the indexes begin with: the ids of a series are unique among all tenants. */
+  /** The first columns of the indexes: the ids of a series are unique among all tenants. */
   const key = ids.length > 0 ? series : ofTenant;
   const hasKeyOf = (row: string, other: string) =>
     Object.values<string>(key)

@@ -4,7 +4,7 @@
  * and the foreign keys that exist.
  */
 export interface RowBound {
-  /** The largest number of rows: a number of the plan, for each environment, or one that is the same for everyone. */
+  /** The largest number of rows: a number of the plan, for each environment, or the same number for all. */
   max?: { plan: string } | { rows: number; of: string };
   /** The sweep, or the kind of outbox entries, that removes rows, and after what. */
   retention?: { by: string; after: string };
@@ -22,8 +22,8 @@ export interface RowBound {
 }
 
 /**
- * By table. When an organization is deleted, the tables of a part are emptied in this order: rows that name others, or whose
- * removal writes to another table, come before them.
+ * By table. When an organization is deleted, the tables of a part are emptied in this order: rows that refer to others,
+ * or whose removal writes to another table, come before them.
  */
 export type RowBounds = Readonly<Record<string, RowBound>>;
 

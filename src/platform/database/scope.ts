@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { ClientBase, QueryResultRow } from 'pg';
+import type { ClientBase, PoolClient, QueryResultRow } from 'pg';
 import { LockHeld, TransactionLocks } from '../concurrency/local-locks.ts';
 import { type Enqueued, enqueue, enqueuedBy } from '../outbox/enqueue.ts';
 import {
@@ -27,12 +27,14 @@ export class Scope implements TenantSql {
   readonly tenant: Tenant;
   /** Recorded in runs, Temporal, events and logs. */
   readonly correlationId: string;
-  /** Who asked, as the audit log names it: a key's id, `operator`, or `system` for background work. */
+  /** The actor, as the audit log names it: a key's id, `operator`, or `system` for background work. */
   readonly actor: string;
-  /** The request that asked; absent where work goes on without one. */
+  /** The request of the actor; absent if the work continues without one. */
   readonly origin: RequestOrigin | undefined;
   readonly #database: Database;
   #hints: Map<string, unknown> | undefined;
+  /** How long work of this scope tries again to get a connection. */
+  protected readonly patienceMs: number = 0;
 
   constructor(
     database: Database,
@@ -48,7 +50,7 @@ export class Scope implements TenantSql {
     this.origin = origin;
   }
 
-  /** Who asks, as the audit log names it. */
+  /** The actor, as the audit log names it. */
   get author(): AuditAuthor & { environment: Environment } {
     const { tenant, actor, correlationId, origin } = this;
     return { environment: tenant.environment, actor, correlationId, ...(origin && { origin }) };
@@ -99,7 +101,7 @@ export class Scope implements TenantSql {
 
   /**
    * One transaction of statements, entities, audit entries, events and outbox entries: all of them or none. After the
-   * commit the platform attempts what it enqueued. `work` may be called again, after a rollback: see `requireLocally`.
+   * commit the platform attempts the enqueued work. `work` may be called again after a rollback: see `requireLocally`.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /**
@@ -118,26 +120,26 @@ export class Scope implements TenantSql {
   }
 
   /**
-   * Hands the attempt right after the commit what it needs in memory, when the work is enqueued by a statement of this
-   * scope or transaction. Forgotten with the scope; the drain works without it.
+   * Gives the attempt right after the commit its data in memory, if a statement of this scope or transaction enqueues
+   * the work. Forgotten with the scope; the drain works without it.
    */
   hint(kind: string, subjectId: string, hint: unknown): void {
     this.#hints ??= new Map();
     this.#hints.set(`${kind}/${subjectId}`, hint);
   }
 
-  /** Attempts what a transaction of several scopes enqueued for this one, as after a commit of its own. */
+  /** Attempts the entries that a transaction of several scopes enqueued for this one, as after a commit of its own. */
   async attempt(entries: Enqueued[]): Promise<void> {
     await this.#nudge(this.#withHints(entries));
   }
 
-  /** Writes down what this scope's actor did, in a transaction of its own: for what no transaction did. */
+  /** Records the act of this scope's actor, in a transaction of its own: for acts without a transaction. */
   audit(record: TenantAuditRecord): Promise<void> {
     const { tenant, author } = this;
     return this.#withConnection((client) => recordAudit(sqlOn(client), { ...tenant, ...author, ...record }));
   }
 
-  /** What a statement with `auditSql` binds, to write down what this scope's actor did. */
+  /** The parameters of a statement with `auditSql`, which records the act of this scope's actor. */
   auditValues(record: TenantAuditRecord): ReturnType<typeof auditValues> {
     return auditValues({ ...this.tenant, ...this.author, ...record });
   }
@@ -166,7 +168,7 @@ export class Scope implements TenantSql {
       const unit = new UnitOfWork(this.#database, client, this.tenant);
       return [await unit.run(() => work(new Transaction(this.#database, this, unit, locks))), unit] as const;
     });
-    // Those who wait for a lock of this transaction do not wait for what follows from it.
+    // Waiters for a lock of this transaction do not wait for the work after the commit.
     locks.release();
     this.#count(used);
     if (enqueued.length > 0) await this.#nudge(this.#withHints(enqueued));
@@ -191,7 +193,7 @@ export class Scope implements TenantSql {
 
   /** Lends a connection that is assigned to this tenant. After an error of unknown cause the connection is closed. */
   #withConnection<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
-    return this.#database.tenantConnections.lend(this.tenant.organizationId, async (client) => {
+    const onConnection = async (client: PoolClient) => {
       try {
         const [, result] = await Promise.all([assignTenant(client, this.tenant), work(client)]);
         client.release();
@@ -200,8 +202,17 @@ export class Scope implements TenantSql {
         client.release(isConnectionSound(client, error) ? undefined : true);
         throw error;
       }
-    });
+    };
+    return this.#database.tenantConnections.lend(this.tenant.organizationId, onConnection, this.patienceMs);
   }
+}
+
+/**
+ * A scope of work in the background. It waits for a database that cannot be reached: nothing was sent yet, so another attempt
+ * does nothing twice, and what the work has called, a model for example, is not called again.
+ */
+export class WorkScope extends Scope {
+  protected override readonly patienceMs = 15_000;
 }
 
 /** A scope whose statements and entities are one transaction. */
@@ -220,16 +231,17 @@ export class Transaction extends Scope {
   }
 
   /**
-   * To be called before PostgreSQL is asked for a lock, with a name for it. Where another transaction of this process has the
-   * lock this one is rolled back, and `work` is called again when it is free: the connection does not wait with it.
+   * To be called before a request to PostgreSQL for a lock, with a name for it. If another transaction of this process
+   * has the lock, this one is rolled back, and `work` is called again when it is free: the connection does not wait
+   * with it.
    */
   requireLocally(names: readonly string[]): void {
     this.#locks.require(names);
   }
 
   /**
-   * The tenant's entities on the connection of this transaction. What is persisted or changed is written before the next
-   * statement and before the commit. An entity that a statement changed has to be refreshed.
+   * The tenant's entities on the connection of this transaction. Persisted or changed entities are written before the
+   * next statement and before the commit. An entity that a statement changed must be refreshed.
    */
   get em(): EntityManager {
     return this.#unit.em;
@@ -251,7 +263,7 @@ export class Transaction extends Scope {
   }
 
   /**
-   * Writes down what this scope's actor did. To be called last: other transactions of the organization that write to its
+   * Records the act of this scope's actor. To be called last: other transactions of the organization that write to its
    * audit log wait from here to the end of this one.
    */
   override audit(record: TenantAuditRecord): Promise<void> {

@@ -7,7 +7,7 @@ import { positioned, type Statement, type StatementText, type SystemArguments, w
 /** Statements that are under way on one connection at most: the next one waits for those before it. */
 const maxUsersOfConnection = 16;
 
-/** Streams that collect what is written, until the callbacks of this iteration of the event loop have run. */
+/** Streams that collect writes until the callbacks of this iteration of the event loop have run. */
 const collecting = new WeakSet<Duplex>();
 
 /** Writes what several requests send in one iteration of the event loop together: a write, which wakes PostgreSQL, costs more than the rest of a read. */
@@ -40,7 +40,7 @@ function ask<Row extends QueryResultRow>(
   });
 }
 
-/** A connection of the pool, and those who use it. */
+/** A connection of the pool, and its users. */
 interface Lent {
   connecting: Promise<PoolClient>;
   /** Once it is connected. */
@@ -51,9 +51,9 @@ interface Lent {
 }
 
 /**
- * Connections on which the reads of several requests are under way at the same time, each a transaction of its own, in the
- * order in which they were sent. For statements that read a row by its key and no more: a slow one delays those behind it.
- * Taken from the pool while anybody reads, and given back after.
+ * Connections that carry the reads of several requests at the same time, each a transaction of its own, in the order in
+ * which they were sent. Only for statements that read a row by its key: a slow one delays the next ones. Taken from the
+ * pool while there are readers, and then returned.
  */
 export class SharedConnections {
   readonly #pool: Pool;
@@ -74,7 +74,7 @@ export class SharedConnections {
       const client = await lent.connecting;
       lent.client = client;
       lent.assignment ??= new TenantAssignment(client);
-      // Nothing is waited for between the two: the connection keeps their order, and no other tenant comes between.
+      // There is no wait between the two: the connection keeps their order, and no other tenant comes between.
       const assigned = lent.assignment.assign(tenant, (config) => ask(client, config, config.values));
       const asked = ask<Row>(client, of, positioned(of, values));
       const [, rows] = await Promise.all([assigned, watched(of.name, () => asked)]);

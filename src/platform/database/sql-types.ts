@@ -16,7 +16,7 @@ interface ReadTypes {
   jsonb: unknown;
 }
 
-/** The types of values that are bound, where they differ from those that are read. */
+/** The types of bound values, if they differ from those of read values. */
 interface BoundTypes extends Omit<ReadTypes, 'bigint' | 'timestamptz' | 'date' | 'json' | 'jsonb'> {
   bigint: string | number | bigint;
   timestamptz: Date | string;
@@ -72,7 +72,7 @@ export type ValuesFor<Parameters extends Declaration> = {
   readonly [Name in keyof Parameters]: BoundValue<Parameters[Name]>;
 };
 
-export const sqlTypeOf = (type: SqlType | Typed<unknown>): SqlType => (typeof type === 'string' ? type : type.sqlType);
+const sqlTypeOf = (type: SqlType | Typed<unknown>): SqlType => (typeof type === 'string' ? type : type.sqlType);
 
-/** The name that PostgreSQL has for a declared type, without what is said about nulls. */
+/** The PostgreSQL name of a declared type, without its nullability. */
 export const postgresType = (type: SqlType | Typed<unknown>): string => sqlTypeOf(type).replaceAll('?', '');

@@ -13,7 +13,8 @@ export interface EnqueuedBy {
 
 /**
  * The outbox kinds that a statement writes, each with the subject of a returned row (undefined: none for this row).
- * `drain` leaves the entries to the drain: for statements that write many, and for entries whose work the caller does itself.
+ * `drain` leaves the entries to the drain: for statements that write many, and for entries whose work the caller does
+ * itself.
  */
 export type Enqueues<Row> = Record<string, (row: Row) => EnqueuedBy | undefined> | 'drain';
 
@@ -106,8 +107,8 @@ const tenantParameters = { organizationId: 'uuid', environment: 'text' } as cons
 type NotOfTenant = { readonly [Name in keyof Tenant]?: never };
 
 /**
- * A tenant's statement, for `Scope` and its transactions. It names `:organizationId` and `:environment`, which the scope
- * binds, and what it declares, which the caller gives as an object.
+ * A tenant's statement, for `Scope` and its transactions. It contains `:organizationId` and `:environment`, which the
+ * scope binds, and its declared parameters, which the caller gives as an object.
  * @throws Error when names and declaration differ or the tenant is not named; when another statement has this name,
  * because a connection would run the wrong one; and when it writes to the outbox and does not declare it
  */
@@ -132,17 +133,17 @@ export function systemStatement<
 
 type OneObject<Values> = keyof Values extends never ? [] : [values: Values];
 
-/** What the rows of a statement add to counters. */
+/** The additions of a statement's rows to counters. */
 export const usedBy = <Row extends QueryResultRow, Values>(
   of: Statement<Row, Values>,
   rows: readonly Row[],
   [values]: SystemArguments<Values>,
 ): CountedUse[] => rows.flatMap((row) => of.counts?.(row, values as Values) ?? []);
 
-/** What is given with a statement to run it: an object, or nothing where it has no parameters. */
+/** The argument of a call of the statement: an object, or none if it has no parameters. */
 export type SystemArguments<Values> = OneObject<Values>;
 
-/** What is given with a tenant's statement to run it: the same, without the tenant. */
+/** The argument of a tenant's statement: the same, without the tenant. */
 export type TenantArguments<Values> = Values extends Tenant ? OneObject<Omit<Values, keyof Tenant>> : [tenant: never];
 
 /** Runs named statements, on any connection of the pool or on the one connection of a transaction. */
@@ -170,7 +171,7 @@ export interface TenantSql {
   ): Promise<Row | undefined>;
 }
 
-/** Adds the tenant to what a caller gave with its statement. */
+/** Adds the tenant to the caller's parameters of its statement. */
 export const withTenant = <Values>(
   { organizationId, environment }: Tenant,
   [given]: TenantArguments<Values>,

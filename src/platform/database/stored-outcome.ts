@@ -14,7 +14,7 @@ function placesOfDates(value: unknown, path: Path = []): Path[] {
   return Object.entries(value).flatMap(([name, member]) => placesOfDates(member, [...path, name]));
 }
 
-/** What a verb returned, as the JSON that its repetition is answered from. */
+/** The result of a verb, as the JSON that answers its repetition. */
 export function writeOutcome(outcome: object): string {
   const places = placesOfDates(outcome);
   return JSON.stringify(places.length === 0 ? outcome : { ...outcome, [dates]: places });

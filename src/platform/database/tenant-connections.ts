@@ -1,17 +1,23 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 
-/** The share of a pool that one organization may have: what is left serves the others while its transactions wait for each other. */
+/**
+ * The share of a pool that one organization may have: the rest serves the others while its transactions wait for each
+ * other.
+ */
 const sharePerOrganization = 0.6;
 const maxWaitMs = 10_000;
 const maxWaiting = 2_000;
+/** Between two attempts of patient work to get a connection. */
+const pauseMs = 250;
 
 interface Line {
   lent: number;
   waiting: (() => void)[];
 }
 
-/** Whether the caller has a connection already. One that needs a second must not wait for its own first. */
+/** Whether the caller already has a connection. A caller that needs a second must not wait for its own first. */
 const holdsConnection = new AsyncLocalStorage<true>();
 
 /**
@@ -33,16 +39,42 @@ export class TenantConnections {
 
   /**
    * @param work gets the connection, and releases it
+   * @param patienceMs how long further attempts to get one begin, after the first has failed
    * @throws Error when none is free in time; whatever `work` throws
    */
-  async lend<Result>(organizationId: string, work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  async lend<Result>(
+    organizationId: string,
+    work: (client: PoolClient) => Promise<Result>,
+    patienceMs = 0,
+  ): Promise<Result> {
     if (holdsConnection.getStore()) return work(await this.#pool.connect());
-    await this.#enter(organizationId);
+    const client = await this.#take(organizationId, performance.now() + patienceMs);
     try {
-      const client = await this.#pool.connect();
       return await holdsConnection.run(true, () => work(client));
     } finally {
       this.#leave(organizationId);
+    }
+  }
+
+  /** Enters the organization's line and connects. Between two attempts the place in the line is free for others. */
+  async #take(organizationId: string, until: number): Promise<PoolClient> {
+    for (;;) {
+      try {
+        return await this.#connect(organizationId);
+      } catch (error) {
+        if (performance.now() + pauseMs > until) throw error;
+      }
+      await sleep(pauseMs);
+    }
+  }
+
+  async #connect(organizationId: string): Promise<PoolClient> {
+    await this.#enter(organizationId);
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      this.#leave(organizationId);
+      throw error;
     }
   }
 

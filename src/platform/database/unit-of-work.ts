@@ -9,8 +9,9 @@ import { isConnectionSound } from './pooled-connection.ts';
 import { type Sql, type Statement, type SystemArguments, sqlOn, usedBy } from './sql.ts';
 
 /**
- * One transaction on one connection: named statements, entities and audit entries commit together or not at all. What
- * the entity manager holds is written before each statement and before the commit, so that they see each other's changes.
+ * One transaction on one connection: named statements, entities and audit entries commit together or not at all.
+ * Pending changes of the entity manager are written before each statement and before the commit, so that they see each
+ * other's changes.
  */
 export class UnitOfWork implements Sql {
   readonly enqueued: Enqueued[] = [];
@@ -96,7 +97,7 @@ export class UnitOfWork implements Sql {
       if (command !== 'COMMIT') throw new Error('The transaction was rolled back, because a statement in it failed.');
       return result;
     } catch (error) {
-      // One that fails leaves the connection in a transaction, and its pool throws it away.
+      // A failed one leaves the connection in a transaction, and its pool discards it.
       await this.#client.query('rollback').catch(() => {});
       throw error;
     }
@@ -118,8 +119,8 @@ export class UnitOfWork implements Sql {
 }
 
 /**
- * A transaction that belongs to no tenant, in the role `system`: operators' commands on organizations and keys, and work
- * across tenants. Statements are given all their values; entities are not filtered by tenant unless they ask for it.
+ * A transaction that belongs to no tenant, in the role `system`: operators' commands on organizations and keys, and
+ * work across tenants. Statements get all their values explicitly; entities are filtered by tenant only on request.
  */
 export async function systemTransaction<T>(database: Database, work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
   const client = await database.pool.connect();

@@ -41,7 +41,7 @@ export class CollectedBytes {
     this.size = end;
   }
 
-  /** What was collected. It is not copied. */
+  /** The collected bytes. They are not copied. */
   bytes(): Buffer<ArrayBuffer> {
     return this.#buffer.subarray(0, this.size);
   }

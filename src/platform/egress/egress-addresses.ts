@@ -32,10 +32,10 @@ export const specialIpv4 = [
  * next allocations. Everything else is refused: loopback, mapped and compatible IPv4, NAT64, 6to4, link-local, unique
  * local, site-local, multicast, discard and segment routing.
  */
-export const publicIpv6 = ['2001::/16', '2003::/16', '2400::/6', '2800::/6', '2c00::/8'] as const;
+const publicIpv6 = ['2001::/16', '2003::/16', '2400::/6', '2800::/6', '2c00::/8'] as const;
 
 /** Special-purpose ranges within the public ones (iana.org/assignments/iana-ipv6-special-registry). */
-export const specialIpv6 = [
+const specialIpv6 = [
   '2001::/23', // protocol assignments: Teredo, benchmarks, ORCHID and more
   '2001:db8::/32', // documentation
   '2620:4f:8000::/48', // AS112, anycast

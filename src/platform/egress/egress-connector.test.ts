@@ -138,7 +138,7 @@ describe('addresses', () => {
 });
 
 describe('a connection', () => {
-  test('that is refused is told from a name without addresses', async () => {
+  test('that is refused differs from a name without addresses', async () => {
     const server = await httpServer(() => {});
     await server.close();
     expect(await outcome(openEgress().request(get(`http://127.0.0.1:${server.port}/`)))).toBe('connect');

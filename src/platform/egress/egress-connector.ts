@@ -27,7 +27,7 @@ export const dnsResolve =
     return addresses;
   };
 
-export interface ConnectorOptions {
+interface ConnectorOptions {
   rules: EgressRules;
   resolve: Resolve;
   /** For resolving and connecting together, and again for TLS. */

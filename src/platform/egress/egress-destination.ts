@@ -30,7 +30,7 @@ export function egressRules(env: EgressSettings): EgressRules {
 
 /**
  * The allowed destinations of requests to providers whose addresses the environment names: any port, and outside
- * production this machine, where their stand-ins run.
+ * production also this machine, where their stand-ins run.
  */
 export function providerRules(env: EgressSettings): EgressRules {
   const isProduction = env.NODE_ENV === 'production';

@@ -1,7 +1,7 @@
 import type { EgressErrorClass } from '../core/egress-errors.ts';
 
 /** Facts for the delivery log. */
-export interface EgressFacts {
+interface EgressFacts {
   /** Status of an incomplete response. */
   status?: number;
   /** From the call to the failure. */

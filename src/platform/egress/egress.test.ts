@@ -87,7 +87,7 @@ describe('a request', () => {
       },
     });
     for (let i = 0; i < 10; i++) await egress.request(get(at(server, '/', 'receiver.example')));
-    // One that was just used rests for a turn, so there are two.
+    // A connection that was just used rests for one iteration of the event loop, so there are two.
     expect(server.connections).toBeLessThanOrEqual(2);
     expect(asked).toBe(server.connections);
   });
@@ -224,7 +224,7 @@ describe('an answer', () => {
     expect((await openEgress().request(get(at(server)))).headers['retry-after']).toBe('1, 2');
   });
 
-  test('that drips is cut by the deadline, and its status told', async () => {
+  test('that drips is cut by the deadline, and its status is returned', async () => {
     const server = await web((_, response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write('a'), 20);

@@ -22,9 +22,9 @@ export interface EgressRequest {
   /** Limit of the body; the rest is not read. */
   maxResponseBytes: number;
   /**
-   * Takes the body of a response with status 200, a piece at a time, in place of `body`: large files never stand in memory.
-   * At most 64 KiB of the body are read with any other status.
-   * The next piece is read once its promise is fulfilled; its errors are thrown as they are.
+   * Receives the body of a response with status 200, a piece at a time, in place of `body`: large files are never in
+   * memory. At most 64 KiB of the body are read with any other status. The next piece is read once its promise is
+   * fulfilled; its errors are thrown unchanged.
    */
   write?: (piece: Buffer) => Promise<void>;
   /** Called with status and headers as soon as they are received, before any of the body. */

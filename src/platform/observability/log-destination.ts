@@ -21,7 +21,7 @@ function writeAll(text: string): void {
     try {
       rest = rest.subarray(writeSync(standardOutput, rest));
     } catch (error) {
-      // The reader is gone; the error cannot be reported anywhere.
+      // The reader has closed; the error cannot be reported anywhere.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
       Atomics.wait(sleepCell, 0, 0, retryWriteMs);
     }
@@ -29,8 +29,8 @@ function writeAll(text: string): void {
 }
 
 /**
- * Standard output. Lines are written immediately, so that none is lost when the process is killed. Only the lines of
- * requests are collected for up to 20 ms, because a system call per line would be expensive.
+ * Standard output. Lines are written immediately, so that a killed process loses none. Only the lines of requests are
+ * collected for up to 20 ms, because a system call per line would be expensive.
  */
 export function standardOutputLog(write: (text: string) => void = writeAll): DestinationStream & { flush(): void } {
   let buffered = '';

@@ -64,7 +64,7 @@ describe('a line of log', () => {
     expect(line.trim().split(/[\r\n]/)).toHaveLength(1);
   });
 
-  test('tells of an error its type, code, message and stack, and nothing that a library hung onto it', () => {
+  test('shows of an error its type, code, message and stack, and no members that a library added', () => {
     const error = Object.assign(new TypeError('broken'), {
       code: '22P02',
       detail: 'Key (x)=(secret text)',

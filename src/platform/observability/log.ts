@@ -4,7 +4,7 @@ import { redactorOf } from './redact.ts';
 
 export type Log = Logger;
 
-export interface LogOptions {
+interface LogOptions {
   /** Texts that are redacted wherever they appear. */
   secrets?: readonly string[];
   /** Standard output by default. */

@@ -28,7 +28,7 @@ export interface GaugeOptions {
   read: () => Promise<Reading[]> | Reading[];
 }
 
-export interface CounterOptions<Label extends string> {
+interface CounterOptions<Label extends string> {
   name: string;
   help: string;
   labelNames: readonly Label[];

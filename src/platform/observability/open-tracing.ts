@@ -1,7 +1,7 @@
 import type { PlatformEnv } from '../env.ts';
 import type { Tracing, TracingSettings } from './telemetry.ts';
 
-export type TracingEnv = Pick<
+type TracingEnv = Pick<
   PlatformEnv,
   'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_EXPORTER_OTLP_HEADERS' | 'OTEL_SERVICE_NAME' | 'OTEL_TRACES_SAMPLER_ARG'
 >;

@@ -7,7 +7,7 @@ export type SpanKind = 'server' | 'client' | 'producer' | 'consumer' | 'internal
 /** Ids, names and numbers; never text from requests or models. */
 export type SpanAttributes = Record<string, string | number | boolean | undefined>;
 
-export interface SpanOptions {
+interface SpanOptions {
   /** `internal` by default. */
   kind?: SpanKind;
   attributes?: SpanAttributes;
@@ -26,7 +26,7 @@ export interface OpenSpan {
 }
 
 /** A span of work that was measured elsewhere and has ended. */
-export interface EndedSpan extends SpanOptions {
+interface EndedSpan extends SpanOptions {
   /** 16 hex digits. Its children already use it as their parent. */
   spanId: string;
   startedAt: Date;

@@ -9,7 +9,7 @@ export interface Enqueued extends EnqueuedBy {
   hint?: unknown;
 }
 
-/** What a committed transaction enqueued, and for whom. */
+/** The entries of a committed transaction, and their scope. */
 export interface Committed {
   tenant: Tenant;
   correlationId: string;
@@ -17,7 +17,7 @@ export interface Committed {
   entries: Enqueued[];
 }
 
-/** What a process does with work that its transactions enqueue. */
+/** How a process attempts the entries of its transactions. */
 export interface OutboxOfProcess {
   /** Kinds that the process has handlers for. */
   readonly kinds: readonly string[];
@@ -38,7 +38,7 @@ interface Source {
   subject: string;
   correlation: string;
   from: string;
-  /** Due at once: nothing is attempted after the commit. For statements that enqueue many entries. */
+  /** Due at once, but not attempted after the commit. For statements that enqueue many entries. */
   due?: 'now';
 }
 
@@ -60,8 +60,8 @@ export function enqueueSql(kind: string, { subject, correlation, from, due }: So
 }
 
 /**
- * The end of `enqueueSql` with the alias `outbox`: a later entry replaces one that waits, because one attempt serves both.
- * A drain that holds the earlier one then deletes nothing.
+ * The end of `enqueueSql` with the alias `outbox`: a later entry replaces a waiting one, because one attempt serves
+ * both. A drain that holds the earlier one then deletes nothing.
  */
 export const replacingEarlier = `on conflict (kind, subject_id) do update
      set id = excluded.id, correlation_id = excluded.correlation_id, attempts = 0, last_error = null,
@@ -80,7 +80,7 @@ export const enqueue = statement({
   enqueues: 'drain',
 });
 
-/** What a statement enqueued, as its rows say. */
+/** The entries of a statement, from its rows. */
 export function enqueuedBy<Row extends QueryResultRow>({ enqueues }: Statement<Row, unknown>, rows: Row[]): Enqueued[] {
   if (!enqueues || enqueues === 'drain') return [];
   return Object.entries(enqueues).flatMap(([kind, subjectOf]) =>

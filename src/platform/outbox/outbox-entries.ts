@@ -42,7 +42,7 @@ const list = systemStatement({
     order by id limit :limit`,
 });
 
-export interface OutboxFilter {
+interface OutboxFilter {
   kind?: string | undefined;
   /** Only entries whose last attempt failed. */
   failing?: boolean | undefined;

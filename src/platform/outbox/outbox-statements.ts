@@ -65,7 +65,7 @@ const lease = systemStatement({
 });
 
 /** How many entries may be leased. */
-export interface LeaseRoom {
+interface LeaseRoom {
   /** In all. */
   limit: number;
   /** Free slots of tenants that have work. */

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { ActiveKeys } from '../concurrency/active-keys.ts';
 import type { Background } from '../concurrency/background.ts';
 import { DeadlineExceeded, withDeadline } from '../concurrency/deadline.ts';
 import { FairSemaphore } from '../concurrency/fair-semaphore.ts';
@@ -23,9 +24,9 @@ import {
  * Does the work of one kind. Must be harmless when it was done before, and when it is done twice at the same time.
  * @param hint what the transaction handed on in memory; absent when the drain calls
  */
-export type OutboxHandler<Hint = never> = (scope: Scope, subjectId: string, hint?: Hint) => Promise<unknown>;
+type OutboxHandler<Hint = never> = (scope: Scope, subjectId: string, hint?: Hint) => Promise<unknown>;
 /**
- * What a handler gives when the work that it began goes on elsewhere: the tenant's slot is held until then. The entry is done.
+ * The result of a handler whose work continues elsewhere: the tenant's slot is held until its end. The entry is done.
  */
 export class GoesOn {
   readonly until: Promise<unknown>;
@@ -47,19 +48,19 @@ export interface OutboxPolicy {
    * connections and Temporal to the kinds that callers wait for.
    */
   maxConcurrentOthers: number;
-  /** Entries of one kind that one call of the drain takes up. */
+  /** Maximum entries of one kind that one call of the drain begins. */
   perDrain: number;
-  /** Attempts of one kind right after commits; what is over that is left to the drain. */
+  /** Attempts of one kind right after commits; entries over this limit are left to the drain. */
   maxDirect: number;
   /**
-   * Attempts of one kind at the same time: of one tenant while no other tenant has any, and of all tenants that share them.
-   * Thousands of starts at once would delay those of all other tenants.
+   * Maximum attempts of one kind at the same time: of one tenant while no other tenant is active, and of all tenants
+   * that share them. Thousands of starts at once would delay those of all other tenants.
    */
   ofTenantAlone: number;
   ofTenants: number;
-  /** For so long after its last slot a tenant counts among those that share. */
+  /** How long after its last slot a tenant counts among those that share. */
   rememberTenantMs: number;
-  /** Attempts after commits that wait for a slot of their tenant; what is over that is left to the drain. */
+  /** Attempts after commits that wait for a slot of their tenant; entries over this limit are left to the drain. */
   directWaiting: number;
   /** An attempt that takes longer gives up its place, and counts as failed until it ends after all. */
   deadlineMs: number;
@@ -92,13 +93,18 @@ const manyAttempts = 8;
 export const backoffMs = (attempts: number, { firstBackoffMs, maxBackoffMs }: OutboxPolicy, chance: number): number =>
   Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(attempts - 1, 30)) * (0.5 + chance / 2);
 
-const tenantSemaphore = ({ ofTenantAlone, ofTenants, directWaiting, rememberTenantMs }: OutboxPolicy) =>
-  new FairSemaphore<EnvironmentKey>({
-    alone: ofTenantAlone,
-    together: ofTenants,
-    maxWaiting: directWaiting,
-    rememberMs: rememberTenantMs,
-  });
+/**
+ * Slots of tenants, by kind. A tenant that starts anything that a caller may wait for counts for all such kinds: a thousand
+ * generations of one tenant would delay the runs of another.
+ */
+function tenantSemaphores(kinds: readonly string[], promptKinds: ReadonlySet<string>, policy: OutboxPolicy) {
+  const { ofTenantAlone: alone, ofTenants: together, directWaiting: maxWaiting, rememberTenantMs } = policy;
+  const activeKeys = () => new ActiveKeys<EnvironmentKey>(rememberTenantMs);
+  const promptKeys = activeKeys();
+  const semaphoreOf = (kind: string) =>
+    new FairSemaphore({ alone, together, maxWaiting }, promptKinds.has(kind) ? promptKeys : activeKeys());
+  return new Map(kinds.map((kind) => [kind, semaphoreOf(kind)]));
+}
 
 /** How long the tenant's slot is held after an attempt. */
 async function lastOf(result: unknown): Promise<void> {
@@ -110,21 +116,21 @@ export interface DrainReport {
   failed: { kind: string; subjectId: string; error: unknown }[];
 }
 
-export interface OutboxServices {
+interface OutboxServices {
   database: Database;
   background: Background;
   log: Log;
 }
 
-export interface OutboxOptions {
+interface OutboxOptions {
   /** Kinds that a caller may wait for. */
   promptKinds?: readonly string[];
   policy?: OutboxPolicy;
 }
 
 /**
- * Does what committed transactions enqueued: at once after their commit, and by the drain what was not done then. Kinds
- * do not wait for each other, and an entry that fails is tried again later and later, but never given up.
+ * Does the enqueued work of committed transactions: at once after their commit, or later by the drain. Kinds do not
+ * wait for each other, and a failed entry is tried again at growing intervals, but never given up.
  */
 export class Outbox implements OutboxOfProcess {
   readonly #services: OutboxServices;
@@ -133,9 +139,8 @@ export class Outbox implements OutboxOfProcess {
   readonly #promptKinds: ReadonlySet<string>;
   readonly #draining = new Set<string>();
   readonly #direct = new Map<string, number>();
-  /** Slots of tenants, by kind. */
   readonly #semaphore: ReadonlyMap<string, FairSemaphore<EnvironmentKey>>;
-  /** By kind, of those that no caller waits for. */
+  /** By kind, for kinds that no caller waits for. */
   readonly #others: KeyedSemaphore;
 
   /** @throws Error when a statement enqueues a kind that has no handler, or a kind that is to be prompt has none */
@@ -145,7 +150,7 @@ export class Outbox implements OutboxOfProcess {
     this.#handlers = handlers;
     this.#policy = policy;
     this.#promptKinds = new Set(promptKinds);
-    this.#semaphore = new Map(this.kinds.map((kind) => [kind, tenantSemaphore(policy)]));
+    this.#semaphore = tenantSemaphores(this.kinds, this.#promptKinds, policy);
     this.#others = new KeyedSemaphore(policy.maxConcurrentOthers, Number.POSITIVE_INFINITY);
     for (const kind of [...kindsInStatements(), ...promptKinds]) this.requireKind(kind);
   }
@@ -158,7 +163,10 @@ export class Outbox implements OutboxOfProcess {
     if (!Object.hasOwn(this.#handlers, kind)) throw new Error(`No part declares the outbox kind ${kind}.`);
   }
 
-  /** Attempts what was committed, after the caller that waits for the commit has continued. What fails is left to the drain. */
+  /**
+   * Attempts the committed entries, after the caller that waits for the commit has continued. Failures are left to the
+   * drain.
+   */
   afterCommit({ tenant, correlationId, actor, entries }: Committed): undefined {
     const scope = new Scope(this.#services.database, tenant, correlationId, actor);
     for (const entry of entries) {
@@ -201,7 +209,7 @@ export class Outbox implements OutboxOfProcess {
     }
   }
 
-  /** Deletes the entry once its work is done, also when that is after the deadline. @returns what the handler gave */
+  /** Deletes the entry once its work is done, even after the deadline. @returns the result of the handler */
   async #attempt(scope: Scope, { kind, subjectId, entryId, hint }: Enqueued): Promise<unknown> {
     this.requireKind(kind);
     const done = this.#handlers[kind]!(scope, subjectId, hint as never).then(async (result) => {
@@ -212,8 +220,8 @@ export class Outbox implements OutboxOfProcess {
   }
 
   /**
-   * Does what is due. Any number of processes may do this at once, and any number of calls in one: a kind that an earlier
-   * call still works on is passed over.
+   * Does due work. Any number of processes may do this at once, and any number of calls in one: a kind that an earlier
+   * call still works on is skipped.
    */
   async drain(): Promise<DrainReport> {
     const report: DrainReport = { drained: 0, failed: [] };
@@ -246,7 +254,7 @@ export class Outbox implements OutboxOfProcess {
         }
         left -= leased.length;
         if (leased.length < free && !(isLimited && before + leased.length > 0)) break;
-        // Takes up several at a time, however many of those before hang.
+        // Begins several at a time, even if earlier ones hang.
         const full = leased.length < free ? Math.max(0, underWay.size - 1) : maxConcurrent / 2;
         while (underWay.size > full) await Promise.race(underWay);
       }

@@ -20,7 +20,7 @@ export interface Catalog {
   entities: EntitySchema[];
   /** By table. */
   rowBounds: RowBounds;
-  /** In the order in which they are emptied: those of a part before those of the parts that it uses. */
+  /** In the order in which they are emptied: the tables of a part before those of the parts that it uses. */
   tenantTables: TenantTable[];
   settings: Settings[];
   ids: ResourceId[];
@@ -36,7 +36,7 @@ export interface Catalog {
   errors: Record<string, ErrorKind>;
   /** By type, in the order of their parts. */
   events: ReadonlyMap<string, EventType>;
-  /** What the entries of each action identify. */
+  /** The resources that the entries of each action identify. */
   auditActions: ReadonlyMap<string, ResourceId>;
   failPoints: string[];
   sealed: SealedTable[];

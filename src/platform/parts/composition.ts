@@ -6,10 +6,10 @@ import type { AnyPart, Part, Sweep } from './part.ts';
 import type { StepKinds } from './step-kind.ts';
 
 /** Everything that the parts of one process opened. */
-export interface OpenedParts<Services> {
+interface OpenedParts<Services> {
   services: Services;
   outbox: OutboxHandlers;
-  /** What the drain of the outbox does besides. */
+  /** Further work of the drain of the outbox. */
   drains: (() => Promise<DrainReport>)[];
   sweeps: Sweep[];
   start(): Promise<void>;

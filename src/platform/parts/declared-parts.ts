@@ -7,7 +7,7 @@ const files = globSync('*/declarations.ts', { cwd: fileURLToPath(new URL('../..'
 const modules: Record<string, OperatorDeclarations>[] = await Promise.all(files.map((file) => import(`../../${file}`)));
 
 /**
- * What the parts declare for operators' commands and for the keys of organizations. Loading the parts themselves takes a
- * process a second, so each has this in its `declarations.ts`, which is found by its name.
+ * The declarations of the parts for operators' commands and for the keys of organizations. Loading the parts themselves
+ * takes a process a second, so each has these in its `declarations.ts`, which is found by its name.
  */
 export const declared: Catalog = catalogOf(modules.flatMap((module) => Object.values(module)));

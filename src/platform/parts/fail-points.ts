@@ -2,7 +2,7 @@ let armed: string | undefined;
 
 /**
  * Declares a feature's fail points: places, each at a commit boundary, where a crash test kills the process. The
- * feature's part lists the names, so that a test cannot arm one that does not exist.
+ * feature's part lists the names, so that a test cannot arm an unknown one.
  * @returns a function that kills the process at once when the named fail point is armed
  */
 export function defineFailPoints<Name extends string>(...names: Name[]) {

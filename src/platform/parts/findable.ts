@@ -5,8 +5,8 @@ import { type Declaration, type RowWith, typed } from '../database/sql-types.ts'
 import type { Environment } from '../tenant.ts';
 
 /**
- * How operators find the rows of a table, of all tenants, by their id, by the id of their workflow in Temporal, or by the
- * correlation id of what caused them. The parts of SQL name the row `r`. They show nothing that a tenant wrote.
+ * How operators find the rows of a table, of all tenants, by their id, by the id of their workflow in Temporal, or by
+ * the correlation id of their cause. The parts of SQL name the row `r`. They show no text of a tenant.
  */
 export interface FindableRows {
   /** One word, which is also the name of the command that shows a row: `generation`. */
@@ -16,7 +16,7 @@ export interface FindableRows {
   ids?: readonly ResourceId[];
   /** An expression for the state. */
   state: string;
-  /** An expression for the reason why it is in that state: null where there is nothing to say. */
+  /** An expression for the reason of its state: null without one. */
   reason: string;
   /** A JSON object with what else helps to understand it. */
   facts: string;
@@ -26,7 +26,10 @@ export interface FindableRows {
   byCorrelation?: string;
   /** The id of its workflow, or of its Schedule, in Temporal. */
   workflowId?(id: string): string;
-  /** Shows a row instead of what is shown of every kind. The text is an id in any form. @throws AppError not_found */
+  /**
+   * Shows a row in a form of its own instead of the common one. The text is an id in any form. @throws AppError
+   * not_found
+   */
   describe?(database: Database, text: string): Promise<object>;
   /** The key of its entries in the credit ledger. */
   creditKey?(id: string): string;
@@ -34,7 +37,7 @@ export interface FindableRows {
   search?: SearchableRows;
 }
 
-/** What a search shows of a row, and how it is found besides by its id. The parts of SQL name the row `r`. */
+/** The shown part of a row in a search, and how it is found besides by its id. The parts of SQL name the row `r`. */
 export interface SearchableRows {
   /** The scope that reads such rows. */
   scope: string;
@@ -42,7 +45,7 @@ export interface SearchableRows {
   at: string;
   /** An expression for the id as callers write it, where rows of one table have several forms. */
   printedId?: string;
-  /** An expression for the printed id of the resource whose path the row's path begins with; absent where rows have none. */
+  /** An expression for the printed id of the resource that the row's path begins with; absent if rows have none. */
   parentId?: string;
   /** A condition for the rows that callers still see. */
   isShown?: string;

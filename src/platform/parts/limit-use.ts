@@ -3,9 +3,9 @@
  * counter, or counts at most `maxCounted` entries of an index.
  */
 export interface LimitUse {
-  /** What is used; null where nothing is. */
+  /** The used amount; null if nothing is used. */
   used?: string;
-  /** Instead of it, where that is what is stored: what is left; null where all is. */
+  /** The remaining amount, if that is the stored value; null if nothing is used. */
   left?: string;
   /** A number of the organization that counts in place of the plan's; null where it has none. */
   allowed?: string;

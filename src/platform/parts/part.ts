@@ -41,13 +41,13 @@ export interface Declarations {
   ids?: readonly ResourceId[];
   /** What plans include of it. */
   limits?: Readonly<Record<string, PlanLimit>>;
-  /** How much of each limit is used, by its name; those that are counted in memory are not listed. */
+  /** The used amount of each limit, by its name; limits that are counted in memory are not listed. */
   limitUse?: Readonly<Record<string, LimitUse>>;
   /** The permissions of keys that its operations need. */
   scopes?: readonly DeclaredScope[];
-  /** Its state machines, by what a reader calls the thing: `A voice call`. */
+  /** Its state machines, by the name of the thing for readers: `A voice call`. */
   states?: Readonly<Record<string, AnyStateTable>>;
-  /** Published error codes beside the platform's kinds. */
+  /** Published error codes besides the platform's kinds. */
   errors?: ErrorCodes;
   /** In the order in which the documentation lists them. */
   events?: readonly EventType[];
@@ -66,7 +66,10 @@ export interface Declarations {
   stepKinds?: readonly AnyStepKind[];
 }
 
-/** Those that operators' commands need. A part has them in a file of its own, so that a command does not load the part. */
+/**
+ * The declarations that operators' commands need. A part has them in a file of its own, so that a command does not load
+ * the part.
+ */
 export type OperatorDeclarations = Pick<
   Declarations,
   'name' | 'limits' | 'limitUse' | 'scopes' | 'events' | 'auditActions' | 'findable' | 'sealed'
@@ -76,7 +79,7 @@ export type OperatorDeclarations = Pick<
 export type NoSettings = Record<never, z.ZodType>;
 
 /**
- * A feature of the product: what it declares, and what it opens and closes in a process.
+ * A feature of the product: its declarations, and what it opens and closes in a process.
  * @typeParam Needs the services it uses: the foundation's and those of parts listed before it
  * @typeParam Gives the services it adds; no two parts give one name
  * @typeParam Shape of its settings
@@ -94,8 +97,8 @@ export interface Part<Needs, Gives extends object, Shape extends z.ZodRawShape =
   /** Handlers by kind of outbox entry. */
   outbox?(services: Needs & Gives): OutboxHandlers;
   /**
-   * What a drain of the outbox does besides: work that committed transactions left elsewhere. The function is called by
-   * every drain.
+   * Further work of a drain of the outbox: work that committed transactions left elsewhere. Every drain calls the
+   * function.
    */
   drain?(services: Needs & Gives): () => Promise<DrainReport>;
   sweeps?(services: Needs & Gives): Sweep[];

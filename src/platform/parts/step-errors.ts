@@ -31,7 +31,7 @@ const codes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why a step failed whose feature refused what was asked.
+ * The reason why a step failed whose feature refused the request.
  * @throws the error when it is none that the caller of an endpoint would get
  */
 export function refusalOfStep(error: unknown): StepError {

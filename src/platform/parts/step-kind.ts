@@ -15,7 +15,7 @@ export interface StepError {
   isUnknown?: boolean | undefined;
 }
 
-/** What came of performing a step. */
+/** The result of a performed step. */
 export type StepProgress =
   | StepOutcome
   /** It has a job of this id, whose end is the step's. */
@@ -39,7 +39,7 @@ export interface StepCall {
 }
 
 /** What steps of a kind wait for. */
-export interface StepJob<Services> {
+interface StepJob<Services> {
   /** Keeps a job from ending before the commit. @returns whether it has ended */
   hold(services: Services, tx: Transaction, id: string): Promise<boolean>;
   /** How a job ended that has. */
@@ -52,7 +52,7 @@ export interface StepJob<Services> {
 export interface NamedThing {
   /** The member that has its id. */
   member: string;
-  /** What it is, for people. */
+  /** A description for people. */
   noun: string;
   /** @returns the names of those that the organization has, by their ids as they were given */
   names(scope: Scope, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
@@ -60,7 +60,7 @@ export interface NamedThing {
   find(scope: Scope, names: readonly string[]): Promise<readonly { id: string; name: string }[]>;
 }
 
-/** A type of steps that a feature hands in: workflows know nothing else of it. */
+/** A type of steps that a feature provides: workflows know nothing else of it. */
 export interface StepKind<Services> {
   /** As workflows name it. */
   type: string;
@@ -68,22 +68,23 @@ export interface StepKind<Services> {
   scope: string;
   /** Whether a placeholder in the payload always becomes text, and never a value with its type. */
   rendersText?: true;
-  /** For the reference: what the step does, and what its output is. */
+  /** For the reference: the purpose of the step, and its output. */
   description: string;
   /** A payload that its check accepts, for the reference. */
   example?: Record<string, unknown>;
   /**
-   * Problems because of which the step would always fail. Nothing outside is asked.
+   * Problems that make the step always fail. Checked without external requests.
    * @param fields strings of the payload may contain templates. Problems of those are reported too; the caller leaves them out
    * @returns paths are names of fields with the place in them, as in `payload.blocks.0.text`
    */
   check(services: Services, fields: StepFields): FieldError[];
   /**
-   * Performs the step, once for each key: another call with a key does nothing twice, and returns what came of the first.
+   * Performs the step, once for each key: another call with a key has no further effect, and returns the result of the
+   * first call.
    * @throws the reason of `signal`; errors of our own, after which it is called again
    */
   perform(services: Services, scope: Scope, call: StepCall): Promise<StepProgress>;
-  /** The outcome in the sandbox, of which nothing is stored and nothing else comes: no charge, no event, no mail. */
+  /** The outcome in the sandbox. It stores nothing and causes no charge, event or mail. */
   simulate(services: Services, scope: Scope, fields: StepFields): Promise<StepOutcome>;
   /** What its payload names by an id. */
   named?: NamedThing;

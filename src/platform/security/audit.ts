@@ -11,7 +11,7 @@ import type { Environment } from '../tenant.ts';
 /** The actor of commands on the installation itself. */
 export const operator = 'operator';
 
-/** The request that asked for what an entry records. */
+/** The request that caused an entry. */
 export interface RequestOrigin {
   requestId: string;
   /** The client's address. */
@@ -20,29 +20,29 @@ export interface RequestOrigin {
 
 /** Who does something, and by which request. */
 export interface AuditAuthor {
-  /** The id of the key or the person that asked (`key_…`, `usr_…`), or `operator`. */
+  /** The id of the key or the person of the request (`key_…`, `usr_…`), or `operator`. */
   actor: string;
   environment?: Environment;
   correlationId?: string;
-  /** Absent for commands and for work that goes on without its request. */
+  /** Absent for commands and for work that continues without its request. */
   origin?: RequestOrigin;
 }
 
-/** What the actor of a scope did to a resource of its tenant. */
+/** An act of a scope's actor on a resource of its tenant. */
 export type TenantAuditRecord = Pick<AuditRecord, 'action' | 'subjectId' | 'facts'>;
 
 export interface AuditRecord extends AuditAuthor {
   /** Canonical uuid. */
   organizationId: string;
-  /** One that a part declares. */
+  /** An action that a part declares. */
   action: string;
-  /** Canonical uuid of what it was done to. */
+  /** Canonical uuid of the resource. */
   subjectId: string;
   /** Values that say what changed, of JSON; never a secret, and no text of a tenant's own. */
   facts?: Record<string, unknown>;
 }
 
-/** The rule of hashes: entries with the request that asked hash it too. */
+/** The rule of hashes: entries with a causing request hash it too. */
 const hashVersions = { withoutOrigin: 2, withOrigin: 3 } as const;
 
 /** Parameters of a statement with `auditSql`, which `auditValues` gives. */
@@ -63,8 +63,8 @@ export const auditParameters = {
 } as const satisfies Declaration;
 
 /**
- * An expression that writes an entry, for a statement that does what the entry records. One writer at a time per organization,
- * until the end of its transaction.
+ * An expression that writes an entry, for a statement that performs the recorded act. One writer at a time per
+ * organization, until the end of its transaction.
  */
 export const auditSql = `append_audit(${Object.keys(auditParameters)
   .map((name) => `:${name}`)
@@ -114,7 +114,7 @@ export function auditValues(record: AuditRecord): ValuesFor<typeof auditParamete
 }
 
 /**
- * Writes an entry in the transaction that does what it records: both are there, or neither is. To be called last in it,
+ * Writes an entry in the transaction that performs the recorded act: both exist, or neither. To be called last in it,
  * because other writers of the organization wait from here to its end.
  */
 export async function recordAudit(sql: Sql, record: AuditRecord): Promise<void> {
@@ -165,7 +165,7 @@ const findNext = systemStatement({
 const pageSize = 1_000;
 const beforeAll = -(2 ** 31) - 1;
 
-export interface ChainReport {
+interface ChainReport {
   /** How many were read and are sound. */
   entries: number;
   /**
@@ -173,7 +173,7 @@ export interface ChainReport {
    * only comparing with a hash that was stored elsewhere detects that.
    */
   lastHash: string | null;
-  /** Number of the first entry that is missing or not what was written. */
+  /** Number of the first entry that is missing or altered. */
   broken?: number;
 }
 

@@ -54,7 +54,7 @@ describe('a sealed text', () => {
     for (const other of elsewhere) expect(failure(() => sealer.open(sealed, other))).toBe('tampered');
   });
 
-  test('tells places apart whose parts run together', () => {
+  test('distinguishes places whose parts run together', () => {
     const parts = fc.record({ table: fc.string(), column: fc.string(), rowId: fc.string() });
     fc.assert(
       fc.property(parts, parts, (one, other) => {

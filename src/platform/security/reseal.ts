@@ -6,12 +6,12 @@ import type { Environment, Tenant } from '../tenant.ts';
 import { SealError, type SealedPlace, type Sealer } from './crypto.ts';
 
 /**
- * A table of tenants with sealed columns, each sealed for its own row by the uuid `id`. What is kept for a day at most need
- * not be declared: the old key stays that long.
+ * A table of tenants with sealed columns, each sealed for its own row by the uuid `id`. Data that is kept for a day at
+ * most need not be declared: the old key stays that long.
  */
 export interface SealedTable {
   table: string;
-  /** Null where nothing is sealed. */
+  /** Null without a sealed value. */
   columns: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export interface UnreadableValue extends Tenant {
 export interface Resealed {
   /** How many values were resealed. */
   resealed: number;
-  /** Those that were left as they are. */
+  /** Values that were left unchanged. */
   unreadable: UnreadableValue[];
 }
 
@@ -95,8 +95,8 @@ async function resealTable(
 }
 
 /**
- * Reseals what was sealed with a key other than the first one, so that the other keys can be removed. It can be repeated,
- * and run while the product runs. A value that cannot be opened is left as it is, and the others go on.
+ * Reseals values that were sealed with a key other than the first one, so that the other keys can be removed. It can be
+ * repeated, and run while the product runs. A value that cannot be opened is left unchanged, and the others continue.
  */
 export async function reseal(database: Database, sealer: Sealer, tables: readonly SealedTable[]): Promise<Resealed> {
   const unreadable: UnreadableValue[] = [];

@@ -1,8 +1,8 @@
 import { maxDepth, readJson } from '../../platform/core/bounded-json.ts';
 import { cleaned } from '../../platform/core/clean-text.ts';
 
-/** A call that a text asks the sandbox to make. */
-export interface RequestedCall {
+/** A call that a text requests from the sandbox. */
+interface RequestedCall {
   name: string;
   args: Record<string, unknown>;
 }
@@ -34,7 +34,7 @@ function endOfObject(text: string, from: number): number {
   return -1;
 }
 
-/** It begins with a brace, so it is an object. @returns undefined for what is no JSON, and for what is more than is read */
+/** It begins with a brace, so it is an object. @returns undefined for invalid JSON, and for more than the read limit */
 const parseObject = (json: string) => cleaned(readJson(json, maxArgumentBytes)) as Record<string, unknown> | undefined;
 
 /** The arguments that begin at `from`, with one space in front, and where they end; none and `from` without any. */

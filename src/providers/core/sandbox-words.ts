@@ -1,10 +1,10 @@
 import { withoutEnd } from '../../platform/core/without-end.ts';
 
 /**
- * A word in a text that makes the sandbox fail or wait, so that integrators can test their error handling: `sandbox:fail`,
- * with a number as in `sandbox:slow=2.5`, or with the name of a model as in `sandbox:fail@flux-dev`.
+ * A word in a text that makes the sandbox fail or wait, so that integrators can test their error handling:
+ * `sandbox:fail`, with a number as in `sandbox:slow=2.5`, or with the name of a model as in `sandbox:fail@flux-dev`.
  */
-export interface SandboxWord {
+interface SandboxWord {
   name: string;
   /** As it is written. Undefined without `=`. */
   number: string | undefined;
@@ -28,8 +28,8 @@ export function findSandboxWords(text: string): SandboxWord[] {
 }
 
 /**
- * The text of a JSON value in which its words are looked for. Each string asks for what it contains: a word may begin
- * anywhere in it, also after the escape of a line's end.
+ * The text of a JSON value that is searched for words. The words of every string count: a word may begin anywhere in
+ * it, also after the escape of a line's end.
  */
 export const textOfJson = (value: unknown): string =>
   JSON.stringify(value)
@@ -59,12 +59,12 @@ const overloadedUntilAttempt = 3;
 export const isStillOverloaded = ({ overloaded }: { overloaded: boolean }, attempt: number): boolean =>
   overloaded && attempt < overloadedUntilAttempt;
 
-/** What the words of a text ask of a model of the sandbox. */
+/** The requests of a text to a model of the sandbox. */
 export interface SandboxWords {
   /** Zero without `sandbox:slow`. */
   slowSeconds: number;
   overloaded: boolean;
-  /** `fail_model` is `sandbox:fail@<model>` with the name of the model that was asked. */
+  /** `fail_model` is `sandbox:fail@<model>` with the name of the requested model. */
   failure: 'fail' | 'refuse' | 'timeout' | 'fail_model' | undefined;
   /** Whether some model, this one or another, is named to fail. */
   namesModel: boolean;

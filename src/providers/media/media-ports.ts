@@ -20,7 +20,7 @@ export class ImageUnusable extends Error {
   override name = 'ImageUnusable';
 }
 
-/** A generation as its provider is asked about it. */
+/** A generation, as the calls to its provider need it. */
 export interface MediaJob {
   /** UUID of the generation. */
   id: string;
@@ -47,19 +47,19 @@ export interface MadeMedia {
   discard(): Promise<void>;
 }
 
-/** What is known of a job before it is begun. */
-export interface Expectation {
+/** Facts about a job before it begins. */
+interface Expectation {
   /** How long such a job usually takes. */
   ms: number;
   /** Whether `poll` reports fractions. Without them progress is estimated from the time. */
   reportsProgress: boolean;
-  /** Whether the job is made in a moment, where `submit`, `poll` and `fetchFile` are called at once. */
+  /** Whether the job takes only a moment, and `submit`, `poll` and `fetchFile` are called at once. */
   isInstant: boolean;
 }
 
 /**
- * Where a submitted job stands. Without `askAfterMs` the caller decides when it asks again. `ready`: the provider is
- * through with it; whether it succeeded is sometimes known only once the file is fetched.
+ * The state of a submitted job. Without `askAfterMs` the caller decides when it polls again. `ready`: the provider has
+ * finished; sometimes only the file shows whether it succeeded.
  */
 export type MediaStatus =
   | { kind: 'working' /** 0 to 1. */; fraction?: number; askAfterMs?: number }
@@ -74,27 +74,27 @@ export class SubmissionLost extends Error {
 }
 
 /**
- * Makes files in jobs: `submit`, then `poll` until it is ready, then `fetchFile`. All calls but `submit` are harmless when they
- * are repeated. A retryable ProviderFailure of `submit` says that the job was certainly not taken, as with 429 or a refused
- * connection; one of `poll` or `fetchFile` that the job may still succeed.
+ * Makes files in jobs: `submit`, then `poll` until it is ready, then `fetchFile`. All calls but `submit` are harmless
+ * to repeat. A retryable ProviderFailure of `submit` says that the job was certainly not taken, as with 429 or a
+ * refused connection; one of `poll` or `fetchFile` says that the job may still succeed.
  */
 export interface MediaModel {
-  /** Whether `submit` is harmless too when it is repeated. Then nothing is recorded of a submission. */
+  /** Whether repeating `submit` is harmless too. Then a submission is not recorded. */
   readonly repeatable: boolean;
 
   expectation(request: GenerationRequest): Expectation;
 
   /**
-   * Hands a job to the provider, once. Its signal is aborted after a time limit alone: a cancelled job is submitted to its
-   * end, so that the provider can be asked to cancel it.
+   * Submits a job to the provider, once. Only a time limit aborts its signal: a cancelled job is submitted to its end,
+   * so that the provider can be asked to cancel it.
    * @returns the provider's id of the job, at most 200 characters
    * @throws ProviderFailure; SubmissionLost; ImageUnusable
    */
   submit(job: MediaJob, call: Call): Promise<string>;
 
   /**
-   * Begins an instant job that is about to be submitted in this process. What is made waits for `fetchFile`, and is thrown
-   * away when that is not called soon. Never fails.
+   * Begins an instant job that is about to be submitted in this process. The result waits for `fetchFile`, and is
+   * discarded if that is not called soon. Never fails.
    */
   begin?(job: MediaJob, call: Pick<Call, 'tenantKey'>): void;
 

@@ -7,7 +7,7 @@ import type { MediaModel } from './media-ports.ts';
 
 /** Selects implementations by environment. No other code distinguishes live and sandbox. */
 export interface MediaRegistry {
-  /** The models of this release, with those of the operator, by published name. */
+  /** The models of this release and of the operator, by published name. */
   readonly models: ModelTable;
   /** @throws AppError provider_not_configured, with facts `{provider}` */
   mediaModel(environment: Environment, provider: MediaProvider): MediaModel;
@@ -28,7 +28,7 @@ export const mediaRegistry = (
 });
 
 /**
- * The implementation for a request whose model was listed when it was made.
+ * The implementation for a request whose model was listed at its creation.
  * @throws ProviderFailure when the operator has taken the model away since; AppError provider_not_configured
  */
 export function mediaModelFor(
@@ -37,7 +37,7 @@ export function mediaModelFor(
   request: GenerationRequest,
 ): { provider: MediaProvider; model: MediaModel } {
   const listed = media.models.get(modelOf(request));
-  if (!listed) throw new ProviderFailure('retired_model', 'The model is not available any more.');
+  if (!listed) throw new ProviderFailure('retired_model', 'The model is no longer available.');
   const { provider } = listed;
   return { provider, model: media.mediaModel(environment, provider) };
 }

@@ -28,8 +28,8 @@ const inputTokens = ({ system = '', messages }: ChatRequest) =>
   countTokens(system) + messages.reduce((sum, message) => sum + countTokens(textOf(message)), 0);
 
 /**
- * A chat model without a provider. The words of the last user message decide what it does: each `sandbox:tool=` is a call
- * of that tool, one in each round, if the tool is declared. The reply has the message and the last result.
+ * A chat model without a provider. The words of the last user message decide its behaviour: each `sandbox:tool=` is a
+ * call of that tool, one in each round, if the tool is declared. The reply has the message and the last result.
  */
 export const sandboxChatModel = (work: BoundedWork): ChatModel => ({
   async reply(request, call): Promise<ChatAnswer> {

@@ -13,6 +13,7 @@ import { ImageUnusable, type MadeMedia, type MediaJob, type MediaModel } from '.
 import type { Rendering } from './media/render-media.ts';
 import { renderMedia } from './media/rendering.ts';
 import { StartedFiles } from './started-files.ts';
+import { VideoQueue } from './video-queue.ts';
 
 /** A better quality shows more, at the same size. */
 const shapes: Record<Quality, number> = { standard: 12, high: 24, ultra: 40 };
@@ -42,11 +43,11 @@ const digestOf = ({ request, seed, image }: MediaJob): string => {
   return createHash('sha256').update(canonicalRequest(seeded, image?.sha256)).digest('hex');
 };
 
-/** Where words for the sandbox stand: in the prompt, or where there is none in the address of the image. */
+/** The text with words for the sandbox: the prompt, or without a prompt the address of the image. */
 const wordsIn = ({ request, image }: Pick<MediaJob, 'request' | 'image'>): SandboxWords =>
   readSandboxWords('prompt' in request ? request.prompt : (image?.query ?? ''), modelOf(request));
 
-/** A video is under way for at least so long, as those of providers are. */
+/** The minimum duration of a video, similar to that of providers. */
 const leastVideoSeconds = 2;
 
 /** Videos that one process computes or has waiting at the same time. The others wait in their workflows. */
@@ -98,12 +99,9 @@ async function render(work: BoundedWork, tenantKey: TenantKey, job: MediaJob): P
   } catch (error) {
     await discard();
     if (!(error instanceof WorkTooCostly)) throw error;
-    throw new ProviderFailure('timeout', `The sandbox gave the generation up. ${error.message}`, { retryable: false });
+    throw new ProviderFailure('timeout', `The sandbox gave up the generation. ${error.message}`, { retryable: false });
   }
 }
-
-/** Longer waits for those that have waited longer: those of a large backlog do not all ask every moment. */
-const againMs = (overdueMs: number) => Math.min(15_000, Math.max(500, overdueMs / 2));
 
 /** When the request is answered, in milliseconds from its creation. */
 const dueMs = ({ kind }: GenerationRequest, { slowSeconds }: SandboxWords): number =>
@@ -118,7 +116,7 @@ const isInstant = ({ kind }: GenerationRequest, { slowSeconds, overloaded, failu
  * prompt, or in the address of the image, take effect in this order: slow, overloaded, then a failure.
  */
 export function sandboxMediaModel(work: BoundedWork): MediaModel {
-  let videos = 0;
+  const videos = new VideoQueue(maxConcurrentVideos);
   const begun = new StartedFiles();
   return {
     repeatable: true,
@@ -134,7 +132,7 @@ export function sandboxMediaModel(work: BoundedWork): MediaModel {
       begun.keep(job.id, () => render(work, tenantKey, job));
     },
 
-    async poll(job, _, { attempt, signal }) {
+    async poll(job, _, { tenantKey, attempt, signal }) {
       signal.throwIfAborted();
       const { request, ageMs } = job;
       const words = wordsIn(job);
@@ -145,20 +143,14 @@ export function sandboxMediaModel(work: BoundedWork): MediaModel {
       }
       const failure = requestedFailure(words, modelOf(request));
       if (failure) throw failure;
-      if (request.kind === 'video' && videos >= maxConcurrentVideos)
-        return { kind: 'working', askAfterMs: againMs(-left) };
-      return { kind: 'ready' };
+      const askAfterMs = request.kind === 'video' ? videos.pauseOf(tenantKey, job.id) : undefined;
+      return askAfterMs === undefined ? { kind: 'ready' } : { kind: 'working', askAfterMs };
     },
 
     async fetchFile(job, _, { tenantKey, signal }) {
       signal.throwIfAborted();
       if (job.request.kind !== 'video') return (await begun.take(job.id)) ?? render(work, tenantKey, job);
-      videos++;
-      try {
-        return await render(work, tenantKey, job);
-      } finally {
-        videos--;
-      }
+      return videos.compute(tenantKey, job.id, () => render(work, tenantKey, job));
     },
 
     cancel: async () => {},

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { isStillOverloaded, type SandboxWords } from '../core/sandbox-words.ts';
 
-/** The failure that a prompt asks for; undefined when it asks for none. */
+/** The failure that a prompt requests; undefined if it requests none. */
 export function requestedFailure(words: SandboxWords, model: string, attempt: number): ProviderFailure | undefined {
   const final = { retryable: false };
   switch (words.failure) {
     case 'fail':
-      return new ProviderFailure('unavailable', 'The sandbox model refused the prompt (sandbox:fail).', final);
+      return new ProviderFailure('unavailable', 'The sandbox model failed (sandbox:fail).', final);
     case 'refuse':
       return new ProviderFailure('content_refused', 'The sandbox model refused the content (sandbox:refuse).');
     case 'timeout':

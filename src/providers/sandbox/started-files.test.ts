@@ -26,7 +26,7 @@ test('a file that was begun is given once', async () => {
   expect(discarded).toEqual([]);
 });
 
-test('one that nobody takes is discarded, also when it is made later', async () => {
+test('an unused one is discarded, also when it is finished later', async () => {
   const begun = new StartedFiles();
   begun.keep('a', async () => file('/a'));
   let finish = (_: MadeMedia) => {};

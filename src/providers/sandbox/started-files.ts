@@ -1,8 +1,8 @@
 import type { MadeMedia } from '../media/media-ports.ts';
 
-/** What is not taken within this time is thrown away: its generation is made elsewhere, or not at all. */
+/** Results that are not taken within this time are discarded: the generation is made elsewhere, or not at all. */
 const keptMs = 15_000;
-/** Files that are begun and not taken yet. Further ones are made when they are asked for. */
+/** Maximum files that are begun and not taken yet. Further ones are made on request. */
 const maxStarted = 32;
 
 interface Begun {
@@ -12,7 +12,7 @@ interface Begun {
 
 const discard = async (made: Promise<MadeMedia | undefined>) => (await made)?.discard().catch(() => {});
 
-/** Files whose making began before they were asked for. */
+/** Files that are begun before their request. */
 export class StartedFiles {
   readonly #begun = new Map<string, Begun>();
 
@@ -28,7 +28,7 @@ export class StartedFiles {
     this.#begun.set(jobId, { made, timer });
   }
 
-  /** The file of a job, once: the caller discards it. @returns undefined when none was begun, or it could not be made */
+  /** The file of a job, once: the caller discards it. @returns undefined if none was begun, or it could not be made */
   async take(jobId: string): Promise<MadeMedia | undefined> {
     const found = this.#begun.get(jobId);
     if (!found) return undefined;

@@ -4,7 +4,7 @@ import { pause } from './requested.ts';
 /** Parts of a text that is streamed. */
 const pieces = 4;
 
-/** The parts of a text, divided by code points, so that none is cut. */
+/** The parts of a text, divided between code points. */
 function piecesOf(text: string): string[] {
   const characters = [...text];
   const size = Math.ceil(characters.length / pieces);

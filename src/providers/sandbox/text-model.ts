@@ -18,7 +18,9 @@ export const makeInstance: BoundedTask<Parameters<typeof perform>[0], string> = 
   limitMs: 1_000,
 };
 
-/** A longer prompt is not answered at once: its step counts among those that call out, and its work is shared fairly. */
+/**
+ * A longer prompt is not answered at once: its step counts among those that call out, and its work is shared fairly.
+ */
 const maxInstantCharacters = 64 * 1024;
 
 const lengthOf = ({ system = '', prompt }: TextRequest) => system.length + prompt.length;

@@ -266,7 +266,7 @@ describe('a provider', () => {
     await expect(speak(registry)).rejects.toMatchObject({ kind: 'connection', retryable: true });
   });
 
-  test('is left when nobody waits any more', async () => {
+  test('is left when no caller waits any more', async () => {
     fake.next('silence');
     const controller = new AbortController();
     const reason = new Error('Enough.');
@@ -297,7 +297,7 @@ describe('a provider', () => {
     [{ languages: [{ code: 'fr' }] }, undefined, 'fr'],
     [{ languages: [] }, 'it', 'it'],
     [{ language: 'Klingonese' }, undefined, 'en'],
-  ])('tells the language: %j', async (said, language, expected) => {
+  ])('detects the language: %j', async (said, language, expected) => {
     fake.next({ say: { text: 'x', ...said } });
     const model = configured({ VOICE_STT_MODEL: 'whisper-1' }).transcriptionModel('live');
     const transcript = await model.transcribe(await recordingOf(soundFile(0.1).bytes, { language }), callOf());

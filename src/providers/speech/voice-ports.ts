@@ -21,8 +21,8 @@ export interface MadeSpeech {
 
 export interface SpeechModel {
   /**
-   * Makes one attempt. A failure is retryable only if the provider certainly did no work: it refused the connection or the
-   * rate. Anything else may have been billed.
+   * Makes one attempt. A failure is retryable only if the provider certainly did no work: it refused the connection or
+   * the rate. Any other attempt may have been billed.
    * @throws ProviderFailure, or the signal's reason once it is aborted
    */
   speak(request: SpeechRequest, call: Call): Promise<MadeSpeech>;
@@ -34,7 +34,7 @@ export interface Recording {
   format: AudioFormat;
   /** Its length, as it was measured here. */
   seconds: number;
-  /** What is spoken, two letters of ISO 639-1 in lower case; undefined: the model finds out. */
+  /** The spoken language, two letters of ISO 639-1 in lower case; undefined: the model detects it. */
   language: string | undefined;
   /** Names and words that are spoken, where the caller knows some. */
   prompt?: string | undefined;
@@ -43,7 +43,7 @@ export interface Recording {
 export interface Transcript {
   /** May be empty. */
   text: string;
-  /** Two letters of ISO 639-1 in lower case: what the model heard, else what was asked for, else `en`. */
+  /** Two letters of ISO 639-1 in lower case: the detected language, else the requested one, else `en`. */
   language: string;
 }
 

@@ -17,7 +17,7 @@ const event = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** Others say nothing of the answer, and new ones may come. */
+/** Other events contain nothing of the answer, and new types may be added. */
 const readTypes = ['message_start', 'content_block_start', 'content_block_delta', 'message_delta'];
 
 /** Reasons to stop at which an answer is not whole. */
@@ -70,15 +70,15 @@ export class ContentBlocks {
       if (said.content_block.type === 'text') this.#onText(String(said.content_block.text ?? ''));
     } else {
       this.#reason = said.delta.stop_reason ?? this.#reason;
-      // Later counts are of the whole answer. Those that are absent are as they were.
+      // Later counts apply to the whole answer. Absent counts are unchanged.
       const present = Object.entries(said.usage ?? {}).filter(([, value]) => value != null);
       this.#usage = { ...this.#usage, ...Object.fromEntries(present) };
     }
   }
 
   /**
-   * The answer in the form of one that was not streamed. A limit can cut the input of a call; it is then left empty. So is
-   * one that is not a JSON object: `unreadable` has its beginning, by the id of its call.
+   * The answer in the form of an answer without a stream. A limit can cut the input of a call, which is then empty. So
+   * is an input that is not a JSON object: `unreadable` has its beginning, by the id of its call.
    * @throws Error for a stream that ended early
    */
   whole(): unknown {

@@ -6,7 +6,7 @@ import type { ChatCall, ToolCall } from './chat-ports.ts';
 /** Gets a part of a text as it arrives. */
 export type Listener = (text: string) => void;
 
-/** What is kept of a conversation between two calls of a model is limited, whatever a provider sends. */
+/** The stored part of a conversation between two calls of a model is limited, whatever a provider sends. */
 const maxContentBytes = 4 * 1024 * 1024;
 
 const isDeeper = (value: unknown, depth: number): boolean =>
@@ -58,7 +58,7 @@ class CoalescedText {
     if (text !== '') this.#pass(text);
   }
 
-  /** Drops what waits. */
+  /** Drops the waiting text. */
   close(): void {
     clearTimeout(this.#timer);
     this.#waiting = '';
@@ -66,8 +66,8 @@ class CoalescedText {
 }
 
 /**
- * Passes on what a stream says. While the model may call tools, it is kept until the answer has ended: a call makes it a
- * thought, and not part of the reply.
+ * Passes on the text of a stream. While the model may call tools, the text is kept until the answer has ended: a call
+ * makes it a thought, and not part of the reply.
  * @returns the listener of the stream, undefined when none is needed; what is to be called once it has ended well; and
  *   what is to be called in any case
  */
@@ -113,6 +113,8 @@ export function parseArgs(text: string): ReadArgs {
   return isJsonObject(args) ? { args } : { args: {}, unreadable: text.slice(0, shownArguments) };
 }
 
-/** The arguments of a call that a provider has parsed. No JSON can be made again of those that are much too deep. */
+/**
+ * The arguments of a call that a provider has parsed. Arguments that are much too deep cannot be written as JSON again.
+ */
 export const shallowArgs = (args: ToolCall['args']): ReadArgs =>
   isDeeper(args, maxDepth) ? { args: {}, unreadable: `nested deeper than ${maxDepth} levels` } : { args };

@@ -8,7 +8,7 @@ import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { sandboxChatModel } from '../sandbox/chat-model.ts';
 import type { ChatAnswer, ChatMessage, ChatModel, ChatRequest } from './chat-ports.ts';
 
-/** What a caller may rely on, whoever answers. */
+/** The guarantees for a caller, with any provider. */
 interface Subject {
   name: string;
   asked: Pick<ChatRequest, 'provider' | 'model'>;
@@ -125,7 +125,7 @@ describe.each(subjects)('$name', ({ asked, open }) => {
     const messages = [user(asking)];
     const first = (await reply({ messages, tools })).answer;
     messages.push(kept(first.content), resultsOf(first));
-    // A model that calls all the same is not heard.
+    // Calls of a model without permission are ignored.
     script({ text: 'Three.', calls: [callOf(1, 3)] });
     const { answer, deltas } = await reply({ messages }, true);
     expect(answer.calls).toEqual([]);

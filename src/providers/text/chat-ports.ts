@@ -10,10 +10,12 @@ export interface ToolDeclaration {
 }
 
 export interface ToolCall {
-  /** Unique within its answer. The provider's own, or made here where the provider gives none. */
+  /** Unique within its answer. The provider's own, or generated if the provider gives none. */
   id: string;
   name: string;
-  /** What the model wrote. It need not match the tool's schema, and the name need not be one that was declared. */
+  /**
+   * The arguments that the model wrote. They need not match the tool's schema, and the name need not be a declared one.
+   */
   args: Record<string, unknown>;
   /** The beginning of arguments that are no JSON object. `args` is then empty, and the call is not made. */
   unreadable?: string;
@@ -60,8 +62,8 @@ export interface ChatRequest {
 }
 
 /**
- * `text` is the reply, or with `calls` what the model wrote beside them. Thoughts of the model are not part of it. With
- * `truncated` there are no calls: they may be incomplete.
+ * `text` is the reply or, with `calls`, the text beside them. Thoughts of the model are not part of it. With
+ * `truncated` there are no calls, because they may be incomplete.
  */
 export interface ChatAnswer extends TextAnswer {
   /** In the order in which the model made them. Empty for a reply. */
@@ -70,7 +72,7 @@ export interface ChatAnswer extends TextAnswer {
   content: unknown;
 }
 
-/** The context of one call. With `onDelta` the provider is asked for a stream. */
+/** The context of one call. With `onDelta` the provider gets a request for a stream. */
 export interface ChatCall extends Call {
   /**
    * Gets parts of the reply as they arrive; joined they are the answer's `text`. An answer with calls has none. While tools
@@ -78,13 +80,13 @@ export interface ChatCall extends Call {
    * given parts already: another attempt begins its text anew.
    */
   onDelta?(text: string): void;
-  /** Gets what the model wrote beside its calls, as soon as the answer is complete. */
+  /** Receives the text that the model wrote beside its calls, as soon as the answer is complete. */
   onThought?(text: string): void;
 }
 
 export interface ChatModel {
   /**
-   * Makes one attempt. Retries are up to the caller.
+   * Makes one attempt. The caller decides about retries.
    * @throws ProviderFailure, or the signal's reason once it is aborted
    */
   reply(request: ChatRequest, call: ChatCall): Promise<ChatAnswer>;

@@ -48,7 +48,7 @@ const versionFor = (model: string, hasTools: boolean) =>
   hasTools || /-latest$|preview|-exp\b/.test(model) ? 'v1beta' : 'v1';
 
 const partsOf = (content: unknown): SaidPart[] => z.object({ parts: z.array(part) }).parse(content).parts;
-/** Ids of the calls of an answer. Not every model gives ids, and one that was not given is not accepted. */
+/** Ids of the calls of an answer. Not every model gives ids, and an id that the model did not give is not accepted. */
 const givenIds = (content: unknown) => new Set(partsOf(content).map(({ functionCall }) => functionCall?.id));
 
 /** @param before the message in front of it */
@@ -92,7 +92,10 @@ function parametersOf(question: Question): GenerateContentParameters {
 const isPlain = (said: SaidPart): said is SaidPart & { text: string } =>
   said.text !== undefined && Object.keys(said).every((key) => key === 'text' || key === 'thought');
 
-/** Adds what a stream says next. Plain texts are joined; a part with anything else, such as a signature, stays as it is. */
+/**
+ * Adds the next part of a stream. Plain texts are joined; a part with other members, such as a signature, stays
+ * unchanged.
+ */
 function addPart(parts: SaidPart[], said: SaidPart): void {
   const last = parts.at(-1);
   if (last && isPlain(last) && isPlain(said) && last.thought === said.thought) last.text += said.text;

@@ -113,7 +113,7 @@ describe('what goes over the wire', () => {
     expect(body).toMatchObject({ model: 'gpt-6-luna', reasoning_effort: 'none', temperature: 0.3 });
   });
 
-  test('no more tokens are asked for than a model can write, and Anthropic is always told a limit', async () => {
+  test('no more tokens are requested than a model can write, and Anthropic always gets a limit', async () => {
     expect((await sent('OPENAI', 'gpt-4o', { maxTokens: 1_000_000 })).body.max_completion_tokens).toBe(16_384);
     expect((await sent('ANTHROPIC', 'claude-haiku-5-5')).body.max_tokens).toBe(16_384);
     fakes.get('ANTHROPIC')!.reset();

@@ -29,7 +29,7 @@ export interface Question {
   /** Undefined if providers do not support the schema; `system` then contains it. */
   output: OutputForm | undefined;
   tools: readonly ToolDeclaration[];
-  /** Whether the model may call a tool now. If not, those declared are the ones that it has called. */
+  /** Whether the model may call a tool now. If not, only the tools that it has called are declared. */
   mayCall: boolean;
   model: ListedModel;
   apiKey: string;
@@ -37,14 +37,14 @@ export interface Question {
   timeoutMs: number;
   fetch: HttpExchange['fetch'];
   signal: AbortSignal;
-  /** Asks for a stream, and gets its text. */
+  /** Requests a stream, and receives its text. */
   onText: Listener | undefined;
 }
 
 export interface Reply {
   text: string;
   calls: ToolCall[];
-  /** What the provider wants to have back, unchanged, before the results of the calls. */
+  /** The data that the provider needs unchanged before the results of the calls. */
   content: unknown;
   inputTokens: number;
   outputTokens: number;
@@ -55,7 +55,7 @@ export interface Reply {
 /** Makes one call. Throws the SDK's errors, and an error for an invalid response. */
 export type Ask = (question: Question) => Promise<Reply>;
 
-/** What is asked, of whichever kind of request. */
+/** The request, of either kind. */
 type Asked = Pick<TextRequest, 'model' | 'system' | 'temperature' | 'maxTokens' | 'outputSchema'> &
   Pick<Question, 'messages' | 'tools' | 'mayCall'>;
 
@@ -85,7 +85,7 @@ function withoutFence(text: string): string {
   return isFenced ? trimmed.slice(opened + 1, closed).trim() : text;
 }
 
-/** Without what can neither be stored nor sent back. */
+/** Without text that can neither be stored nor sent back. */
 function cleanedReply({ text, calls, content, ...rest }: Reply): Reply {
   return { ...rest, text: cleanText(text), calls: cleaned(calls), content: cleaned(content) };
 }
@@ -171,7 +171,7 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
         const { reply, ...answer } = await askOnce({ ...request, ...offered }, call, onText);
         const calls = offered.mayCall && !answer.truncated ? reply.calls : [];
         end(calls.length > 0);
-        // What was streamed cannot be taken back.
+        // Streamed text cannot be taken back.
         const text = request.outputSchema && !onText ? withoutFence(answer.text) : answer.text;
         return { ...answer, text, calls, content: reply.content };
       } finally {

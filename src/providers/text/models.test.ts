@@ -17,7 +17,7 @@ describe('the list of models', () => {
     expect(limits!.output).toBeLessThanOrEqual(limits!.context);
     if (sunsetAt !== undefined) expect(sunsetAt).toMatch(/^20\d\d-\d\d-\d\d$/);
     expect(findModel(listedModels, provider, name).upstream).toBe(upstream);
-    // One step: what a name stands for is nobody else's name for something else.
+    // One step: the target of a name is not itself a name for something else.
     expect(listedModels.get(upstream)?.upstream).toBe(upstream);
   });
 

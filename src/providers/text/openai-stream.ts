@@ -69,7 +69,7 @@ export class MessageParts {
   }
 
   /**
-   * The answer in the form of one that was not streamed.
+   * The answer in the form of one without a stream.
    * @throws Error for a stream that ended early
    */
   whole(): unknown {

@@ -68,7 +68,7 @@ function readableArguments(text: string): string {
   return clean === args ? text : JSON.stringify(clean);
 }
 
-/** The message as it is sent back: without what is only in answers. */
+/** The message in the form of a request: without the members of answers. */
 function contentOf({ annotations: _, ...said }: Answer['choices'][number]['message']): unknown {
   const present = Object.entries(said).filter(([name, value]) => name === 'content' || value != null);
   const calls = said.tool_calls?.map((call) => ({

@@ -147,7 +147,7 @@ function nested(depth: number): JsonSchema {
   return depth === 60 ? object({ a: inner }) : { type: ['object', 'object', 'null'], properties: { a: inner } };
 }
 
-/** The schema without what providers are only told in words. */
+/** The schema without the parts that providers only get in words. */
 function withoutLimits(schema: JsonSchema): JsonSchema {
   return JSON.parse(JSON.stringify(schema, (key, value) => (/^(min|max|pattern)/.test(key) ? undefined : value)));
 }

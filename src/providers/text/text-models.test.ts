@@ -9,7 +9,7 @@ import { type FailureKind, failureKinds, ProviderFailure } from '../../platform/
 import type { TextModel, TextRequest } from '../ports.ts';
 import { sandboxTextModel } from '../sandbox/text-model.ts';
 
-/** What a caller may rely on, whoever answers. */
+/** The guarantees for a caller, with any provider. */
 interface Subject {
   name: string;
   asked: Pick<TextRequest, 'provider' | 'model'>;

@@ -6,8 +6,8 @@ const namesOf = (message: ChatMessage): string[] =>
   message.role === 'tools' ? message.results.map(({ name }) => name) : [];
 
 /**
- * The tools of a request. Providers refuse a conversation with calls that declares no tools, so those that were called are
- * declared by name when the model may not call any more.
+ * The tools of a request. Providers refuse a conversation with calls that declares no tools, so the called tools are
+ * declared by name when the model may no longer call any.
  */
 export function offeredTools({ tools = [], messages }: Pick<ChatRequest, 'tools' | 'messages'>): {
   tools: readonly ToolDeclaration[];
@@ -19,7 +19,7 @@ export function offeredTools({ tools = [], messages }: Pick<ChatRequest, 'tools'
   return { tools: called.map(declare), mayCall: false };
 }
 
-/** Tools whose schemas are generated often have them as a definition, and nothing else at the top. */
+/** Tools with generated schemas often have them as a definition, and nothing else at the top. */
 function atTheTop({ $ref, ...schema }: JsonSchema): JsonSchema {
   const [, place, name] = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(String($ref)) ?? [];
   const definitions = place && schema[place];
@@ -28,8 +28,9 @@ function atTheTop({ $ref, ...schema }: JsonSchema): JsonSchema {
 }
 
 /**
- * The schema of a tool's arguments as all providers accept it: of an object, with properties, without a dialect, and without
- * alternatives at its top, for which one provider or another refuses the whole request. The tool itself checks what it gets.
+ * The schema of a tool's arguments in a form that all providers accept: of an object, with properties, without a
+ * dialect, and without alternatives at its top, because of which some providers refuse the whole request. The tool
+ * itself checks its arguments.
  */
 export function argumentsSchema({ inputSchema }: ToolDeclaration): JsonSchema {
   const refused = ['$schema', '$id', '$ref', 'oneOf', 'anyOf', 'allOf', 'not', 'enum', 'const'];

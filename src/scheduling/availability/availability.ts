@@ -12,11 +12,11 @@ import { type Bookable, readBookable } from './calendar-rules.ts';
 import { holidaysNear } from './holidays.ts';
 import { readOccupied } from './occupied-times.ts';
 
-/** The last day that can be asked for, as the interface is published. */
+/** The last allowed day of the published interface. */
 const publishedName = 'longestEnd';
 
-export interface ShownSlot {
-  /** RFC 3339, with the offset of the zone that was asked for. */
+interface ShownSlot {
+  /** RFC 3339, with the offset of the requested zone. */
   start: string;
   end: string;
   available: boolean;
@@ -39,7 +39,7 @@ function tooManySlots(first: Slot, timezone: string): AppError {
 }
 
 /**
- * The times of an event type on some days of a zone, in order. What is read grows with the days.
+ * The times of an event type on some days of a zone, in order. The read data grows with the days.
  * @param id in either form
  * @throws AppError validation_error with path end for too many days or times, not_found
  */
@@ -61,7 +61,7 @@ export async function findAvailability(
     count += page.length;
     found.push(page);
   }
-  // Written at the end: what is refused costs no texts.
+  // Written at the end: refused slots need no texts.
   const shown: ShownSlot[] = [];
   for (const page of found) {
     for (const slot of writeSlots(page, timezone)) shown.push(slot);
@@ -89,7 +89,9 @@ export async function* walkAvailability(
   }
 }
 
-/** What the limits leave room for on a day of the host. @param id in either form. @throws AppError not_found */
+/**
+ * The bookings that the limits still allow on a day of the host. @param id in either form. @throws AppError not_found
+ */
 export async function checkLimits(
   scope: Scope,
   id: string,

@@ -8,7 +8,7 @@ import { blackoutNotFound } from '../errors.ts';
 import { keepNamedHosts } from '../hosts.ts';
 import { enforceListSize, enforcePlanLimit } from '../plan-limits.ts';
 
-export interface BlackoutFields {
+interface BlackoutFields {
   name: string;
   /** Dates when it is of whole days, the last one included; otherwise instants. */
   start: string;

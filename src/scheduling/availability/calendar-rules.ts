@@ -9,7 +9,7 @@ import { eventTypeNotFound } from '../errors.ts';
 import { defaultHost } from '../hosts.ts';
 import { hoursOfHost, type StoredBusinessHours } from './settings-records.ts';
 
-/** All that decides about the times of an event type, but for what is booked. */
+/** All data that decides about the times of an event type, except bookings. */
 export interface Bookable {
   eventTypeId: string;
   hostId: string;
@@ -37,7 +37,7 @@ interface Row extends EventTypeRules, Omit<Bookable, 'eventType' | 'rules' | 're
 
 const ofTenant = 'organization_id = :organizationId and environment = :environment';
 
-// One statement, because every slot that is shown and every booking that is made needs all of it.
+// One statement, because every shown slot and every booking needs all of it.
 const find = statement({
   name: 'scheduling.rules',
   parameters: { wanted: 'uuid[]', hostId: 'uuid?' },
@@ -104,7 +104,7 @@ export async function readBookables(scope: Scope, ids: readonly string[]): Promi
   const wanted = [...new Set(ids)];
   let rows = await scope.rows(find, { wanted, hostId: null });
   if (rows.length < wanted.length) {
-    // Unknown, or the first one of a tenant whose default host is not made yet.
+    // Unknown, or the first one of a tenant without a default host.
     await defaultHost(scope);
     rows = await scope.rows(find, { wanted, hostId: null });
   }
@@ -122,7 +122,7 @@ export async function readBookable(scope: Scope, id: string): Promise<Bookable> 
   return found;
 }
 
-/** The rules for a booking that exists: those of its host, and of its event type even if that is deleted. */
+/** The rules for an existing booking: those of its host, and of its event type even if that is deleted. */
 export async function readBookableOf(
   scope: Scope,
   { eventTypeId, hostId }: { eventTypeId: string; hostId: string },

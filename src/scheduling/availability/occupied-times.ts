@@ -8,13 +8,13 @@ import type { Reads } from '../core/reads.ts';
 import type { Bookable } from './calendar-rules.ts';
 
 /** What of the time of one host is to be read. */
-export interface Wanted {
+interface Wanted {
   bookable: Pick<Bookable, 'hostId' | 'eventTypeId' | 'hasCalendars'>;
   reads: Reads;
 }
 
 interface Row {
-  /** Which one of those that are wanted, from 1 on. */
+  /** The position of the requested host, from 1 on. */
   n: number;
   startAt: Date;
   endAt: Date;
@@ -25,7 +25,7 @@ interface Row {
 const ofTenant = `organization_id = :organizationId and environment = :environment and status in (${holding})`;
 const columns = 'start_at as "startAt", end_at as "endAt", hold_start_at as "holdStartAt", hold_end_at as "holdEndAt"';
 
-// Row by row of what is wanted: PostgreSQL would otherwise join by whatever its statistics of the moment say.
+// Joins row by row: PostgreSQL would otherwise choose a join by its current statistics.
 const each = (arrays: string, names: string, select: string) =>
   `select w.n::int as n, b.* from unnest(${arrays}) with ordinality as w (${names}, n) cross join lateral (${select} offset 0) b`;
 
@@ -42,8 +42,8 @@ const rowColumns = {
   holdEndAt: 'timestamptz',
 } as const;
 
-// In the order of the index of a host's bookings, and compared as its rows are: while the table is new, the planner takes
-// any index for as good, and what it once planned for a connection stays.
+// In the order of the index of a host's bookings, and compared as its rows are: while the table is new, the planner
+// considers any index equally good, and a connection keeps its plans.
 const findBookings = statement({
   name: 'booking.occupied',
   parameters: { hosts: 'uuid[]', begins: 'timestamptz[]', ends: 'timestamptz[]', except: 'uuid?' },
@@ -96,7 +96,7 @@ const toBooked = (row: Row): Booked => ({
   holdEndsAt: row.holdEndAt.getTime(),
 });
 
-/** The items by which one of those that are wanted they belong to. */
+/** The items by the position of their requested host. */
 function byWanted<Item extends { n: number }>(wanted: readonly unknown[], items: readonly Item[]): Item[][] {
   const groups: Item[][] = wanted.map(() => []);
   for (const item of items) groups[item.n - 1]!.push(item);
@@ -109,7 +109,7 @@ const ends = (times: readonly Interval[]) => times.map(({ endsAt }) => new Date(
 const nothing: Interval = { startsAt: 0, endsAt: 0 };
 
 /**
- * What takes the time of hosts, as far as decisions need it: for each one that is wanted, in their order.
+ * The occupied times of hosts, as far as decisions need them: for each requested one, in their order.
  * @param except the booking that is being moved
  */
 export async function readAllOccupied(

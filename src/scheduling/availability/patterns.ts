@@ -7,7 +7,7 @@ import { RecurringPattern } from '../entities.ts';
 import { patternNotFound } from '../errors.ts';
 import { enforcePlanLimit } from '../plan-limits.ts';
 
-export interface PatternFields {
+interface PatternFields {
   name: string;
   pattern: PatternKind;
   interval: number;

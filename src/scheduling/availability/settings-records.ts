@@ -8,7 +8,7 @@ import {
 } from '../core/rules.ts';
 
 /** As the API shows a week: Monday first. */
-export const weekFromMonday: readonly Weekday[] = [...weekdays.slice(1), weekdays[0]!];
+const weekFromMonday: readonly Weekday[] = [...weekdays.slice(1), weekdays[0]!];
 
 /** All seven days, closed ones as null. */
 export type Week = Record<Weekday, DayHours>;
@@ -18,7 +18,7 @@ export const weekOf = (hours: { readonly [day in Weekday]?: DayHours | undefined
 
 export const defaultWeek = weekOf(defaultWeeklyHours);
 
-export interface NamedException extends HoursException {
+interface NamedException extends HoursException {
   name?: string | undefined;
   /** UUID. Absent: all hosts. */
   hostId?: string | undefined;

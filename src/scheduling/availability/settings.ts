@@ -27,8 +27,8 @@ const upsert = (column: 'business_hours' | 'limits') =>
 const putBusinessHoursStatement = upsert('business_hours');
 const putLimitsStatement = upsert('limits');
 
-/** Business hours that restrict nothing: those of a tenant that set none. */
-export const noBusinessHours: StoredBusinessHours = { timezone: null, default: null, exceptions: [], holidays: [] };
+/** Business hours without restrictions, for a tenant that set none. */
+const noBusinessHours: StoredBusinessHours = { timezone: null, default: null, exceptions: [], holidays: [] };
 
 /** What holds for all hosts. */
 export async function findSettings(
@@ -46,7 +46,7 @@ const limitsOfHost = statement({
     where organization_id = :organizationId and environment = :environment and id = :hostId and deleted_at is null`,
 });
 
-/** The limits that a host has beside those of all hosts. @param id in either form. @throws AppError not_found */
+/** The limits of a host in addition to those of all hosts. @param id in either form. @throws AppError not_found */
 export async function findHostLimits(scope: Scope, id: string): Promise<{ hostId: string; limits: BookingLimits }> {
   const hostId = hostIds.parse(id);
   const found = hostId && (await scope.one(limitsOfHost, { hostId }));
@@ -91,7 +91,8 @@ const putLimitsOfHost = statement({
 });
 
 /**
- * Replaces the limits on bookings of one host, which hold beside those of all hosts. The caller has checked them.
+ * Replaces the limits on bookings of one host, which apply in addition to those of all hosts. The caller has checked
+ * them.
  * @param id in either form. @returns its canonical id. @throws AppError validation_error with path hostId
  */
 export const putHostLimits = (scope: Scope, id: string, limits: BookingLimits): Promise<string> =>

@@ -10,7 +10,7 @@ function urlOf({ url, number }: OfferedLocation): string | null {
 }
 
 /**
- * The location asked for, else the first one offered, else none.
+ * The requested location, else the first offered one, else none.
  * @throws AppError validation_error with path location.type for one that is not offered
  */
 export function chooseLocation(offered: readonly OfferedLocation[], type: string | undefined): BookedLocation | null {
@@ -41,12 +41,12 @@ const isNumber = (answer: unknown) =>
   typeof answer === 'number' ||
   (typeof answer === 'string' && answer.length <= maxNumberLength && numberPattern.test(answer.trim()));
 
-/** What is wrong with an answer that is given; undefined for one of the question's type. */
+/** The problem of a given answer; undefined for an answer of the question's type. */
 function problemOf({ type, options = [] }: Question, answer: unknown): string | undefined {
   if (type === 'checkbox') return typeof answer === 'boolean' ? undefined : 'Expected true or false.';
   if (type === 'number') return isNumber(answer) ? undefined : 'Expected a number.';
   if (typeof answer !== 'string') return 'Expected a text.';
-  if (type === 'email') return emailSchema.safeParse(answer).success ? undefined : 'Expected an address of mail.';
+  if (type === 'email') return emailSchema.safeParse(answer).success ? undefined : 'Expected an e-mail address.';
   if (type === 'phone') return isPhone(answer) ? undefined : 'Expected a telephone number.';
   if (type === 'select') return options.includes(answer) ? undefined : `Expected one of ${options.join(', ')}.`;
   return undefined;

@@ -28,7 +28,7 @@ export class BookingPages {
     this.#base = `${withoutSlash(publicUrl)}/b`;
   }
 
-  /** For a new booking, by its UUID: 22 characters of base64url, 132 bits that nobody can guess. */
+  /** For a new booking, by its UUID: 22 characters of base64url, 132 bits that cannot be guessed. */
   tokenOf(bookingId: string): string | null {
     if (this.#key === undefined) return null;
     return createHmac('sha256', this.#key).update(`booking ${bookingId}`).digest('base64url').slice(0, tokenLength);

@@ -45,7 +45,7 @@ export interface BookingServices extends EffectSettings {
   bookingQueues: BookingQueues;
 }
 
-/** Bookings of one host are created one after the other, so that what is checked still holds when it is written. */
+/** Bookings of one host are created one after the other, so that the checks still hold at the write. */
 export const lockHosts = (tx: Transaction, hostIds: readonly string[]): Promise<void> =>
   lockAllForTransaction(
     tx,
@@ -79,7 +79,10 @@ export async function queueMove<Result>(
   });
 }
 
-/** Creates a booking, in one batch with those that the tenant requests meanwhile. @param work creates a batch */
+/**
+ * Creates a booking, in one batch with other bookings that the tenant requests at the same time. @param work creates a
+ * batch
+ */
 export async function queueCreate(
   { bookingQueues: { createQueue } }: BookingServices,
   request: BookingRequest,

@@ -84,8 +84,8 @@ export async function getBooking(scope: Scope, id: string): Promise<BookingView>
   return withEffects(scope, found);
 }
 
-export interface BookingFilter {
-  /** In either form. One that is unknown has no bookings. */
+interface BookingFilter {
+  /** In either form. An unknown one has no bookings. */
   eventTypeId?: string | undefined;
   status?: ListedStatus | undefined;
   /** Days of the default host, `YYYY-MM-DD`, on which a booking starts; both included. */

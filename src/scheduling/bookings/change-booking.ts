@@ -38,7 +38,7 @@ function requireMovable({ status, startAt }: Booking, now: number): void {
   throw new AppError('validation_error', message, { errors: [{ path: '', message }], reason });
 }
 
-/** The length and the buffers that a booking was made with, in minutes. */
+/** The length and the buffers of the existing booking, in minutes. */
 export const bookedWith = ({ startAt, endAt, holdStartAt, holdEndAt }: Booking) => ({
   duration: (endAt.getTime() - startAt.getTime()) / minuteMs,
   bufferBefore: (startAt.getTime() - holdStartAt.getTime()) / minuteMs,
@@ -46,7 +46,7 @@ export const bookedWith = ({ startAt, endAt, holdStartAt, holdEndAt }: Booking) 
 });
 
 /**
- * Moves a booking, which keeps its id, its length and its buffers. All other rules are those of now.
+ * Moves a booking, which keeps its id, its length and its buffers. All other rules are the current ones.
  * @param id in either form
  * @throws AppError not_found; validation_error with the reason `cancelled` or `started`; the codes of `schedulingErrors`
  */

@@ -101,14 +101,14 @@ export const factsOf = (booking: BookingView, reason: string | null, source: Boo
   source,
 });
 
-export interface BookableTime {
+interface BookableTime {
   eventTypeId: string;
   start: Date;
   end: Date;
   location: BookedLocation | null;
 }
 
-/** A booking that was asked for, with the rules that it is checked by. */
+/** A requested booking, with the rules that it is checked by. */
 export interface Prepared extends Time {
   bookable: Bookable;
   place: BookedLocation | null;

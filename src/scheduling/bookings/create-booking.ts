@@ -80,7 +80,7 @@ async function bookBatch(services: CreateBookingServices, batch: readonly Bookin
   return batch.map((request) => settled.get(request)!);
 }
 
-/** Those that can be booked in one transaction: requests with the same key follow each other. */
+/** Those that can be booked in one transaction: requests with the same key run one after the other. */
 function firstOfEachKey(batch: readonly BookingRequest[]): [first: BookingRequest[], later: BookingRequest[]] {
   const keys = new Set<string>();
   const [first, later]: [BookingRequest[], BookingRequest[]] = [[], []];
@@ -127,7 +127,7 @@ function bookInOneTransaction(
   });
 }
 
-/** Takes the keys of the requests; those of an earlier request get its outcome. */
+/** Takes the keys of the requests; requests with a used key get the outcome of the earlier request. */
 async function claimKeys(tx: Transaction, attempts: readonly Attempt[]): Promise<void> {
   const claims = attempts.flatMap((attempt) =>
     attempt.request.claim ? [{ ...attempt.request.claim, resourceId: attempt.request.id, attempt }] : [],

@@ -90,8 +90,8 @@ const columns = {
 const names = Object.keys(columns).join(', ');
 const typed = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
 
-// One statement for all, because a busy tenant makes hundreds in a second. The same effects follow from a change in
-// `enqueueEffects`; of a new booking there are none to forget, and no entry waits.
+// One statement for all, because a busy tenant creates hundreds in a second. `enqueueEffects` creates the same effects
+// after a change; a new booking has no earlier effects to remove and no waiting entry.
 const insert = statement({
   name: 'booking.insert',
   parameters: { rows: 'json' },

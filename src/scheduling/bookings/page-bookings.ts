@@ -16,7 +16,7 @@ export interface PageBooking extends BookingView {
   organization: string;
   host: string;
   hostTimezone: string;
-  /** What the event type says of the location, where it has no address of its own. */
+  /** The location text of the event type, if the location has no address of its own. */
   place: string | null;
   questions: Question[];
 }

@@ -5,7 +5,7 @@ import { type DayNumber, readDay, writeDay } from '../core/calendar-date.ts';
 import { ZoneClock } from '../core/zone-clock.ts';
 
 export interface PageWeek {
-  /** The first days, `YYYY-MM-DD`, of the weeks beside that could have times; undefined where there is none. */
+  /** The first days, `YYYY-MM-DD`, of the neighbouring weeks that may have times; undefined if there is none. */
   before: string | undefined;
   after: string | undefined;
   /** Free times of the booking's length. */
@@ -22,7 +22,7 @@ const maxChoices = 1_000;
 const lastDay = readDay('9999-12-01')!;
 
 /** The days of a page. */
-export interface WantedWeek {
+interface WantedWeek {
   /** The first day; that of `near` where it is none. */
   date: string | undefined;
   /** Now, where it is undefined. */

@@ -100,8 +100,8 @@ const findBySlugs = systemStatement({
 });
 
 /**
- * The event type of a public page, and the scope of its tenant. Inactive ones, and those of a deleted organization, have no
- * page.
+ * The event type of a public page, and the scope of its tenant. Inactive event types, and those of a deleted
+ * organization, have no page.
  * @throws AppError not_found
  */
 export async function findPublicPage(

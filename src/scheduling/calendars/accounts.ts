@@ -5,13 +5,13 @@ import type { Service } from '../core/calendar-status.ts';
 import { CalendarHttp, type CalendarHttpOptions } from './clients/calendar-http.ts';
 
 /** Whose calendar an access token opens. */
-export interface CalendarAccount {
-  /** What the service calls it for ever. */
+interface CalendarAccount {
+  /** The permanent id at the service. */
   id: string;
   name: string;
 }
 
-export interface NewAccess {
+interface NewAccess {
   scope: Scope;
   accessToken: string;
   /** Whose time it is, and which account was meant: all by which the sandbox distinguishes accounts. */
@@ -20,7 +20,7 @@ export interface NewAccess {
 }
 
 /** Finds out whose calendar was connected. @throws ProviderFailure, AccessTokenRefused */
-export type FindAccount = (access: NewAccess) => Promise<CalendarAccount>;
+type FindAccount = (access: NewAccess) => Promise<CalendarAccount>;
 
 export interface CalendarAccounts {
   of(environment: Environment, service: Service): FindAccount;

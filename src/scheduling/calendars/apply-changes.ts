@@ -6,9 +6,9 @@ import { busyColumns, putGiven, splitBusy } from './store-busy.ts';
 
 const ofGeneration = `organization_id = :organizationId and environment = :environment and calendar_id = :calendarId and generation = :generation`;
 
-// One statement, because most syncs find a handful of changes and each round trip costs as much as they do. Counting all
-// busy times is what takes long: it is done only when there are new ones. Whether one is new is asked in the order of the
-// primary key, because the planner takes any index for as good while it has no statistics of the table.
+// One statement, because most syncs find a handful of changes and each round trip costs as much as they do. Counting
+// all busy times takes long, so it is done only when there are new ones. New ones are detected in the order of the
+// primary key, because without statistics of the table the planner considers any index equally good.
 const apply = statement({
   name: 'calendar.apply_changes',
   parameters: {
@@ -56,7 +56,7 @@ export interface Changes {
   calendarId: string;
   /** The sync that applies them. */
   syncId: string;
-  /** That is read, and what it covers. */
+  /** The baseline that is read, and its window. */
   generation: number;
   window: Interval;
   /** Each once, without our own. */
@@ -66,8 +66,8 @@ export interface Changes {
 }
 
 /**
- * Ends a sync of changes: stores when events block, forgets those that do not any more, and notes where the next one
- * begins. In one transaction: a reader sees none of the changes, or all.
+ * Ends a sync of changes: stores the times that events block, deletes times that they no longer block, and records
+ * where the next sync begins. In one transaction: a reader sees none of the changes, or all.
  * @param most busy times that a calendar may have
  * @returns what was in the way: the sync is another one's by now, or there would be too many
  */

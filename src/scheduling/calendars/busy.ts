@@ -28,7 +28,8 @@ const find = statement({
 });
 
 /**
- * When events in the connected calendars of hosts block them: those that overlap a time. They may overlap each other.
+ * The times at which events in the connected calendars of hosts block them: those that overlap a time. They may overlap
+ * each other.
  * @param within a time for each of the hosts; an empty one has none
  * @returns in the order of the hosts
  */

@@ -45,7 +45,7 @@ export const Calendar = defineEntity({
     windowStartsAt: p.datetime().nullable(),
     windowEndsAt: p.datetime().nullable(),
     baselinedAt: p.datetime().nullable(),
-    /** The sync that may write: one that was abandoned cannot write any more. */
+    /** The sync that may write: an abandoned sync can no longer write. */
     syncId: p.uuid().nullable(),
     baseline: p.json<Baseline>().nullable(),
     /** The provider's push notifications. */
@@ -85,7 +85,7 @@ export const CalendarBusy = defineEntity({
   ],
 });
 
-/** The event that stands for a booking in a calendar of its host. */
+/** The event of a booking in a calendar of its host. */
 export const CalendarEntry = defineEntity({
   name: 'CalendarEntry',
   tableName: 'calendar_entry',
@@ -105,7 +105,7 @@ export const CalendarEntry = defineEntity({
     writtenAt: p.datetime(),
     /** The last baseline that found it. */
     seenGeneration: p.integer().nullable(),
-    /** A change that was made in the calendar, until it is settled. */
+    /** A change in the calendar, until it is settled. */
     outsideChange: p.json<OutsideChange>().nullable(),
   },
   indexes: [
@@ -124,7 +124,7 @@ export const sandboxFaults = [
 ] as const;
 export type SandboxFault = (typeof sandboxFaults)[number];
 
-/** What the sandbox's service keeps of a calendar of a test key. */
+/** The stored calendar of a test key at the sandbox's service. */
 export const SandboxCalendar = defineEntity({
   name: 'SandboxCalendar',
   tableName: 'sandbox_calendar',
@@ -134,7 +134,7 @@ export const SandboxCalendar = defineEntity({
     ...tenant,
     /** Raised by every change of its events. */
     version: p.integer(),
-    /** What was removed before this version is forgotten: changes can be listed from here on. */
+    /** Removals before this version are not stored: changes can be listed from here on. */
     oldestChange: p.integer(),
     fault: p.string().length(20).$type<SandboxFault>().nullable(),
     /** Whether a fault that happens once has happened. */
@@ -168,7 +168,7 @@ export const SandboxCalendarEvent = defineEntity({
     version: p.integer(),
     /** Null once it was removed. */
     event: p.json<SandboxEvent>().nullable(),
-    /** The booking that it stands for; null for the events of others. */
+    /** The booking of the event; null for events of other people. */
     bookingId: p.uuid().nullable(),
   },
 });

@@ -23,7 +23,7 @@ export interface CalendarView {
   createdAt: Date;
 }
 
-/** Maximum per host: it bounds what is read for each of its slots. */
+/** Maximum per host: it bounds the data that each of its slots needs. */
 export const maxCalendarsOfHost = 10;
 
 const viewColumns = {
@@ -40,7 +40,7 @@ const viewColumns = {
   createdAt: 'timestamptz',
 } as const;
 
-// An organization may have thousands, of which entities would cost tens of milliseconds.
+// An organization may have thousands, and entities would cost tens of milliseconds.
 const findAll = statement({
   name: 'calendar.list',
   row: viewColumns,
@@ -53,7 +53,7 @@ const findAll = statement({
 
 type ViewedRow = Pick<Calendar, keyof typeof viewColumns>;
 
-export const viewOfCalendar = (row: ViewedRow): CalendarView => ({
+const viewOfCalendar = (row: ViewedRow): CalendarView => ({
   id: row.id,
   hostId: row.hostId,
   service: row.service,
@@ -90,7 +90,7 @@ export async function lockCalendar(em: EntityManager, id: string): Promise<Calen
 
 const noError = { lastErrorCode: null, lastErrorMessage: null, lastErrorAt: null };
 
-export interface NewCalendar {
+interface NewCalendar {
   connectionId: string;
   service: Service;
   /** UUID. */
@@ -143,7 +143,7 @@ export async function createCalendar(
       updatedAt: now,
     });
   if (known) {
-    // Whatever the account's history: what changed while there was no access is read as a whole.
+    // Starts anew, because changes during the time without access are read as a whole.
     const afresh = { status: 'syncing', syncToken: null, baseline: null, syncId: null } as const;
     Object.assign(known, { hostId, name, ...afresh, ...noError, updatedAt: now });
     await tx.em.nativeUpdate(SandboxCalendar, { calendarId: known.id, fault: ['revoked', 'gone'] }, { fault: null });
@@ -175,7 +175,7 @@ export function requestSync(scope: Scope, id: string): Promise<CalendarView> {
   });
 }
 
-/** Changes only what is given. @param id in either form. @throws AppError not_found */
+/** Changes only the given fields. @param id in either form. @throws AppError not_found */
 export function updateCalendar(
   scope: Scope,
   id: string,
@@ -203,7 +203,7 @@ export async function deleteCalendar(
   const uuid = calendarIds.parse(id);
   const found = uuid && (await scope.read((em) => em.findOne(Calendar, { id: uuid })));
   if (!found) throw calendarNotFound(id);
-  // The provider is asked before the tokens are gone, and outside of the transaction.
+  // The request to the provider precedes the removal of the tokens, and is outside of the transaction.
   await connections.revokeAtProvider(scope, found.connectionId);
   await scope.transaction(async (tx) => {
     const calendar = await lockCalendar(tx.em, id);

@@ -22,7 +22,7 @@ export interface NewCalendarConsent {
 }
 
 /**
- * Asks for access to the primary calendar of an account.
+ * Requests access to the primary calendar of an account.
  * @throws AppError not_found, validation_error with path redirectUrl, provider_not_configured, rate_limit_exceeded
  */
 export async function beginConnect(
@@ -80,7 +80,7 @@ export async function finishConnect(services: Services, query: URLSearchParams):
       return { redirectUrl, error: error.code };
     }
     if (!(error instanceof ProviderFailure || error instanceof AccessTokenRefused)) throw error;
-    log.warn({ err: error, service }, 'the account of a calendar could not be found out');
+    log.warn({ err: error, service }, 'the account of a calendar could not be identified');
     return { redirectUrl, error: 'exchange_failed' };
   }
 }

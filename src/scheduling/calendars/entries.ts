@@ -17,7 +17,7 @@ export interface EntryServices {
   bookingPages: BookingPages;
 }
 
-export type PutEntry = { kind: 'written'; calendarId: string; meetingUrl: string | null } | { kind: 'no_calendar' };
+type PutEntry = { kind: 'written'; calendarId: string; meetingUrl: string | null } | { kind: 'no_calendar' };
 
 interface BookingRow {
   hostId: string;
@@ -28,13 +28,13 @@ interface BookingRow {
   attendeeEmail: string;
   attendeePhone: string | null;
   location: BookedLocation | null;
-  /** What the event type says of the location, where it has no address of its own. */
+  /** The location text of the event type, if the location has no address of its own. */
   place: string | null;
   responses: Record<string, unknown>;
   questions: Question[];
   hostToken: string | null;
   title: string;
-  /** The type of the location for which a meeting link is to be made; null when none is. */
+  /** The location type that needs a meeting link; null if none does. */
   meeting: string | null;
   timezone: string;
   entryCalendarId: string | null;
@@ -103,8 +103,8 @@ const targetColumns = {
   status: typed<CalendarStatus>('text'),
 } as const;
 
-// The calendar that has the entry; else the oldest that can make the meeting link; else the oldest. One that could not be
-// read lately is still tried.
+// The calendar that has the entry; else the oldest that can create the meeting link; else the oldest. A calendar that
+// could not be read lately is still tried.
 const findTarget = statement({
   name: 'calendar_entry.target',
   parameters: { hostId: 'uuid', entryCalendarId: 'uuid?', meetingService: 'text?' },
@@ -177,8 +177,8 @@ const dropBusy = statement({
 });
 
 /**
- * Records which event stands for a booking. A sync that read the event before that took it for one of others: the time that
- * it took is free again. Syncs write while they hold the calendar's row, too.
+ * Records the event of a booking. A sync that read the event before treated it as an event of other people: the time
+ * that it blocked is free again. Syncs write while they hold the calendar's row, too.
  * @returns false when a later version was recorded meanwhile
  */
 const recordEntry = (
@@ -216,7 +216,7 @@ const callOf = (signal: AbortSignal, timezone: string): CalendarCall => ({ signa
 
 const failureOf: Record<LostAccess, () => ProviderFailure> = {
   auth_expired: () => new ProviderFailure('auth', 'Access to the calendar was withdrawn.'),
-  disconnected: () => new ProviderFailure('invalid_request', 'The calendar does not exist any more.'),
+  disconnected: () => new ProviderFailure('invalid_request', 'The calendar no longer exists.'),
 };
 
 /** Makes what fails in a calendar known to its owner, as a sync would. @throws ProviderFailure */
@@ -229,7 +229,10 @@ async function reportToOwner<T>(scope: Scope, calendarId: string, work: () => Pr
   }
 }
 
-/** What the host reads in the entry: how the attendee is reached, where, the answers, and the page that changes it. */
+/**
+ * The text for the host in the entry: how to reach the attendee, the location, the answers, and the page that changes
+ * the booking.
+ */
 function describe(booking: BookingRow, links: BookingLinks | null): string {
   const lines = [
     oneLine(booking.attendeeName),
@@ -246,8 +249,8 @@ function describe(booking: BookingRow, links: BookingLinks | null): string {
 const maxWrites = 5;
 
 /**
- * Writes the event that stands for a booking into a calendar of its host, or changes it. Harmless to repeat: the event's id
- * is derived from the booking, so a call after a lost answer finds what the first one wrote.
+ * Writes the event of a booking into a calendar of its host, or changes it. Harmless to repeat: the event's id is
+ * derived from the booking, so a call after a lost answer finds the event of the first call.
  * @param version of the booking, which grows with each change; one that was written is not written again
  * @throws ProviderFailure, which says whether to try again
  */
@@ -259,8 +262,8 @@ export async function putBookingEntry(
 ): Promise<PutEntry> {
   const first = await putOnce(services, scope, { bookingId, version }, signal);
   if (!first.wrote) return first.entry;
-  // The effects of a booking and the sync of a calendar write at the same time, and what arrives last stands: who finds the
-  // booking changed after its own write corrects it.
+  // The effects of a booking and the sync of a calendar write at the same time, and the last write wins: a writer that
+  // then finds the booking changed corrects the event.
   let { entry, wrote } = first;
   for (let writes = 1; writes < maxWrites; writes++) {
     const now = await scope.one(findBooking, { bookingId });
@@ -281,7 +284,7 @@ export async function putBookingEntry(
 
 interface Put {
   entry: PutEntry;
-  /** Null when nothing was written. `isRecorded`: false when a later version was recorded meanwhile. */
+  /** Null if nothing was written. `isRecorded`: false if a later version was recorded in the meantime. */
   wrote: { startsAt: number; isRecorded: boolean } | null;
 }
 
@@ -342,8 +345,8 @@ async function putOnce(
 }
 
 /**
- * Removes the event that stands for a booking. Without a record of one it is looked for in every connected calendar of the
- * host: its writing may have ended with its process, or the calendar was deleted and connected again. Harmless to repeat.
+ * Removes the event of a booking. Without a record of it, every connected calendar of the host is searched: its writer
+ * may have crashed, or the calendar was deleted and connected again. Harmless to repeat.
  * @returns `no_calendar` when there is none in which it could be
  * @throws ProviderFailure, which says whether to try again
  */

@@ -7,13 +7,13 @@ import type { Environment } from '../../platform/tenant.ts';
 import { calendarIds, hostIds } from '../core/ids.ts';
 import { hostName } from '../hosts.ts';
 
-/** Mail about resources of test keys never leaves the machine: it is a file, whatever is configured. */
+/** Mail about resources of test keys never leaves the machine: it is written to a file, whatever the configuration. */
 export function openCalendarMail(settings: MailSettings): Record<Environment, Mailer> {
   const { smtpUrl: _, ...toFolder } = settings;
   return { live: openMailer(settings), test: openMailer(toFolder) };
 }
 
-export interface NoticeServices {
+interface NoticeServices {
   database: Database;
   calendarMail: Record<Environment, Mailer>;
 }

@@ -15,8 +15,8 @@ interface OwnRow {
   bookingEndsAt: Date;
 }
 
-// An event is ours when a booking recorded its id, and only then. Copies of it, and the instances of one that others made
-// repeat, carry its tag too: they are events of others.
+// An event is ours only if a booking recorded its id. Copies of it, and the instances of a series that other people
+// made of it, carry its tag too but belong to them.
 const find = statement({
   name: 'calendar.own_events',
   parameters: { calendarId: 'uuid', eventIds: 'text[]' },
@@ -111,7 +111,8 @@ export async function takeOwnEvents(
   const changes: [bookingId: string, change: string][] = [];
   const seen: string[] = [];
   const others: ListedEvent[] = [];
-  // Where ours was made to repeat, some services list its instances alone, and itself as removed. It is there all the same.
+  // If our event was turned into a series, some services list only its instances and report the event itself as
+  // removed. It still exists.
   const repeated = new Set(events.flatMap(({ seriesId, time }) => (seriesId && time ? [seriesId] : [])));
   for (const { eventId, bookingId } of rows) if (repeated.has(eventId)) seen.push(bookingId);
   for (const event of events) {

@@ -177,8 +177,8 @@ async function storePage(
 }
 
 /**
- * Reads everything into a generation that is not used before it is complete. Each page is stored with where the next one
- * begins, so an attempt after a crash goes on from there. The next page is on its way while one is stored.
+ * Reads everything into a generation that is not used before it is complete. Each page is stored with the start of the
+ * next one, so an attempt after a crash continues from there. The next page is fetched while one is stored.
  * @returns the number of events. @throws SyncTokenExpired when a page has expired
  */
 async function readEverything(sync: Sync, baseline: Baseline): Promise<number> {
@@ -255,7 +255,7 @@ async function read(sync: Sync): Promise<CalendarOutcome> {
 }
 
 /**
- * One sync: reads what changed in a calendar, or everything. Readers see the busy times of before until it is complete.
+ * One sync: reads the changes of a calendar, or everything. Readers see the previous busy times until it is complete.
  * @throws ProviderFailure; the signal's reason
  */
 export async function pullCalendar(
@@ -276,7 +276,7 @@ export async function pullCalendar(
       throw error;
     });
     failPoint('calendar.synced');
-    // Those of a sync that died are removed by the next one that reads everything.
+    // The next full sync removes the rows of a sync that died.
     if ('of' in outcome && outcome.of === 'everything') await dropEarlier(scope, calendarId);
     await settleOutsideChanges(services, scope, calendarId, signal);
     await watchCalendar(services, scope, calendarId, call);

@@ -4,7 +4,7 @@ import type { Log } from '../../platform/observability/log.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
 import { triggerByPush } from './temporal-schedule.ts';
 
-export interface PushServices {
+interface PushServices {
   database: Database;
   temporal: TemporalClient;
   log: Log;
@@ -24,7 +24,7 @@ const forgetChannel = systemStatement({
 });
 
 /**
- * A provider says that a calendar changed: it is read now. One that fails to start is left to the Schedule.
+ * A provider reports a change of a calendar, which is read now. If the sync fails to start, the Schedule runs it later.
  * @param isLost whether the provider will push no more, so that the next sync asks it to
  */
 export async function calendarPushed(

@@ -27,13 +27,13 @@ export interface CalendarServices {
   calendarPolicy: CalendarPolicy;
   /** Milliseconds between two syncs of a calendar. */
   calendarEveryMs: number;
-  /** Factor for the waits that providers ask for; below 1 only in tests. */
+  /** Factor for the waits that providers request; below 1 only in tests. */
   calendarTimeScale: number;
   calendarMail: Record<Environment, Mailer>;
   pushTokens: PushTokens;
 }
 
-/** What the syncs of calendars need. */
+/** The services for the syncs of calendars. */
 export function openCalendars({
   env,
   connections: access,

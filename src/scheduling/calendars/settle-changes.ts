@@ -21,7 +21,7 @@ interface Changed {
   startsAt: Date;
 }
 
-/** In one sync; the next one goes on. */
+/** Maximum in one sync; the next one continues. */
 const batchSize = 200;
 
 const find = statement({
@@ -80,8 +80,9 @@ async function follow(services: SettleServices, scope: Scope, { bookingId, chang
 }
 
 /**
- * Settles what others did to our events in a calendar: the bookings follow where the calendar says so and their rules allow
- * it, and otherwise the event is written again. What cannot be settled now is left to the next sync.
+ * Settles the changes of other people to our events in a calendar: the bookings follow if the calendar allows it and
+ * their rules permit it; otherwise the event is written again. Changes that cannot be settled now are left to the next
+ * sync.
  */
 export async function settleOutsideChanges(
   services: SettleServices,

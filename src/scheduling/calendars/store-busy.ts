@@ -77,7 +77,7 @@ export const busyColumns = (busy: readonly Busy[]) => ({
 });
 
 /**
- * Stores when events block, and forgets those that do not any more.
+ * Stores the times that events block, and deletes times that they no longer block.
  * @param events each once, without our own
  */
 export async function storeBusy(
@@ -101,7 +101,7 @@ const earlier = statement({
       and b.generation < c.generation`,
 });
 
-/** Forgets the generations before the one that is read. */
+/** Removes the generations before the one that is read. */
 export const dropEarlier = async (scope: Scope, calendarId: string): Promise<void> =>
   void (await scope.rows(earlier, { calendarId }));
 
@@ -114,6 +114,6 @@ const unread = statement({
       and b.generation <> c.generation`,
 });
 
-/** Forgets all generations but the one that is read. */
+/** Removes all generations except the one that is read. */
 export const dropUnread = async (tx: Transaction, calendarId: string): Promise<void> =>
   void (await tx.rows(unread, { calendarId }));

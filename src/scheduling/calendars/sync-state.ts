@@ -75,7 +75,10 @@ const begin = statement({
    returning ${columns}`,
 });
 
-/** Begins a sync; an earlier one that still runs can write nothing from here on. @returns undefined when it was deleted */
+/**
+ * Begins a sync; from now on an earlier sync that still runs can write nothing. @returns undefined if the calendar was
+ * deleted
+ */
 export const beginSync = (scope: Scope, calendarId: string): Promise<SyncedCalendar | undefined> =>
   scope.one(begin, { calendarId, syncId: randomUUID() });
 
@@ -141,10 +144,10 @@ const stop = statement({
    returning id`,
 });
 
-/** Why a calendar is not read any more. */
+/** The reason why a calendar is no longer read. */
 export const reasons = {
   auth_expired: 'Access to the calendar was withdrawn. Connect it again.',
-  disconnected: 'The calendar does not exist any more. Connect it again.',
+  disconnected: 'The calendar no longer exists. Connect it again.',
 } as const;
 
 /**

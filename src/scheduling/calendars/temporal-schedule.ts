@@ -58,9 +58,8 @@ function scheduleOf(
 }
 
 /**
- * Makes the Temporal Schedule of a calendar as its row says: there while the calendar is and its organization is not deleted,
- * paused while there is no access.
- * Harmless to repeat. An operator's pause stays.
+ * Makes the Temporal Schedule of a calendar match its row: it exists while the calendar exists and its organization is
+ * not deleted, and is paused without access. Harmless to repeat. An operator's pause stays.
  * @param sync whether a sync is to start now; also while an operator paused the Schedule
  */
 export async function followCalendar(
@@ -89,7 +88,7 @@ interface CalendarRow extends Tenant {
   id: string;
 }
 
-// In the order of the primary key, page by page. One whose change is still in the outbox is left to it.
+// Reads in the order of the primary key, page by page. A Schedule whose change is still in the outbox is left to it.
 const calendarsAfter = systemStatement({
   name: 'calendar.page',
   parameters: { after: 'uuid', limit: 'int' },

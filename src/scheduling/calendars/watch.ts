@@ -31,7 +31,7 @@ export class PushTokens {
     return { url: `${this.#base}/${service}`, token: this.#tokenOf(this.#key, calendarId) };
   }
 
-  /** The calendar that a token was made for; undefined for one that we did not make. Takes the same time for all. */
+  /** The calendar of a token; undefined for an unknown token. Takes the same time for all tokens. */
   calendarOf(token: string): string | undefined {
     const calendarId = calendarIds.parse(token.split('.')[0] ?? '');
     if (this.#key === undefined || calendarId === undefined) return undefined;
@@ -62,8 +62,8 @@ const keepChannel = statement({
 });
 
 /**
- * Lets the provider push when the calendar changes, where it can reach us: syncs then come earlier. Without it, or when it
- * fails, the Schedule alone decides.
+ * Asks the provider to push changes of the calendar, if it can reach us: syncs then happen sooner. Otherwise, or if it
+ * fails, only the Schedule runs them.
  */
 export async function watchCalendar(
   { calendarClients, pushTokens, log }: WatchServices,
@@ -92,6 +92,6 @@ export async function watchCalendar(
     });
   } catch (error) {
     call.signal.throwIfAborted();
-    log.warn({ err: error, calendarId }, 'a calendar cannot be watched; its Schedule goes on');
+    log.warn({ err: error, calendarId }, 'a calendar cannot be watched; its Schedule continues');
   }
 }

@@ -4,7 +4,7 @@ import { type Problem, readInstant } from './read-times.ts';
 import type { BlackoutPeriod } from './rules.ts';
 import { ZoneClock } from './zone-clock.ts';
 
-export const maxBlackoutDays = 366;
+const maxBlackoutDays = 366;
 
 export function findBlackoutProblems({
   start,
@@ -49,9 +49,9 @@ class Anniversary {
 
 interface Times {
   recurring: boolean;
-  /** The ends, where they are given as instants: of their own year, they count and not what the clocks show. */
+  /** The ends, if they are given as instants: in their own year they count, and not the local times. */
   moment?: Interval;
-  /** What the host's clocks show at both ends. */
+  /** The local times of the host at both ends. */
   wall: Interval;
   begins: Anniversary;
   /** For whole days this is the last day: the day moves, and not the midnight after it. */
@@ -103,11 +103,12 @@ export class Blackouts {
       if (moment && isNear(moment)) moments.push(moment);
       if (!moment && isNear(wall)) walls.push(wall);
       if (!recurring) continue;
-      // None is longer than a year, so one that reaches into the window begins in its years or the one before.
+      // No blackout is longer than a year, so one that reaches into the window begins in its years or in the year
+      // before.
       for (let years = Math.max(1, firstYear - 1 - begins.year); years <= lastYear - begins.year; years++) {
         const first = begins.later(years);
         const last = ends.later(years) + afterEnds;
-        // An end on a day that is moved may come to stand before the start; then the length counts.
+        // An end on a day that is moved may precede the start; then the length counts.
         const one = { startsAt: first, endsAt: last > first ? last : first + (wall.endsAt - wall.startsAt) };
         if (isNear(one)) walls.push(one);
       }

@@ -11,7 +11,7 @@ export const bookingStates = defineStates(
 export const bookingStatuses = bookingStates.all;
 export type BookingStatus = (typeof bookingStatuses)[number];
 
-/** What the filter of the list accepts. No booking has one of the others: they are reserved. */
+/** The values that the filter of the list accepts. No booking has the others: they are reserved. */
 export const listedStatuses = [...bookingStatuses, 'pending', 'rejected', 'completed', 'no_show'] as const;
 export type ListedStatus = (typeof listedStatuses)[number];
 

@@ -54,7 +54,7 @@ describe('buffers', () => {
     expect([refusalOf(own, at('09:59')), refusalOf(own, at('10:00'))]).toEqual(['buffer_conflict buffer', undefined]);
   });
 
-  test('are told without a word about whose booking it is', () => {
+  test('are reported without the owner of the other booking', () => {
     expect(details(after, at('11:00'))).toEqual({
       start: '2040-06-13T11:00:00.000Z',
       end: '2040-06-13T12:00:00.000Z',
@@ -261,7 +261,7 @@ describe('limits', () => {
   });
 });
 
-test('the first reason in the published order is told', () => {
+test('the first reason in the published order is reported', () => {
   const start = at('10:30');
   const rules = {
     weeklyHours: onDays(workdays, '18:00-19:00'),

@@ -15,7 +15,7 @@ export interface Facts {
   rules: CalendarRules;
   eventType: EventTypeRules;
   occupied: Occupied;
-  /** Public holidays by the codes in the business hours (`publicHolidays`), at least those near the time asked about. */
+  /** Public holidays by the codes in the business hours (`publicHolidays`), at least those near the requested time. */
   holidays: ReadonlySet<DayNumber>;
 }
 
@@ -29,8 +29,8 @@ function endOfAdvance(now: number, maxAdvance: number, timezone: string): number
 }
 
 /**
- * Decides for times within a window. Availability and bookings both ask it, so what one offers the other accepts. The
- * checks come in the published order.
+ * Decides for times within a window. Availability and bookings both use it, so a booking of an available time is
+ * accepted. The checks have the published order.
  */
 export class Decider {
   readonly openings: Openings;

@@ -47,7 +47,7 @@ describe('the effects of a change', () => {
     ]);
   });
 
-  test('are no mail to an attendee who is not to be told, and after a cancellation no reminders and no link', () => {
+  test('include no mail to an attendee who is not to be notified, and after a cancellation no reminders and no link', () => {
     expect(kinds({ notifyAttendee: false, reminders: [] })).toEqual(['contact_mail', 'calendar_entry']);
     expect(kinds({ status: 'cancelled', wantsLink: true })).toEqual([
       'attendee_mail',

@@ -15,7 +15,7 @@ export const typeOf = (kind: EffectKind): EffectType =>
 export const defaultReminders: readonly number[] = [1_440, 60];
 export const maxReminders = 5;
 
-/** Locations whose address the calendar of the host makes. */
+/** Locations whose address the calendar of the host creates. */
 const madeLocations = ['google_meet', 'microsoft_teams'];
 
 /** Whether a calendar is to make the link of a booking's location. */
@@ -32,7 +32,7 @@ export const wantsLink = (
 export const versionOf = ({ rescheduleCount, status }: { rescheduleCount: number; status: string }): number =>
   rescheduleCount + (status === 'cancelled' ? 1 : 0);
 
-/** What a mail says about the change that caused it. Times are ISO 8601 in UTC. */
+/** The text of a mail about the change that caused it. Times are ISO 8601 in UTC. */
 export interface ChangeFacts {
   occasion: 'confirmed' | 'moved' | 'cancelled';
   start: string;
@@ -58,7 +58,7 @@ export interface Change {
   wantsLink: boolean;
   /** Minutes before the start. */
   reminders: readonly number[];
-  /** 1; less in tests, whose reminders come sooner. */
+  /** 1; less in tests, for earlier reminders. */
   timeScale: number;
 }
 
@@ -98,7 +98,7 @@ export interface OpenEffect {
   handedOverAt: Date | null;
 }
 
-/** What is to become of an effect now. `unconfirmed`: whether its mail arrived is not known. */
+/** The next step of an effect. `unconfirmed`: it is not known whether its mail arrived. */
 export type Verdict = 'wait' | 'perform' | 'skip' | 'give_up' | 'unconfirmed';
 
 const hourMs = 3_600_000;
@@ -110,8 +110,8 @@ export const giveUpAt = ({ kind, createdAt }: Pick<OpenEffect, 'kind' | 'created
 const isMailOfChange = (kind: EffectKind) => kind === 'attendee_mail' || kind === 'contact_mail';
 
 /**
- * Decides about an effect. Every change has its mail; but one that failed is superseded by the mail of the next
- * change, and calendars and reminders follow the latest change alone.
+ * Decides about an effect. Every change has its mail, but the mail of the next change supersedes a failed one.
+ * Calendars and reminders follow only the latest change.
  * @param booking as it is now
  */
 export function judge(effect: OpenEffect, booking: { version: number; start: Date }, now: Date): Verdict {
@@ -131,7 +131,7 @@ export interface EffectRetries {
   maxMs: number;
 }
 
-/** 5 seconds, doubled with each attempt, up to an hour. What was refused for good is tried again each hour. */
+/** 5 seconds, doubled with each attempt, up to an hour. A permanent refusal is tried again each hour. */
 export const effectRetries: EffectRetries = { firstMs: 5_000, maxMs: hourMs };
 
 /** @param attempts made so far */

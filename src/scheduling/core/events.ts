@@ -3,8 +3,8 @@ import { anyObject, integer, object, oneOf, orNull, text, time } from '../../pla
 import type { BookingStatus } from './booking-status.ts';
 import { bookingIds, eventTypeIds, hostIds } from './ids.ts';
 
-/** Who made a change: a request to the API, a visitor of a page, or the host's calendar. */
-export const bookingSources = ['api', 'page', 'calendar'] as const;
+/** The source of a change: a request to the API, a visitor of a page, or the host's calendar. */
+const bookingSources = ['api', 'page', 'calendar'] as const;
 export type BookingSource = (typeof bookingSources)[number];
 
 /** A booking as its events contain it. Ids are UUIDs, times ISO 8601 in UTC. */
@@ -23,7 +23,7 @@ export interface BookingFacts {
   source: BookingSource;
 }
 
-export interface RescheduledFacts extends BookingFacts {
+interface RescheduledFacts extends BookingFacts {
   previousStart: string;
   previousEnd: string;
   rescheduleCount: number;
@@ -39,7 +39,7 @@ const bookingData = <Facts extends BookingFacts>({ bookingId, eventTypeId, hostI
 const members = (status: BookingStatus) => ({
   id: text('The booking, as `bkg_…`.'),
   eventTypeId: text(),
-  hostId: text('Whose time is booked.'),
+  hostId: text('The host whose time is booked.'),
   status: oneOf([status]),
   start: time(),
   end: time(),
@@ -52,7 +52,7 @@ const members = (status: BookingStatus) => ({
   location: orNull(object<NonNullable<BookingFacts['location']>>({ type: text(), url: orNull(text()) })),
   responses: anyObject('The answers to the questions of the event type.'),
   metadata: anyObject(),
-  reason: orNull(text('Of the change, where one was given.')),
+  reason: orNull(text('The reason for the change, if one was given.')),
   source: oneOf(bookingSources),
 });
 

@@ -5,8 +5,8 @@ import type { DayRange } from './read-times.ts';
 import { Recent } from './recent.ts';
 
 /**
- * Years before and after the present one whose holidays are known. Further away, no law is made yet, and each year of a code
- * costs milliseconds: with this bound all of them together cost a process less than a minute, once.
+ * Years before and after the present one with known holidays. Laws do not define holidays further away, and each year
+ * of a code costs milliseconds: with this bound all of them together cost a process less than a minute, once.
  */
 const yearsBefore = 10;
 const yearsAfter = 40;
@@ -29,7 +29,7 @@ function codesByName(): ReadonlyMap<string, { country: string; state?: string }>
 /** ISO 3166 alpha-2, optionally with a subdivision, as in `DE` and `de-by`. */
 export const isHolidayCode = (code: string): boolean => codesByName().has(code.toUpperCase());
 
-/** Days that begin in a year. One that is free only from noon on counts as a whole. */
+/** Days that begin in a year. A day that is free only from noon on counts as a whole. */
 function holidaysOf(
   code: string,
   year: number,

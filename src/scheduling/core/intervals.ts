@@ -21,7 +21,7 @@ export class Spans {
 
   static readonly none = new Spans([], []);
 
-  /** Their union; empty ones are left out. */
+  /** The union of the intervals, without empty ones. */
   static of(intervals: Iterable<Interval>): Spans {
     const sorted = [...intervals].filter(({ startsAt, endsAt }) => startsAt < endsAt);
     if (!sorted.every((one, index) => index === 0 || sorted[index - 1]!.startsAt <= one.startsAt)) {

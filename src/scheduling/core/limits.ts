@@ -16,7 +16,7 @@ import type { LimitRefusal } from './refusals.ts';
 import type { BookingLimits, CalendarRules } from './rules.ts';
 import { ZoneClock } from './zone-clock.ts';
 
-/** The largest consecutiveMax that can be set. It bounds how many bookings are read beside the time asked about. */
+/** The largest allowed consecutiveMax. It bounds how many bookings are read around the requested time. */
 export const maxConsecutive = 1_000;
 
 interface Period {
@@ -53,8 +53,8 @@ export function findLimitProblems(limits: BookingLimits): Problem[] {
 }
 
 /**
- * Between which moments the starts of bookings count when these days of the host are asked about; null when no limit of a
- * day, a week or a month is set.
+ * The time range in which the starts of bookings count for these days of the host; null without a limit for a day, a
+ * week or a month.
  */
 export function countedWindow(
   { timezone, limits }: Pick<CalendarRules, 'timezone' | 'limits'>,
@@ -99,7 +99,9 @@ class Counts {
 /** Bookings of a host by start, and the runs they form. */
 class Runs {
   readonly #bookings: readonly Booked[];
-  /** The number of bookings of the run that ends with, and of the one that begins with, the booking at this place. */
+  /**
+   * The number of bookings of the run that ends with, and of the one that begins with, the booking at this position.
+   */
   readonly #endingWith: number[] = [];
   readonly #beginningWith: number[] = [];
   readonly #minGapMs: number;
@@ -188,7 +190,7 @@ export class LimitCheck {
     }
   }
 
-  /** The first limit that a booking would break, one that overlaps no other. */
+  /** The first limit that a booking without overlaps would exceed. */
   check(booked: Booked): LimitRefusal | undefined {
     const { minGapMinutes, consecutiveMax } = this.#limits;
     const refuse = (limit: keyof BookingLimits, max: number, current: number, period?: string): LimitRefusal => ({
@@ -216,7 +218,7 @@ export class LimitCheck {
     return undefined;
   }
 
-  /** What is left of each limit on a day; null where none is set. */
+  /** The rest of each limit on a day; null without a limit. */
   remainingOn(day: DayNumber): Remaining {
     const left = (limit: Period['limit']) => {
       const period = this.#counting.find((one) => one.limit === limit);
@@ -243,7 +245,7 @@ export interface Remaining {
 }
 
 /**
- * What is left on a day of the host, and whether days, weeks and months allow another booking.
+ * The rest of the limits on a day of the host, and whether days, weeks and months allow another booking.
  * @param occupied as `readsForCheck` asks for
  */
 export function remainingBookings(

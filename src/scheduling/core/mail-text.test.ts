@@ -41,7 +41,7 @@ test('the day of the end is named when it is another one', () => {
   expect(textOf(late, false)).toContain('When:    Wed 14 Jun 2028, 23:45 - Thu 15 Jun 2028, 00:15 Europe/Berlin\n');
 });
 
-test("the host's time is told where the clock shows another one, whatever the zones are called", () => {
+test("the host's time is shown if the clocks differ, whatever the zones are called", () => {
   expect(textOf({ ...facts, hostTimezone: 'Europe/Paris' }, false)).not.toContain('Host:');
   expect(textOf({ ...facts, hostTimezone: 'UTC' }, false)).toContain('Host:    Wed 14 Jun 2028, 10:00 - 10:30 UTC\n');
 });

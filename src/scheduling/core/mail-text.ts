@@ -1,6 +1,6 @@
 import type { ChangeFacts } from './effects.ts';
 
-export type MailOccasion = ChangeFacts['occasion'] | 'reminder';
+type MailOccasion = ChangeFacts['occasion'] | 'reminder';
 
 export interface MailFacts extends Omit<ChangeFacts, 'occasion'> {
   occasion: MailOccasion;
@@ -13,7 +13,7 @@ export interface MailFacts extends Omit<ChangeFacts, 'occasion'> {
   host: string;
   hostTimezone: string;
   location: { type: string; url: string | null } | null;
-  /** What the event type says of the location, where the booking has no address: a postal address, for instance. */
+  /** The location text of the event type, if the booking has no address: a postal address, for instance. */
   place: string | null;
   /** The reader's pages; null where the booking has none. */
   links: { confirmationUrl: string; rescheduleUrl: string; cancelUrl: string } | null;
@@ -93,7 +93,7 @@ const inOrder = (responses: Record<string, unknown>, questions: readonly { label
   return [...new Set([...asked, ...Object.keys(responses)])].map((label) => [label, responses[label]] as const);
 };
 
-/** What was answered, a line for each answer. */
+/** The answers, one per line. */
 export const answersOf = ({ responses, questions }: Pick<MailFacts, 'responses' | 'questions'>): string[] =>
   inOrder(responses, questions)
     .filter(([, answer]) => answer !== null && answer !== '')

@@ -4,14 +4,14 @@ import type { Interval } from './intervals.ts';
 export interface Booked {
   startsAt: number;
   endsAt: number;
-  /** With the buffers with which it was made. */
+  /** With the buffers from its creation. */
   holdStartsAt: number;
   holdEndsAt: number;
 }
 
 /**
- * What already takes time, without the booking that is being moved. It holds at least what `readsForSlots` or
- * `readsForBooking` asks for, in any order; more does no harm.
+ * The occupied times, without the booking that is being moved. They include at least the range of `readsForSlots` or
+ * `readsForBooking`, in any order; more does no harm.
  */
 export interface Occupied {
   /** The host's bookings of all event types. */

@@ -38,7 +38,7 @@ export const holidayDaysForOccurrences = (days: readonly DayNumber[]): DayRange[
   days.map((day) => ({ from: day, to: day }));
 
 /**
- * Occurrences of a pattern on these days (`occurrenceDays`), one by one: others can go on in between.
+ * Occurrences of a pattern on these days (`occurrenceDays`), one by one, so that other work can run in between.
  * @param holidays of these days
  */
 export function* walkOccurrences(

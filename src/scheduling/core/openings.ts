@@ -6,7 +6,7 @@ import { type DayRange, endOfTime, readHours } from './read-times.ts';
 import { type CalendarRules, type DayHours, defaultWeeklyHours, type WeeklyHours, weekdays } from './rules.ts';
 import { ZoneClock } from './zone-clock.ts';
 
-/** Beyond the window: no two clocks differ by more, and a day that is asked about is read as a whole. */
+/** Beyond the window: no two clocks differ by more, and a requested day is read as a whole. */
 const marginMs = 2 * dayMs;
 
 function wallRanges(hours: DayHours | undefined): Interval[] {
@@ -36,7 +36,7 @@ const daysIn = (clock: ZoneClock, { startsAt, endsAt }: Interval): DayRange => (
 /** When a host is open within a window, and why not. */
 export class Openings {
   readonly host: ZoneClock;
-  /** Weekly hours, patterns that open, business hours, exceptions and holidays: what the grid of slots is anchored to. */
+  /** Weekly hours, opening patterns, business hours, exceptions and holidays: the anchors of the grid of slots. */
   readonly hours: Spans;
   /** The same without the patterns that close. */
   readonly open: Spans;

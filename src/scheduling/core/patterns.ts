@@ -122,8 +122,8 @@ function timesOn(day: DayNumber, { from, to }: MinuteRange, clock: ZoneClock): I
 }
 
 /**
- * When a pattern holds on a day. A start or end that the clocks skip is moved forward by the gap; of two the earlier counts.
- * One that the gap would turn around keeps its length.
+ * The time of a pattern on a day. A start or end that the clocks skip is moved forward by the gap; of two equal times
+ * the earlier counts. If the gap would put the end before the start, the pattern keeps its length.
  */
 export const patternTimes = (pattern: RecurringPattern, day: DayNumber, clock: ZoneClock): Interval =>
   timesOn(day, rangeOf(pattern), clock);

@@ -1,6 +1,6 @@
 import { planLimits } from '../../tenancy/core/plan-limits.ts';
 
-// The work of finding free times grows with them. After a downgrade what exists stays, and nothing is added.
+// The work of finding free times grows with them. After a downgrade existing ones stay, but none can be added.
 export const schedulingLimits = planLimits({
   hosts: {
     label: 'hosts of scheduling',

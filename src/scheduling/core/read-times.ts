@@ -8,7 +8,7 @@ export interface Problem {
 }
 
 /** Days that GET /availability may span, both ends counted. */
-export const maxSpanDays = 92;
+const maxSpanDays = 92;
 const endOfDay = 24 * 60;
 
 /** Minutes since midnight, the end not included. */
@@ -18,7 +18,7 @@ export interface MinuteRange {
 }
 
 /** Minutes since midnight of HH:MM, 00:00 to 24:00; otherwise undefined. */
-export function readMinutes(text: string): number | undefined {
+function readMinutes(text: string): number | undefined {
   const found = /^(\d{2}):([0-5]\d)$/.exec(text);
   if (!found) return undefined;
   const minutes = Number(found[1]) * 60 + Number(found[2]);
@@ -74,13 +74,13 @@ export function readInstant(text: string): number | undefined {
 /** No slot and no booking reaches beyond: in every zone, its date is still one of the year 9999. */
 export const endOfTime = Date.UTC(9999, 11, 31);
 
-/** Days asked for, both included. */
+/** The requested days, both included. */
 export interface DayRange {
   from: DayNumber;
   to: DayNumber;
 }
 
-/** The days of `start` and `end`, both included, or what is wrong with them. */
+/** The days of `start` and `end`, both included, or their problem. */
 export function readDayRange(start: string, end: string): { range: DayRange } | { problems: Problem[] } {
   const from = readDay(start);
   const to = readDay(end);

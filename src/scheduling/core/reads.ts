@@ -5,7 +5,7 @@ import type { DayRange } from './read-times.ts';
 import type { CalendarRules, EventTypeRules } from './rules.ts';
 import { ZoneClock } from './zone-clock.ts';
 
-/** What has to be read before a decision: it grows with the days asked about, not with all that is kept. */
+/** The data to read before a decision: it grows with the requested days, not with all stored data. */
 export interface Reads {
   /** The host's bookings whose hold overlaps this. */
   bookings: Interval;
@@ -17,7 +17,7 @@ export interface Reads {
   busy: Interval;
 }
 
-/** The days asked about, both included, in the zone of the one who asks. */
+/** The requested days, both included, in the zone of the caller. */
 export interface SlotQuery {
   range: DayRange;
   timezone: string;
@@ -48,14 +48,14 @@ export function readsForBooking(rules: CalendarRules, eventType: EventTypeRules,
   return reads(rules, eventType, { startsAt, endsAt: startsAt + eventType.duration * minuteMs });
 }
 
-/** Nothing that is past is read. */
+/** No past data is read. */
 export function readsForSlots(rules: CalendarRules, eventType: EventTypeRules, query: SlotQuery, now: number): Reads {
   const { startsAt, endsAt } = momentsOf(query);
   const from = Math.min(Math.max(startsAt, now), endsAt);
   return reads(rules, eventType, { startsAt: from, endsAt: endsAt + eventType.duration * minuteMs });
 }
 
-/** For what is left of the limits on a day of the host. */
+/** For the rest of the limits on a day of the host. */
 export function readsForCheck(rules: Pick<CalendarRules, 'timezone' | 'limits'>, day: DayNumber): Reads {
   const times = momentsOf({ range: { from: day, to: day }, timezone: rules.timezone });
   return {

@@ -37,7 +37,7 @@ export type RefusalCode = Refusal['code'];
 
 const instant = (at: number) => new Date(at).toISOString();
 
-/** The published details: instants in UTC. They say nothing about whose booking is in the way. */
+/** The published details: instants in UTC. They reveal nothing about the owner of the other booking. */
 export function refusalDetails(refusal: Refusal): Record<string, string | number> {
   if (refusal.code === 'booking_limit_reached') {
     const { code: _, ...details } = refusal;

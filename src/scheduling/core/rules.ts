@@ -8,7 +8,7 @@ export type DayHours = string[] | null;
 export type WeeklyHours = { readonly [day in Weekday]?: DayHours };
 
 const nineToFive: DayHours = ['09:00-17:00'];
-/** The hours of a host who has set none. */
+/** The hours of a host without hours of its own. */
 export const defaultWeeklyHours: WeeklyHours = {
   monday: nineToFive,
   tuesday: nineToFive,
@@ -95,7 +95,7 @@ export const bothLimits = (one: BookingLimits, other: BookingLimits): BookingLim
       : Math.max(one.minGapMinutes ?? 0, other.minGapMinutes ?? 0),
 });
 
-/** What of an event type decides. For a reschedule, duration and buffers are those with which the booking was made. */
+/** The rules of an event type. For a reschedule, duration and buffers are those of the existing booking. */
 export interface EventTypeRules {
   /** Minutes. */
   duration: number;
@@ -108,7 +108,7 @@ export interface EventTypeRules {
   isActive: boolean;
 }
 
-/** What a host and the organization have set. Zones are names that `findTimezone` accepts. */
+/** The settings of a host and the organization. Zones are names that `findTimezone` accepts. */
 export interface CalendarRules {
   /** The host's zone. */
   timezone: string;

@@ -10,11 +10,11 @@ export interface Slot {
   available: boolean;
 }
 
-/** Times of the grid after which others can go on: about a millisecond of work. */
+/** Times of the grid after which other work can run: about a millisecond of work. */
 const pageSize = 1_000;
 /** From this length on, the grid begins anew at every midnight of the host. */
 const aroundTheClock = 24 * hourMs;
-/** Before and after the days asked about: a run that reaches further is around the clock in any case. */
+/** Before and after the requested days: a run that reaches further is around the clock in any case. */
 const lookAroundMs = 2 * dayMs;
 
 /** The stretches of time in each of which the grid begins at the start. */
@@ -35,9 +35,9 @@ function* gridPieces({ openings }: Decider): Generator<Interval> {
 }
 
 /**
- * The slots of an event type that start on the days asked about, in order, in pages, some of which may be empty: others can
- * go on in between. Those that are closed are left out, and whole days before today; those that cannot be booked for another
- * reason are not available.
+ * The slots of an event type that start on the requested days, in order, in pages, some of which may be empty so that
+ * other work can run in between. Closed slots and whole days before today are left out; slots that cannot be booked for
+ * another reason are not available.
  */
 export function* walkSlots(facts: Facts, query: SlotQuery): Generator<Slot[]> {
   if (!facts.eventType.isActive) return;

@@ -1,18 +1,18 @@
 import slugify from '@sindresorhus/slugify';
 import { withoutEnd } from '../../platform/core/without-end.ts';
 
-export const maxSlugLength = 100;
+const maxSlugLength = 100;
 const nameless = 'event';
 
 export const isSlug = (text: string): boolean => /^[a-z0-9-]{1,100}$/.test(text);
 
-/** A name as a slug: transliterated to Latin letters, digits and hyphens; `event` when nothing is left. */
+/** A name as a slug: transliterated to Latin letters, digits and hyphens; `event` if no character remains. */
 export function slugOf(name: string): string {
   const slug = slugify(name, { decamelize: false }).replace(/[^a-z0-9-]/g, '');
   return withoutEnd(slug.slice(0, maxSlugLength), '-') || nameless;
 }
 
-/** The slug, or with -2, -3, … the first one that is not taken. */
+/** The slug, or with -2, -3, … the first unused one. */
 export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
   if (!taken.has(slug)) return slug;
   for (let number = 2; ; number++) {

@@ -2,11 +2,11 @@ import { dayMs } from './calendar-date.ts';
 import type { Interval } from './intervals.ts';
 
 const maxDays = 400;
-/** A baseline is made afresh after so long, since the window of what it reads stays where it was. */
+/** After this time a new baseline is read, because the window of the existing one does not move. */
 const baselineLifeMs = dayMs;
 
 /**
- * What is read of a calendar: from yesterday until bookings can be made.
+ * The part of a calendar that is read: from yesterday to the last day that can be booked.
  * @param maxAdvance the largest of the host's event types, in days; null when one has no limit, or there is none
  */
 export function syncWindow(now: number, maxAdvance: number | null): Interval {

@@ -53,7 +53,7 @@ export class TimeWriter {
   }
 }
 
-/** The published form of slots in the order of `listSlots`, in the zone of the one who asked. */
+/** The published form of slots in the order of `listSlots`, in the zone of the caller. */
 export function writeSlots(
   slots: readonly Slot[],
   timezone: string,

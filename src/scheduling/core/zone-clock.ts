@@ -19,7 +19,7 @@ interface Change {
   offset: number;
 }
 
-// Both are bounded, and keyed by what is finite or short: a tenant may name its zone in many ways.
+// Both are bounded, and their keys are finite or short: a tenant may name its zone in many ways.
 const canonicalNames = new Recent<string, string>(1_000);
 const chunks = new Recent<string, readonly Change[]>(4_000);
 
@@ -55,8 +55,8 @@ function changesIn(zone: IANAZone, chunk: number): readonly Change[] {
 }
 
 /**
- * What the clocks of a zone show during a stretch of time, which may be asked about moments within it. "Wall" is the time
- * that clocks show, as milliseconds since 1970-01-01T00:00 on the clock.
+ * The clocks of a zone during a stretch of time; only moments within it can be asked for. "Wall" is the time that
+ * clocks show, as milliseconds since 1970-01-01T00:00 on the clock.
  */
 export class ZoneClock {
   readonly isUtc: boolean;

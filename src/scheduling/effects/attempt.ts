@@ -36,7 +36,7 @@ export interface Work {
   signal: AbortSignal;
 }
 
-/** Makes one attempt of an effect, unless another worker makes it, and records how it ended. */
+/** Makes one attempt of an effect, unless another worker makes it, and records its result. */
 export async function attempt(
   { services, scope, booking }: Work,
   effect: FollowedEffect,

@@ -100,8 +100,9 @@ const batch = 100;
 const beginning = { dueAt: new Date(0), bookingId: '00000000-0000-0000-0000-000000000000' };
 
 /**
- * Returns a function that starts the workflows of bookings whose effects are long due: those that an operator terminated,
- * or that were lost with Temporal's database. Harmless for those that are open. Across all tenants, a part with each call.
+ * Returns a function that starts the workflows of bookings whose effects are long overdue: workflows that an operator
+ * terminated, or that were lost with Temporal's database. Harmless for open workflows. Across all tenants, a part with
+ * each call.
  */
 export function restoreBookingWorkflows(services: FollowServices & { database: Database }): () => Promise<number> {
   const { database, temporal } = services;

@@ -5,7 +5,7 @@ import type { FollowedEffect } from './followed-booking.ts';
 import { keepLink } from './record-effects.ts';
 
 const noLink = {
-  none: 'No calendar of the host is connected, so that nothing could make the meeting link.',
+  none: 'The meeting link could not be created, because no calendar of the host is connected.',
   other: 'The calendar of the host makes no meeting links of this kind.',
 };
 

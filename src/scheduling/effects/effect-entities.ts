@@ -3,7 +3,10 @@ import { tenantFilter } from '../../platform/database/database.ts';
 import type { EffectStatus } from '../core/effect-status.ts';
 import type { ChangeFacts, EffectKind } from '../core/effects.ts';
 
-/** What follows from a change of a booking, once. Only of the latest change, and what is open of earlier ones. */
+/**
+ * An effect of a change of a booking, which happens once. Rows exist for the latest change, and for open effects of
+ * earlier ones.
+ */
 export const BookingEffect = defineEntity({
   name: 'BookingEffect',
   tableName: 'booking_effect',

@@ -27,13 +27,13 @@ export interface EffectView {
   at: Date;
 }
 
-/** What the effects of a change depend on, beside the change itself. */
+/** The facts that the effects of a change depend on, besides the change itself. */
 export interface EffectSettings {
   /** 1; less in tests. */
   effectTimeScale: number;
 }
 
-// Effects of earlier changes that are over are forgotten: a booking that is moved a thousand times keeps those of one move.
+// Ended effects of earlier changes are removed: a booking that is moved a thousand times keeps those of one move.
 const enqueueStatement = statement({
   name: 'booking.enqueue_effects',
   parameters: { bookingId: 'uuid', version: 'int', rows: 'jsonb', now: 'timestamptz', correlationId: 'text' },

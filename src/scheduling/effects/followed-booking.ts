@@ -105,7 +105,7 @@ const findOpen = statement({
     order by version, due_at, kind limit ${batchSize}`,
 });
 
-/** The booking and what is open of its effects; undefined when it is unknown. */
+/** The booking and its open effects; undefined if it is unknown. */
 export async function findFollowed(
   scope: Scope,
   bookingId: string,
@@ -113,7 +113,7 @@ export async function findFollowed(
   const booking = await scope.one(findBooking, { bookingId });
   if (!booking) return undefined;
   const effects = await scope.rows(findOpen, { bookingId });
-  // One that was written after the booking was read belongs to a booking that is another one by now.
+  // An entry that was written after the booking was read belongs to a booking that has since changed.
   const version = versionOf(booking);
   return { booking, effects: effects.filter((effect) => effect.version <= version) };
 }

@@ -1,14 +1,14 @@
 import ical, { ICalAttendeeStatus, ICalCalendarMethod, ICalEventStatus } from 'ical-generator';
 import { addressOf, type MailFacts, oneLine, whereOf, withWhom } from '../core/mail-text.ts';
 
-export interface InvitationFacts extends MailFacts {
+interface InvitationFacts extends MailFacts {
   /** UUID. */
   bookingId: string;
   /** How often the booking was changed. */
   version: number;
   /** The address that answers go to, with the organization's name. */
   organizer: { name: string; address: string };
-  /** When the change was made. */
+  /** The time of the change. */
   changedAt: Date;
 }
 

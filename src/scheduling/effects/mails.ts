@@ -10,7 +10,7 @@ import { type FollowedBooking, type FollowedEffect, findContact } from './follow
 import { invitationOf } from './invitation.ts';
 import { noteHandOver } from './record-effects.ts';
 
-/** What the event type says of a location that has no address of its own. */
+/** The location text of the event type, if the location has no address of its own. */
 function placeOf({ location, offered }: FollowedBooking): string | null {
   const found = offered.find(({ type }) => type === location?.type);
   return found?.address || found?.number || null;

@@ -13,9 +13,9 @@ interface Lacking {
   startAt: Date;
 }
 
-// What the calendar should have and has not: bookings without an entry, those whose entry is of before a move, and entries
-// of bookings that were cancelled. Counting an attempt keeps one that is under way, and found no calendar yet, from ending
-// the effect. In the order of the index of a host's bookings, page by page.
+// Bookings whose calendar entry is missing or outdated: bookings without an entry, those whose entry precedes a move,
+// and entries of cancelled bookings. Counting an attempt prevents an attempt that is under way and found no calendar
+// from ending the effect. In the order of the index of a host's bookings, page by page.
 const enqueueMissing = statement({
   name: 'calendar_entry.enqueue_missing',
   parameters: { calendarId: 'uuid', afterStartAt: 'timestamptz', afterBookingId: 'uuid', correlationId: 'text' },
@@ -63,8 +63,8 @@ const enqueueMissing = statement({
 const beginning: Lacking = { bookingId: '00000000-0000-0000-0000-000000000000', startAt: new Date(0) };
 
 /**
- * Makes due what the calendar of a host lacks of its future bookings, after it was connected. Each page is a transaction of
- * its own, and harmless to repeat: an entry that is recorded is not written again.
+ * Makes the missing calendar entries of a host's future bookings due, after its calendar was connected. Each page is a
+ * transaction of its own, and harmless to repeat: a recorded entry is not written again.
  * @returns how many bookings lacked something
  */
 export async function enqueueMissingEntries(scope: Scope, calendarId: string): Promise<number> {

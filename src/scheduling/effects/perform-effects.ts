@@ -11,7 +11,7 @@ import { progressOf } from './progress.ts';
 import { recordFailure, recordSkipped, retryAllNow } from './record-effects.ts';
 
 const unconfirmed = 'The mail server did not confirm the mail. It may have arrived, and is not sent again by itself.';
-/** How soon effects go on after the organization was restored. */
+/** How soon effects continue after the organization was restored. */
 const deletedLookMs = 10 * 60_000;
 const tooLate = 'The booking has started.';
 
@@ -20,8 +20,8 @@ const inOrder = async (effects: readonly FollowedEffect[], perform: (effect: Fol
 };
 
 /**
- * Performs what is due of a booking's effects, once each; nothing while its organization is deleted. Mails of one kind are sent in the order of the changes. What
- * fails is noted and due again later; only what is unexpected rejects.
+ * Performs the due effects of a booking, once each, but not while its organization is deleted. Mails of one kind are
+ * sent in the order of the changes. Failures are recorded and due again later; only unexpected errors reject.
  * @param retry whether an operator asks for what failed
  */
 export async function performEffects(
@@ -49,7 +49,7 @@ export async function performEffects(
   const work: Work = { services, scope, booking, signal };
   const ofCalendar = due.filter(({ kind }) => kind === 'calendar_entry' || kind === 'meeting_link');
   const calendar = performCalendarWork(work, ofCalendar);
-  // The mail shows the link that the calendar makes, if it makes it at once.
+  // The mail shows the link that the calendar creates, if the calendar creates it at once.
   const awaitsLink = ofCalendar.some(({ kind, attempts }) => kind === 'meeting_link' && attempts === 0);
   if (awaitsLink) await calendar;
   const seen = awaitsLink ? ((await findFollowed(scope, bookingId))?.booking ?? booking) : booking;

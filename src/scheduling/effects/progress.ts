@@ -4,12 +4,12 @@ import type { FollowedBooking, FollowedEffect } from './followed-booking.ts';
 
 /** Between two looks at least: the clocks of PostgreSQL and Temporal differ a little. */
 const minMs = 100;
-/** A timer of Temporal's may be as long, but nothing is lost by a look. */
+/** A timer of Temporal's may be as long, but an extra look does no harm. */
 const maxMs = 30 * 86_400_000;
 
 const toSecond = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
 
-/** In one line how a booking and its effects stand, for operators. */
+/** The state of a booking and its effects in one line, for operators. */
 /** Maximum number of effects of one kind that one line describes. */
 const maxDescribed = 4;
 
@@ -29,7 +29,9 @@ function describe({ status, start, failed }: FollowedBooking, open: readonly Fol
   return `${parts.join('; ')}.`;
 }
 
-/** What the workflow of a booking does after an attempt at its effects. @param open what is not over of them */
+/**
+ * The next action of a booking's workflow after an attempt at its effects. @param open the effects that have not ended
+ */
 export function progressOf(booking: FollowedBooking, open: readonly FollowedEffect[]): BookingProgress {
   const { now, start, end, status, failed } = booking;
   const details = describe(booking, open);

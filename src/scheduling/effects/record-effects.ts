@@ -4,7 +4,7 @@ import { openEffect } from '../core/effect-status.ts';
 import type { EffectKind } from '../core/effects.ts';
 
 /** An effect of a booking. */
-export interface EffectRef {
+interface EffectRef {
   bookingId: string;
   version: number;
   kind: EffectKind;
@@ -23,7 +23,7 @@ const begin = statement({
 });
 
 /**
- * Begins an attempt. Of several workers that would make it one does.
+ * Begins an attempt. Only one of several workers makes it.
  * @param attempts made so far
  * @returns the number of the attempt; undefined when it is another worker's
  */
@@ -39,7 +39,7 @@ const handOver = statement({
    returning true as found`,
 });
 
-/** Thrown by an attempt in whose place another one was begun. */
+/** Thrown by an attempt that another attempt has superseded. */
 export class Overtaken extends Error {
   override name = 'Overtaken';
 }
@@ -89,7 +89,10 @@ const failDue = statement({
       and due_at <= clock_timestamp()`,
 });
 
-/** Records that what is due of a booking failed for good. An attempt that still runs records nothing. @param why is shown to the tenant */
+/**
+ * Records that the due effects of a booking failed for good. An attempt that still runs records nothing. @param why is
+ * shown to the tenant
+ */
 export const recordFailureOfDue = (scope: Scope, bookingId: string, why: string): Promise<unknown> =>
   scope.rows(failDue, { bookingId, error: why });
 
@@ -101,7 +104,7 @@ export const recordSuccess = (scope: Scope, effect: EffectRef): Promise<unknown>
 export const recordSkipped = (scope: Scope, effect: EffectRef, attempts: number): Promise<unknown> =>
   scope.rows(skip, { ...valuesOf(effect), attempts });
 
-/** It is tried again only when an operator asks for it. @param why is shown to the tenant */
+/** It is tried again only when an operator retries it. @param why is shown to the tenant */
 export const recordFailure = (scope: Scope, effect: EffectRef, attempts: number, why: string): Promise<unknown> =>
   scope.rows(fail, { ...valuesOf(effect), attempts, error: shorten(why) });
 
@@ -126,7 +129,7 @@ const retryFailed = statement({
       and status in ('failed', 'retrying')`,
 });
 
-/** Makes due at once what failed, as if its change had been made now. */
+/** Makes failed effects due at once, as if their change happened now. */
 export const retryAllNow = (scope: Scope, bookingId: string): Promise<unknown> =>
   scope.rows(retryFailed, { bookingId });
 
@@ -139,6 +142,6 @@ const link = statement({
       and location->>'url' is null`,
 });
 
-/** Keeps the address that a calendar made for a booking which has none. */
+/** Stores the address that a calendar created for a booking without one. */
 export const keepLink = (scope: Scope, bookingId: string, url: string): Promise<unknown> =>
   scope.rows(link, { bookingId, url });

@@ -20,7 +20,7 @@ export interface EffectServices
   bookingPolicy: BookingPolicy;
 }
 
-/** What the effects of bookings need. */
+/** The services for the effects of bookings. */
 export function openEffects(
   env: PlatformEnv,
   calendars: CalendarServices & { bookingPages: BookingPages },

@@ -1,5 +1,5 @@
-/** What a server must send, in bytes, and how many looks it may take. */
-export interface ArrivalRule {
+/** The bytes that a server must send, and the number of checks within which it must. */
+interface ArrivalRule {
   /** Looks until the first byte. */
   silentLooks: number;
   /** After that, in so many looks … */
@@ -16,7 +16,7 @@ export class Arrival {
   readonly #rule: ArrivalRule;
   #looks = 0;
   #received = 0;
-  /** What had been received at each of the last looks since the first byte. */
+  /** The bytes received at each of the last checks since the first byte. */
   #seen: number[] = [];
 
   constructor(rule: ArrivalRule) {

@@ -12,7 +12,7 @@ export const contentTypes = { ...servedTypes, json: 'application/json', bin: 'ap
 
 export type FileType = keyof typeof contentTypes;
 
-/** 43 random characters, which nobody can guess, and an ending that says the type. Of the files that have addresses. */
+/** 43 random characters, which cannot be guessed, and an ending for the type. For files that have addresses. */
 export const fileNamePattern = new RegExp(`^[A-Za-z0-9_-]{43}\\.(${Object.keys(servedTypes).join('|')})$`);
 
 /** The type that a valid name ends with. */

@@ -13,7 +13,7 @@ function readPng(bytes: Uint8Array): ImageHeader | undefined {
   return { type: 'png', width: view(bytes).getUint32(16), height: view(bytes).getUint32(20) };
 }
 
-/** The size stands in the first segment that begins a frame; SOF0 to SOF15 without the tables among them. */
+/** The size is in the first segment that begins a frame; SOF0 to SOF15 without the tables among them. */
 function readJpeg(bytes: Uint8Array): ImageHeader | undefined {
   const data = view(bytes);
   for (let at = 2; at + 9 <= bytes.length; ) {
@@ -53,7 +53,7 @@ function readWebp(bytes: Uint8Array): ImageHeader | undefined {
 
 /**
  * Reads the type and the size of an image from its first bytes, whatever its name and its declared type say. It decodes
- * nothing, so that a picture which would fill the memory is known before anything is allocated for it.
+ * nothing, so that an image that would fill the memory is detected before any allocation.
  * @returns undefined for what is no PNG, JPEG or WebP, or has no size
  */
 export function readImageHeader(bytes: Uint8Array): ImageHeader | undefined {

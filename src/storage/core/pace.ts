@@ -1,6 +1,6 @@
 /** How long a reader of a file has before the pace is looked at. */
 const graceMs = 60_000;
-/** Bytes a second, on average after that. A slow mobile connection reaches it; one that stands still does not. */
+/** Bytes a second, on average after that. A slow mobile connection reaches it; a stalled one does not. */
 const slowestPace = 16 * 1024;
 
 /** Whether a reader takes so little that it only holds its place. */

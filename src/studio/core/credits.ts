@@ -2,8 +2,8 @@ import type { GenerationRequest } from '../../providers/core/media/requests.ts';
 import { generationPrice, videoPrice } from './prices.ts';
 
 /**
- * Credits that a generation costs: a video by its started seconds, never more than was reserved; everything else by what
- * was asked.
+ * The credits that a generation costs: a video costs its started seconds, up to the reserved credits; everything else
+ * costs what the request says.
  * @param seconds of the video that was delivered
  */
 export function settledCredits(request: GenerationRequest, seconds: number | null): number {

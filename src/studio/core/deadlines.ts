@@ -1,7 +1,7 @@
 import type { MediaKind } from '../../providers/core/media/models.ts';
 
 /** How long a generation may take from its creation, in milliseconds. */
-export interface Deadlines {
+interface Deadlines {
   video: number;
   others: number;
 }

@@ -41,9 +41,9 @@ export const videoCompleted = defineEvent({
     id,
     status: oneOf(['completed']),
     url: { type: 'string', format: 'uri', description: 'The file. The address was signed when the event was written.' },
-    duration: number('Of the file, in seconds.'),
-    width: integer('In pixels.'),
-    height: integer('In pixels.'),
+    duration: number('The length of the file in seconds.'),
+    width: integer('Pixels.'),
+    height: integer('Pixels.'),
     creditsUsed: integer(),
   },
   example: {

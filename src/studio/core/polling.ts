@@ -1,4 +1,4 @@
-/** How often a provider is asked about a job, when no caller watches it. */
+/** How often a provider is polled for a job without a waiting caller. */
 export interface PollSchedule {
   /** Between two questions. */
   leastMs: number;
@@ -9,8 +9,8 @@ export interface PollSchedule {
   notBefore: number;
 }
 
-/** What is known of a job. */
-export interface JobFacts {
+/** The facts about a job. */
+interface JobFacts {
   ageMs: number;
   /** How long it was expected to take; null when it is not known. */
   expectedMs: number | null;
@@ -18,12 +18,12 @@ export interface JobFacts {
   fraction?: number | undefined;
 }
 
-/** A figure below this says little about the time that is left. */
+/** A figure below this is too small to estimate the remaining time. */
 const tellingFraction = 0.1;
 
 /**
- * When a provider is asked again that does not say when, in milliseconds. For the first time at a share of the time that
- * such jobs take. Then when the job should be done as its figures say, or else later and later.
+ * When to poll a provider that does not say when, in milliseconds. First after a share of the usual time of such jobs.
+ * Then when the job should be finished by its progress, or else at growing intervals.
  */
 export function pollAfterMs(
   { leastMs, mostMs, share, notBefore }: PollSchedule,

@@ -13,7 +13,7 @@ export const studioPrices = {
 /** The price of a video in whole credits. */
 export const videoPrice = (seconds: number): number => studioPrices.videoPerSecond * startedUnits(seconds, 1);
 
-/** The price of what was asked, in whole credits. */
+/** The price of the request, in whole credits. */
 export function generationPrice(request: GenerationRequest): number {
   switch (request.kind) {
     case 'image':

@@ -14,8 +14,8 @@ export const progressOfTime = (elapsedMs: number, expectedMs: number): number =>
 /** The time left as callers see it: whole seconds, at least 1. */
 export const estimatedSeconds = (expectedMs: number): number => Math.max(1, Math.ceil(expectedMs / 1_000));
 
-/** What is known of the progress of a generation. */
-export interface ProgressFacts {
+/** The facts about the progress of a generation. */
+interface ProgressFacts {
   /** The highest that its provider reported; null when it reports none. */
   progress: number | null;
   expectedMs: number | null;

@@ -46,20 +46,20 @@ export interface RunPolicy {
     /** Time limit of one step. */
     timeoutMs: number;
     /**
-     * How long an activity goes on with further steps. It saves an activity, with its two tasks, for every step that is
-     * quick; slow ones would gain nothing, and organizations alternate between activities.
+     * How long an activity continues with further steps. It saves an activity, with its two tasks, for every quick
+     * step; slow steps would gain nothing, and organizations alternate between activities.
      */
     continueForMs?: number;
     heartbeatTimeoutMs: number;
     retry: RetryProfile;
-    /** The longest wait that a provider's Retry-After can ask for. */
+    /** The longest wait that a provider's Retry-After can request. */
     maximumRetryAfterMs: number;
   };
   /** How long an activity that executes a flow begins further steps. Default: a minute. */
   driveForMs?: number;
 }
 
-/** Workflow and activity read it in one way: the one bounds what the other does. */
+/** Workflow and activity read it in one way, because one bounds the other. */
 export const driveMsOf = ({ driveForMs = 60_000 }: RunPolicy): number => driveForMs;
 
 export const defaultRunPolicy: RunPolicy = {
@@ -89,7 +89,7 @@ export interface PurgeAutomationArgs extends WorkContext {
   automationId: string;
 }
 
-/** What a Temporal Schedule carries: the tenant and a revision, nothing that could be outdated. */
+/** The arguments of a Temporal Schedule: the tenant and a revision, and no data that could become outdated. */
 export interface ScheduledRunArgs extends Omit<WorkContext, 'correlationId'> {
   automationId: string;
   revision: string;

@@ -41,7 +41,7 @@ export function calendarPolicy(scale: number): CalendarPolicy {
 /** All attempts of one sync with the waits in between; a sync that no worker finishes must not keep the next from starting. */
 export const syncLimitMs = 3_600_000;
 
-/** What a Temporal Schedule carries: nothing that could be outdated. */
+/** The arguments of a Temporal Schedule, without data that could become outdated. */
 export interface SyncCalendarArgs extends Omit<WorkContext, 'correlationId'> {
   calendarId: string;
   policy: CalendarPolicy;

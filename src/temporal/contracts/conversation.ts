@@ -26,7 +26,7 @@ export interface MessagePolicy {
   heartbeatTimeoutMs: number;
   /** Attempts to call the model while its failure may pass. */
   retry: RetryProfile;
-  /** A provider that asks for a longer wait is not asked again. */
+  /** A provider that requests a longer wait is not asked again. */
   maximumRetryAfterMs: number;
   /** How long a message may take from its creation. */
   deadlineMs: number;
@@ -48,5 +48,7 @@ export interface ReplyToMessageArgs extends JobArgs<MessagePolicy> {
   isInstant: boolean;
 }
 
-/** What a call of the model led to. `calls`: the calls of tools that it asks for, by their positions in its answer. */
+/**
+ * The outcome of a call of the model. `calls`: the calls of tools that it asks for, by their positions in its answer.
+ */
 export type MessageProgress = { kind: 'calls'; calls: number[] } | JobEnd;

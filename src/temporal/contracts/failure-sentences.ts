@@ -1,4 +1,4 @@
-/** What each code of a failure means, for operators: our own words, so that nothing of a tenant is in Temporal. */
+/** The meaning of each code of a failure, for operators: our own words, so that no data of a tenant is in Temporal. */
 const sentences: Record<string, string> = {
   service_unavailable: 'A model, a tool server or the storage was not available after all attempts.',
   provider_error: 'The provider answered with an error, or in a way that cannot be used.',

@@ -30,7 +30,7 @@ export const defaultFollowPolicy: FollowPolicy = {
 /** All attempts of one run with the waits in between. */
 export const followLimitMs = 1_800_000;
 
-/** What a Temporal Schedule carries: nothing that could be outdated. */
+/** The arguments of a Temporal Schedule, without data that could become outdated. */
 export interface FollowIntegrationArgs extends Omit<WorkContext, 'correlationId'> {
   connectionId: string;
   policy: FollowPolicy;

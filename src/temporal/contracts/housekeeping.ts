@@ -4,7 +4,7 @@ export interface HousekeepingWorkflows {
   housekeeping(args?: HousekeepingArgs | null): Promise<SweepResult[]>;
 }
 
-/** What the Schedule passes to its workflow. */
+/** The arguments of the Schedule for its workflow. */
 export interface HousekeepingArgs {
   /** Task queue of the sweeps. */
   queue: string;
@@ -26,7 +26,7 @@ export interface SweepResult {
   failure?: string;
 }
 
-/** One tick, as the workflow asks for it. */
+/** One tick, as the workflow requests it. */
 export interface TickArgs {
   /** Every sweep, whether it is due or not: an operator triggered the Schedule. */
   all: boolean;

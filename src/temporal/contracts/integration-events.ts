@@ -18,7 +18,7 @@ export interface FetchEventsPolicy {
   /** Time limit of the activity around a page of them. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
-  /** Before an event is asked for again; doubled each time. */
+  /** The wait before an event is requested again; doubled each time. */
   firstPauseMs: number;
   longestPauseMs: number;
 }

@@ -23,7 +23,7 @@ export interface ActionPolicy {
   /** Time limit of the activity around it. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
-  /** How often a provider is asked in all, while it certainly did nothing. */
+  /** Maximum requests to a provider, while it certainly did nothing. */
   maximumAttempts: number;
   /** The first pause between two of them, where the provider does not say. The next one is three times as long. */
   firstPauseMs: number;
@@ -54,5 +54,5 @@ export interface PerformActionArgs extends JobArgs<ActionPolicy> {
   begun?: boolean;
 }
 
-/** `pause`: it is to be tried again after so long. `elsewhere`: another process has begun it. */
+/** `pause`: another attempt is due after this time. `elsewhere`: another process has begun it. */
 export type ActionProgress = JobEnd | { kind: 'pause' | 'elsewhere'; ms: number };

@@ -2,7 +2,7 @@ import type { JobName } from '../../jobs/core/names.ts';
 import type { Queue } from './queues.ts';
 import type { WorkContext } from './work-context.ts';
 
-/** What a job, its workflow and its activities agree on. */
+/** The contract between a job, its workflow and its activities. */
 export interface JobContract extends JobName {
   /** One of them, in logs and failures: `voice call`. */
   noun: string;
@@ -11,13 +11,13 @@ export interface JobContract extends JobName {
   /** Type of its workflow. */
   workflow: string;
   queue: Queue;
-  /** How its workflow fails, so that operators find it among the failed ones: a type of its own. */
+  /** The failure type of its workflow, so that operators find it among the failed ones: a type of its own. */
   failureType: string;
   /** Whether it costs no credits. */
   isFree?: boolean;
 }
 
-/** A job, and the notification channel of the process whose caller waits for it; null when none does. */
+/** A job, and the notification channel of the process whose caller waits for it; null without a caller. */
 export interface JobRef {
   /** UUID of its row. */
   id: string;
@@ -35,10 +35,10 @@ export interface JobArgs<Policy> extends JobRef, WorkContext {
 /** `ended`: completed, or recorded by another attempt. */
 export type JobEnd = { kind: 'ended' } | JobFailure;
 
-export interface JobFailure {
+interface JobFailure {
   kind: 'failed';
   code: string;
-  /** Shown to operators, where nothing in it is the tenant's. */
+  /** Shown to operators. It contains no data of the tenant. */
   message?: string;
 }
 

@@ -5,7 +5,7 @@
 export const priorities = {
   /** Runs, for which a caller may wait, and the short workflows of the clock. */
   prompt: 1,
-  /** What an operator asks for, and in the queue of integrations what has no other priority. */
+  /** The priority of operators' requests, and the default in the queue of integrations. */
   operator: 2,
   /** Retries of deliveries. */
   retry: 3,

@@ -7,7 +7,7 @@ export const queues = {
   /** Runs and everything else but webhooks: workflow code, and the steps of runs. */
   runs: { name: 'runs' },
   generation: { name: 'generation' },
-  /** Webhook deliveries: workflow code and attempts. Nothing of theirs waits in a queue of runs. */
+  /** Webhook deliveries: workflow code and attempts. They never wait in a queue of runs. */
   webhooks: { name: 'webhooks' },
   calendars: { name: 'calendars' },
   integrations: { name: 'integrations' },

@@ -9,7 +9,9 @@ export interface BookingPolicy {
   /** Time limit of one activity, which performs all effects that are due. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
-  /** For an activity that fails unexpectedly. An effect that fails as expected is tried again when its row says so. */
+  /**
+   * For an activity that fails unexpectedly. An effect that fails as expected is tried again at the time in its row.
+   */
   retry: Omit<RetryProfile, 'maximumAttempts'>;
 }
 
@@ -19,7 +21,7 @@ export const defaultBookingPolicy: BookingPolicy = {
   retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 60_000 },
 };
 
-/** References and small values only: what is booked stays in PostgreSQL. */
+/** References and small values only: the bookings themselves stay in PostgreSQL. */
 export interface FollowBookingArgs extends WorkContext {
   bookingId: string;
   policy: BookingPolicy;
@@ -43,7 +45,7 @@ export const bookingMessages = {
 } as const;
 
 /**
- * What the workflow of a booking does next. `wait`: it looks again after so many milliseconds, or when it is signalled.
- * `over`: the booking has ended, and nothing is left to do.
+ * The next action of the workflow of a booking. `wait`: it looks again after so many milliseconds, or when it is
+ * signalled. `over`: the booking has ended, and nothing is left to do.
  */
 export type BookingProgress = { kind: 'wait'; ms: number; details: string } | { kind: 'over'; details: string };

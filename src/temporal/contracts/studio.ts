@@ -24,23 +24,26 @@ export interface GenerationPolicy {
   /** Time limit of one call, which may render a file. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
-  /** Time limit of an instant generation, before it is made like any other. Shorter than the timeout of a workflow task. */
+  /**
+   * Time limit of an instant generation, before it is processed like any other. Shorter than the timeout of a workflow
+   * task.
+   */
   instantMs: number;
   retry: RetryProfile;
   /** How long a provider has to take a job. */
   submitTimeoutMs: number;
   /** Pauses before a finished job without a usable file is looked at again; after the last one the generation fails. */
   withoutFileMs: readonly number[];
-  /** When a provider is asked that does not say when to ask again. */
+  /** When to poll a provider that does not say when to poll. */
   poll: { video: PollProfile; others: PollProfile };
-  /** A job whose caller asks for it is asked about once in so many milliseconds, whatever `poll` says. */
+  /** A job whose caller polls it is polled once in so many milliseconds, whatever `poll` says. */
   watchedEveryMs: number;
   /** How long a generation may take from its creation. */
   deadlineMs: { video: number; others: number };
 }
 
 /** As `PollSchedule` of Studio. */
-export interface PollProfile {
+interface PollProfile {
   leastMs: number;
   mostMs: number;
   share: number;
@@ -54,8 +57,8 @@ export const defaultGenerationPolicy: GenerationPolicy = {
   retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 5 },
   submitTimeoutMs: 60_000,
   withoutFileMs: [2_000, 6_000, 15_000],
-  // A video of a minute is asked about two or three times, because a thousand may be under way. Runway recommends to ask
-  // about a job no more often than every five seconds.
+  // A video of a minute is polled two or three times, because a thousand may be under way. Runway recommends to poll a
+  // job no more often than every five seconds.
   poll: {
     video: { leastMs: 5_000, mostMs: 30_000, share: 0.2, notBefore: 0.5 },
     others: { leastMs: 1_000, mostMs: 5_000, share: 0.1, notBefore: 0 },
@@ -81,7 +84,8 @@ export interface WaitingForProvider {
 }
 
 /**
- * Where a generation stands. `wait`: look again after so many milliseconds. `lost`: the same, but it is not known whether the
- * provider took it, and only its report can show it, or the attempt that submitted it, where that still goes on. `image`: the same, for a place to fetch the image that it works on.
+ * The state of a generation. `wait`: look again after so many milliseconds. `lost`: the same, but it is not known
+ * whether the provider took the job; only its report can show it, or the attempt that submitted it, if that still runs.
+ * `image`: the same, for a slot to fetch the input image.
  */
 export type GenerationProgress = WaitingForProvider | { kind: 'image'; ms: number } | JobEnd;

@@ -19,7 +19,7 @@ export interface VoiceCallPolicy {
   /** Time limit of one attempt. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
-  /** How often a provider is asked in all, while it certainly did no work. */
+  /** Maximum requests to a provider, while it certainly did no work. */
   retry: RetryProfile;
   /** How long a call may take from its creation. */
   deadlineMs: number;

@@ -30,7 +30,7 @@ export interface RetryWebhookArgs extends WorkContext {
   subscriptionId: string;
 }
 
-/** What operators asked for since the last look. */
+/** The requests of operators since the last look. */
 export interface RetryOrders {
   retryNow: boolean;
   pause: boolean;
@@ -71,10 +71,10 @@ export interface ParkDeadLetterArgs extends WorkContext {
   parkedMs: number;
 }
 
-/** How the workflow of a dead letter ended. `retrying`: it was replayed, and the workflow of its subscription goes on. */
+/** The end of a dead letter's workflow. `retrying`: it was replayed, and the workflow of its subscription continues. */
 export type LetterEnd = 'delivered' | 'failed' | 'dead_lettered' | 'retrying';
 
-/** `left`: too many dead letters are newer, and only those have workflows. */
+/** `left`: too many dead letters are newer, and only newer ones have workflows. */
 export type DeadLetterProgress = DeliveryProgress | { kind: 'left' };
 
 /**

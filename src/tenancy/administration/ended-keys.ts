@@ -4,8 +4,8 @@ import { removalOf } from '../../platform/database/remove-rows.ts';
 export const keptEndedKeys = 1_000;
 
 /**
- * Keys that ended before the newest ones that an organization keeps: they count among all that it may have, so that whoever
- * makes and revokes keys would otherwise leave no room for others.
+ * Keys that ended before the newest ended keys that an organization keeps. They count among all keys that it may have,
+ * so a caller that creates and revokes keys would otherwise leave no room for others.
  */
 export const forgetEndedKeys = removalOf({
   name: 'own_key.forget',

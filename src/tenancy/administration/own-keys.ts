@@ -1,3 +1,4 @@
+import { lockOrganizationForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { IdempotencyClaim, Once as Outcome } from '../../platform/database/idempotency.ts';
 import type { Page } from '../../platform/database/page.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
@@ -11,8 +12,8 @@ import type { Variant } from '../caller.ts';
 import { keyIds } from '../core/ids.ts';
 import { generateKey, hashKey } from '../key-format.ts';
 
-// What an organization's people and keys do with its keys. The caller announces a change after the commit, which makes it
-// effective in every process.
+// The operations of an organization's people and keys on its keys. The caller announces a change after the commit,
+// which makes it effective in every process.
 
 const keyColumns = {
   id: 'uuid',
@@ -32,7 +33,7 @@ const keyColumns = {
 const columns = `id, name, prefix, last_four as "lastFour", environment, scopes, variant, created_at as "createdAt",
   created_by as "createdBy", last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"`;
 
-/** A key sees those of its environment, a person those of both. */
+/** A key sees the keys of its environment, a person those of both. */
 const visible = 'organization_id = :organizationId and (:isEverywhere or environment = :environment)';
 
 const findPage = statement({
@@ -86,7 +87,7 @@ const count = statement({
       count(*)::int as total from api_key where organization_id = :organizationId and :environment is not null`,
 });
 
-/** Keys of an organization that can be used at the same time, and all of them with those that have ended. */
+/** Maximum keys of an organization that can be used at the same time, and maximum of all keys including ended ones. */
 export const maxUsableKeys = 500;
 export const maxKeys = 10_000;
 
@@ -116,7 +117,7 @@ export interface OwnKey {
   revokedAt: Date | null;
 }
 
-/** What the caller may give to a key. */
+/** The permissions that the caller may give to a key. */
 export interface KeyAuthority {
   /** `undefined`: both. */
   environment: Environment | undefined;
@@ -125,7 +126,7 @@ export interface KeyAuthority {
   expiresAt: Date | null;
 }
 
-export interface NewOwnKey {
+interface NewOwnKey {
   name: string;
   environment: Environment;
   scopes?: readonly string[] | undefined;
@@ -134,7 +135,7 @@ export interface NewOwnKey {
 }
 
 /** The key itself is only in this answer. */
-export interface IssuedOwnKey extends OwnKey {
+interface IssuedOwnKey extends OwnKey {
   key: string;
 }
 
@@ -143,7 +144,7 @@ const noKey = () => new AppError('not_found', 'No key has this id.', { resource:
 /** @throws AppError forbidden */
 function checkAuthority(authority: KeyAuthority, environment: Environment, scopes: readonly string[]): void {
   if (authority.environment !== undefined && authority.environment !== environment) {
-    throw new AppError('forbidden', `A key of ${authority.environment} makes no keys of ${environment}.`, {
+    throw new AppError('forbidden', `A key of ${authority.environment} cannot create keys of ${environment}.`, {
       required: environment,
     });
   }
@@ -158,13 +159,13 @@ function checkAuthority(authority: KeyAuthority, environment: Environment, scope
 /** @throws AppError forbidden where the key ends later than the one that asks for it */
 function checkEnd({ expiresAt: last }: KeyAuthority, expiresAt: Date | null): void {
   if (!last || (expiresAt !== null && expiresAt <= last)) return;
-  const message = 'A key makes none that outlives it: this one ends later, or never.';
+  const message = 'A key cannot create a key that outlives it. The new key would end later, or never.';
   throw new AppError('forbidden', message, { expiresAt: last.toISOString() });
 }
 
 /**
- * A key is shown again to whoever made it. To another caller, who sends the same Idempotency-Key, only where they could have
- * made it themselves.
+ * A key is shown again to the caller that created it. Another caller with the same Idempotency-Key sees it only if that
+ * caller could have created it.
  * @throws AppError forbidden
  */
 function checkReplay({ actor }: Scope, authority: KeyAuthority, { outcome, replayed }: Outcome<IssuedOwnKey>): void {
@@ -187,6 +188,7 @@ export async function listOwnKeys(
 
 /** @throws AppError forbidden */
 async function checkCount(tx: Transaction): Promise<void> {
+  await lockOrganizationForTransaction(tx, 'keys');
   const { usable, total } = (await tx.one(count))!;
   if (usable < maxUsableKeys && total < maxKeys) return;
   const limit = usable < maxUsableKeys ? maxKeys : maxUsableKeys;

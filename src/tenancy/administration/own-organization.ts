@@ -49,7 +49,7 @@ export interface OwnOrganization {
   createdAt: Date;
 }
 
-export interface OwnOrganizationChange {
+interface OwnOrganizationChange {
   name?: string | undefined;
   slug?: string | undefined;
   contactEmail?: string | undefined;

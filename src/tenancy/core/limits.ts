@@ -2,8 +2,10 @@ import { planLimits } from './plan-limits.ts';
 import type { PlanName } from './plans.ts';
 import type { RateLimits } from './rate-windows.ts';
 
-/** The days of retention by which everything that is kept for a plan's time is gone: PLAN_LIMITS cannot exceed it. */
-export const maxRetentionDays = 36_500;
+/**
+ * The maximum days of retention: after them all data with a plan's retention is removed. PLAN_LIMITS cannot exceed it.
+ */
+const maxRetentionDays = 36_500;
 
 export const tenancyLimits = planLimits({
   /** Share of the workers when several organizations have queued work: Temporal's fairness weight. */

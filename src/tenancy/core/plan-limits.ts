@@ -1,13 +1,15 @@
 import { type PlanName, planNames } from './plans.ts';
 
 /** The published name of a limit that a request can reach, and the words for it in the refusal. */
-export interface LimitWindow {
+interface LimitWindow {
   name: string;
   text: string;
 }
 
-/** What a feature declares about a number that plans include. It holds for each environment of an organization separately. */
-export interface PlanLimitDeclaration {
+/**
+ * A feature's declaration of a number that plans include. It applies to each environment of an organization separately.
+ */
+interface PlanLimitDeclaration {
   plans: Readonly<Record<PlanName, number>>;
   /** The row of the published table; a number without one is not published. */
   label?: string;
@@ -28,7 +30,7 @@ export interface PlanLimitDeclaration {
 /** A number that every plan includes. `PLAN_LIMITS` replaces it at the start. */
 export class PlanLimit {
   readonly declaration: PlanLimitDeclaration;
-  /** A dot stands between the name of a group and that of its member, as in `operationsPerMinute.tts`. */
+  /** A dot separates the name of a group and that of its member, as in `operationsPerMinute.tts`. */
   readonly name: string;
   readonly #numbers: Record<PlanName, number>;
 

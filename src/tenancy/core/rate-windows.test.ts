@@ -44,13 +44,13 @@ describe('the window of an operation', () => {
   const decide = (minute: number, day: number, count: number, allowed: boolean) =>
     decideOperation(limits, { minute, day }, { limit: 30, count }, allowed, noon);
 
-  test('is told when it has fewer requests left than the others', () => {
+  test('is reported when it has fewer requests left than the others', () => {
     expect(decide(1, 1, 1, true)).toMatchObject({ allowed: true, limit: 30, remaining: 29 });
     expect(decide(50, 50, 1, true)).toMatchObject({ limit: 60, remaining: 10 });
     expect(decide(1, 990, 1, true)).toMatchObject({ window: 'day', limit: 1_000, remaining: 10 });
   });
 
-  test('is told of a refusal only when it refused', () => {
+  test('is reported for a refusal only when it refused', () => {
     expect(decide(30, 30, 30, false)).toMatchObject({ allowed: false, limit: 30, remaining: 0, retryAfter: 59 });
     expect(decide(60, 60, 29, false)).toMatchObject({ limit: 60, remaining: 0 });
     expect(decide(60, 60, 30, false)).toMatchObject({ limit: 60, remaining: 0 });

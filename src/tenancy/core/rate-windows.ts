@@ -4,7 +4,7 @@ export interface RateLimits {
   perDay: number;
 }
 
-/** A minute window of one operation, beside those of all requests. */
+/** A minute window of one operation, in addition to that of all requests. */
 export interface OperationLimit {
   name: string;
   perMinute: number;

@@ -1,3 +1,3 @@
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const;
-/** What a person is in an organization. Each role may what those after it may. */
+/** The role of a person in an organization. Each role has the rights of those after it. */
 export type Role = (typeof roles)[number];

@@ -2,7 +2,7 @@
 export const tokenScopes = ['runs:read', 'runs:execute', 'chat', 'voice'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
-/** The runs that a token sees and starts: those that everything given here names. Ids are UUIDs. */
+/** The runs that a token sees and starts: those that match every given restriction. Ids are UUIDs. */
 export interface RunRestriction {
   runIds: readonly string[] | null;
   workflowIds: readonly string[] | null;
@@ -17,7 +17,7 @@ export interface TokenSession {
   userId: string;
 }
 
-/** What a token of a browser narrows of what its key, or the person who made it, may do. */
+/** The restrictions of a browser token on the rights of its key, or of the person who created it. */
 export interface TokenAccess {
   id: string;
   /** Null for a token that a key made. */
@@ -35,8 +35,8 @@ export const admitsOrigin = ({ origins }: TokenAccess, origin: string): boolean 
   origins === null || origins.includes(origin);
 
 /**
- * Whether runs that a restriction names can be started from this workflow with these tags. Those that it names one by one,
- * or by their batch, exist already.
+ * Whether a run of this workflow with these tags can match a restriction. Runs that it names one by one, or by their
+ * batch, already exist.
  */
 export const mayStart = (
   { runIds, workflowIds, batchId, tags }: RunRestriction,

@@ -14,7 +14,7 @@ export interface NewToken {
   origins: readonly string[] | null;
 }
 
-export interface IssuedToken {
+interface IssuedToken {
   /** The token itself. It is returned only here. */
   token: string;
   expiresAt: Date;

@@ -10,7 +10,7 @@ export const BrowserToken = defineEntity({
     id: p.uuid().primary(),
     organizationId: p.uuid(),
     environment: p.string().length(4),
-    /** The key that made it, with which it ends; null for a token that a person made. */
+    /** The key that created it, and with which it ends; null for a token that a person created. */
     keyId: p.uuid().nullable(),
     /** The session in which a person made it, with which it ends. */
     sessionId: p.uuid().nullable(),

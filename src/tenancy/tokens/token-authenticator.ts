@@ -12,7 +12,8 @@ import type { OpenSessions } from '../open-sessions.ts';
 import { unauthorized } from '../refusals.ts';
 import { sessionOfToken } from './token-session.ts';
 
-// A token of a key has the scopes that the key still has, and ends with it. Whether a session goes on is asked apart.
+// A token of a key has the scopes that the key still has, and ends with it. Whether its session continues is checked
+// separately.
 const findToken = systemStatement({
   name: 'browser_token.by_hash',
   parameters: { hash: 'bytea' },
@@ -58,7 +59,7 @@ const countUse = systemStatement({
     where id = :id and uses < max_uses and expires_at > clock_timestamp() returning uses`,
 });
 
-/** Finds the callers of browsers' tokens, and counts the uses of those that have a number of them. */
+/** Finds the callers of browsers' tokens, and counts the uses of tokens with a maximum number. */
 export class TokenAuthenticator {
   readonly #database: Database;
   readonly #sessions: OpenSessions;

@@ -18,14 +18,14 @@ export interface UsageAmounts {
   failedDeliveries: number;
 }
 
-/** What was used of one value of a dimension. */
+/** The use of one value of a dimension. */
 export interface UsageGroup extends UsageAmounts {
   /** The start of the day or hour, the id of the workflow or key, the name of the model, kind or error, or `other`. */
   group: string;
 }
 
 /** Groups beyond those with the most use are one. */
-export const maxGroups = 200;
+const maxGroups = 200;
 
 const sums = `coalesce(sum(requests), 0)::float8 as requests, coalesce(sum(runs), 0)::float8 as runs,
           coalesce(sum(failed_runs), 0)::float8 as "failedRuns", coalesce(sum(tokens), 0)::float8 as tokens,
@@ -80,7 +80,7 @@ export interface UsageSpan {
   to: Date;
 }
 
-/** What the tenant used in this time, whole days. It lags by some seconds. */
+/** The tenant's use in this time, whole days. It lags by some seconds. */
 export const usageBetween = async (scope: Scope, span: UsageSpan, unit: 'day' | 'hour'): Promise<UsageAmounts> =>
   (await scope.one(findTotals, { dimension: unit, ...span }))!;
 

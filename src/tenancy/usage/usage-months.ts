@@ -40,7 +40,7 @@ export async function readUsage(scope: Scope): Promise<Usage> {
   return { period: { start, end }, requests: Number(requests), runs: Number(runs), tokens: Number(tokens) };
 }
 
-/** Three years: what an operator may still be asked to account for. */
+/** Three years: the time for which an operator may have to account. */
 const keptMonths = 36;
 
 /** Removes the usage of months that are long over. */

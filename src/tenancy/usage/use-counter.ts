@@ -12,13 +12,15 @@ const isHourly = "dimension in ('hour', 'error')";
 
 // A value that is new in its day or hour counts with the others once there are as many as are kept apart. The rows are
 // written in the order of their key, so that processes which write at the same time do not wait for each other in a circle.
+// Late counts of an organization that was removed meanwhile are dropped: nothing would remove their rows.
 const addUse = systemStatement({
   name: 'usage.count',
   parameters: { counts: 'json', maxValues: 'int' },
   text: `with given as (
      select g.*, date_trunc(case when ${isHourly} then 'hour' else 'day' end, now(), 'UTC') as starts_at
        from json_to_recordset(:counts) as g (organization_id uuid, environment text, dimension text, value text,
-              ${columns.map((name) => `${name} bigint`).join(', ')})),
+              ${columns.map((name) => `${name} bigint`).join(', ')})
+      where exists (select from organization o where o.id = g.organization_id)),
    known as (
      select g.*, exists (
               select from usage_count c
@@ -58,7 +60,7 @@ interface Counter {
   counts: Counts;
 }
 
-/** What a tenant used since it was written last. */
+/** The use of a tenant since the last write. */
 class TenantUse {
   readonly tenant: Tenant;
   /** Requests of hour and day: counted apart, because there are many. */

@@ -11,7 +11,7 @@ export interface CountedWindow {
   seconds: number;
 }
 
-/** What was counted, or why it was not. */
+/** The count, or the reason why there is none. */
 export type Counted = { refusal: AppError } | { refusal?: undefined; giveBack(): Promise<void> };
 
 /** Counts in several windows at once: in all of them or, where one is full, in none. */

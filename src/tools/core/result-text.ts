@@ -15,7 +15,7 @@ export interface ResultPart {
   resource?: unknown;
 }
 
-/** The number of bytes that a text of base64 stands for. */
+/** The number of bytes that a base64 text encodes. */
 const bytesOf = (base64: unknown): number =>
   typeof base64 === 'string' ? Math.floor((withoutEnd(base64, '=').length * 3) / 4) : 0;
 
@@ -30,7 +30,7 @@ function textOfPart(part: ResultPart): string {
   return typeof text === 'string' ? text : placeholder(mimeType, bytesOf(blob));
 }
 
-/** One text of all parts. What is not text is named, as `[image/png, 1024 bytes]`. */
+/** One text of all parts. A part that is not text is described, as `[image/png, 1024 bytes]`. */
 export const textOfParts = (parts: readonly ResultPart[]): string => parts.map(textOfPart).join('\n');
 
 /** Cuts a text to 32 KiB of UTF-8, its last line included, which says how many bytes there were. */

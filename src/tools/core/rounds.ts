@@ -1,7 +1,8 @@
 import { failedResult, type ToolResult } from './tool-result.ts';
 
 /**
- * A round is an answer of the model that asks for tools. After the last one it is asked once more, without tools.
+ * A round is an answer of the model that asks for tools. After the last round the model is asked once more, without
+ * tools.
  */
 export const maxRounds = 8;
 
@@ -20,7 +21,7 @@ export interface AskedCall {
   unreadable?: string;
 }
 
-/** Why a call is not executed; undefined for one that is. */
+/** The reason why a call is not executed; undefined if it is. */
 export function refusalOf(
   { name, unreadable }: AskedCall,
   position: number,

@@ -28,5 +28,5 @@ export type ToolServerName = ToolServerId | SourceToolName;
 export const isToolServerId = (text: string): text is ToolServerId =>
   (toolServerIds as readonly string[]).includes(text);
 
-/** Whether a stored text is such a name. What has no source any more offers nothing. */
+/** Whether a stored text is such a name. A name without a source offers no tools. */
 export const isToolServerName = (text: string): text is ToolServerName => isToolServerId(text) || text.includes(':');

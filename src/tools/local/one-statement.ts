@@ -1,7 +1,7 @@
 /** What SQLite's tokenizer passes over as one piece: texts, names in quotes, and comments. */
 const piece = /'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y;
 
-/** The words that may stand around semicolons within one statement: the body of a trigger. */
+/** The words that may surround semicolons within one statement: the body of a trigger. */
 const trigger = /^\s*create\s+(temp\s+|temporary\s+)?trigger\b/i;
 
 /**

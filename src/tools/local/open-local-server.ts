@@ -8,9 +8,9 @@ import { makeRoot, type Root, room, sizeOf, usageOf } from './root.ts';
 import { type ProcessLimits, ServerProcess } from './server-process.ts';
 import { withRealPaths, withShownPaths } from './shown-paths.ts';
 
-export type LocalProgram = 'filesystem' | 'memory' | 'sqlite';
+type LocalProgram = 'filesystem' | 'memory' | 'sqlite';
 
-export interface LocalServer {
+interface LocalServer {
   /** With the roots of all tenants. */
   folder: string;
   program: LocalProgram;
@@ -45,10 +45,10 @@ function programOf(program: LocalProgram, root: Root) {
 
 /** Tools that add nothing. */
 const harmless = /^(read_|list_|get_|search_|directory_|open_nodes$|delete_|move_file$|query$|describe_)/;
-/** What a file takes beside its content. */
+/** The bytes of a file besides its content. */
 const entryBytes = 4_096;
 
-/** How calls of one server of a tenant are prepared: its paths, and whether there is room for what they write. */
+/** The preparation of calls of one server of a tenant: its paths, and the check of free space for its writes. */
 function preparation({ program, tenant }: LocalServer, root: Root) {
   const quota = room[tenant.environment];
   const full = `The organization's files have reached their limit of ${quota.bytes / 1024 / 1024} MiB and ${quota.files} files.`;
@@ -65,7 +65,7 @@ function preparation({ program, tenant }: LocalServer, root: Root) {
     const folders = tool === 'create_directory' ? path.split('/').length : 1;
     if (usage.bytes + bytes > quota.bytes || usage.files + folders > quota.files) return full;
     if (program === 'memory' && (await sizeOf(memoryFile(root))) + bytes > maxMemoryFileBytes) {
-      return 'The memory is full. Delete what is not needed any more.';
+      return 'The memory is full. Delete entries that you no longer need.';
     }
     return { args };
   };

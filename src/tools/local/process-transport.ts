@@ -11,8 +11,8 @@ const newline = 0x0a;
 const graceMs = 500;
 
 /**
- * Messages of the Model Context Protocol over a process's standard input and output, a line each. A line that is too long,
- * or no message, ends the process: what it writes after that could not be separated.
+ * Messages of the Model Context Protocol over a process's standard input and output, a line each. A line that is too
+ * long, or not a message, ends the process, because its later output could not be separated.
  */
 export class ProcessTransport implements Transport {
   onclose?: () => void;
@@ -63,7 +63,7 @@ export class ProcessTransport implements Transport {
     if (rest.length > 0) this.#add(rest);
   }
 
-  /** Adds to the line that is being read. @returns whether it may go on */
+  /** Adds to the current line. @returns whether the process may continue */
   #add(piece: Buffer): boolean {
     if (this.#line.size + piece.length > maxMessageLength) return this.#fail(new AnswerTooLarge(maxMessageLength));
     if (!this.#pieces.add(piece.length)) {

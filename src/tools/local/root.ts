@@ -2,7 +2,7 @@ import { mkdir, readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tenant } from '../../platform/tenant.ts';
 
-/** What a tenant may keep, by its environment. */
+/** The storage limits of a tenant, by its environment. */
 export const room = {
   live: { bytes: 100 * 1024 * 1024, files: 1_000 },
   test: { bytes: 10 * 1024 * 1024, files: 1_000 },
@@ -32,7 +32,7 @@ export async function makeRoot(
   return { folder: join(ofTenant, program), ofTenant };
 }
 
-/** What a tenant keeps. Counting ends soon after the limit, so that its cost is bounded. */
+/** The stored files of a tenant. Counting ends soon after the limit, so that its cost is bounded. */
 export async function usageOf(folder: string, maxFiles: number): Promise<Usage> {
   const usage: Usage = { bytes: 0, files: 0 };
   const folders = [folder];

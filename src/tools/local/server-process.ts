@@ -4,10 +4,10 @@ import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 
-/** What a process of a tool server may use. */
+/** The resource limits of a tool server's process. */
 export interface ProcessLimits {
   heapMb: number;
-  /** Memory in all. The kernel is asked how much it is. */
+  /** Memory in total, as the kernel reports it. */
   residentMb: number;
   /** Processor time from its start to its end. */
   cpuSeconds: number;
@@ -16,14 +16,14 @@ export interface ProcessLimits {
   fileBytes: number;
 }
 
-export interface ServerProgram {
+interface ServerProgram {
   /** Absolute path of a module. */
   module: string;
   args: readonly string[];
   env: Readonly<Record<string, string>>;
-  /** The only folder that it can write, and beside `readable` the only one that it can read. */
+  /** The only folder that it can write and, besides `readable`, the only one that it can read. */
   folder: string;
-  /** Absolute paths; `*` at the end stands for everything below. */
+  /** Absolute paths; `*` at the end matches everything below. */
   readable: readonly string[];
   /** Modules that are loaded before it. */
   before: readonly string[];
@@ -50,7 +50,7 @@ const findNamespaces = async (): Promise<readonly string[]> => {
   }
 };
 
-/** A process that serves one tenant: with its own folder, no network, no other processes, and limits of what it uses. */
+/** A process that serves one tenant: with its own folder, no network, no other processes, and resource limits. */
 export class ServerProcess {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #watch: NodeJS.Timeout;
@@ -96,7 +96,8 @@ export class ServerProcess {
     const blocks = Math.ceil(limits.fileBytes / 512);
     const bounds = [limits.cpuSeconds, limits.openFiles, blocks].map(String);
     const [program, ...rest] = [...(await namespacesOfSystem), '/bin/sh', '-c', limitsScript, 'sh', ...bounds, ...node];
-    // A group of its own, so that nothing of it is left; and nothing of the environment, where secrets are.
+    // A process group of its own, so that all its processes can be ended. It gets no environment, because that contains
+    // secrets.
     const child = spawn(program!, rest, { cwd: folder, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     return new ServerProcess(child, limits);
   }
@@ -109,7 +110,7 @@ export class ServerProcess {
     return this.#isAlive;
   }
 
-  /** What it wrote last, for logs. */
+  /** Its latest output, for logs. */
   get stderr(): string {
     return this.#stderr;
   }

@@ -8,7 +8,7 @@ const deepest = 32;
 const pathArguments = ['path', 'paths', 'source', 'destination'];
 
 /**
- * The place below the root that a shown path stands for. `..` ends at the root.
+ * The path below the root for a shown path. `..` ends at the root.
  * @returns undefined for a text that is no path
  */
 export function toReal(root: string, shown: unknown): string | undefined {
@@ -32,7 +32,7 @@ export function withRealPaths(root: string, args: JsonObject): JsonObject | stri
   return real;
 }
 
-/** Shows the root as `/`, and nothing of other places of the machine. */
+/** Shows the root as `/`, and no other paths of the machine. */
 export const withShownPaths =
   (root: string, hidden: readonly string[]) =>
   (text: string): string =>

@@ -8,14 +8,14 @@ import { isOneStatement } from './one-statement.ts';
 
 const maxRows = 200;
 const maxBytes = 256 * 1024;
-/** Memory for pages, and for what statements need beside them. */
+/** Memory for pages, and for the other needs of statements. */
 const heapBytes = 64 * 1024 * 1024;
 const pageBytes = 4_096;
-/** The environment of the tenant decides; this is what the smallest one has. */
+/** The environment of the tenant decides; this is the limit of the smallest one. */
 const defaultMaxBytes = 10 * 1024 * 1024;
 const maxBytesKey = 'atelier/max-bytes';
 
-/** What may be asked of PRAGMA: what describes the database. */
+/** The allowed PRAGMAs: those that describe the database. */
 const pragmas = new Set([
   'table_info',
   'table_xinfo',
@@ -38,8 +38,8 @@ const pragmas = new Set([
 ]);
 
 /**
- * Other databases; and transactions of more than one statement: one that reads would keep everybody from writing for as long
- * as this process lives, and the next call may be served by another process.
+ * Refused: other databases, and transactions of more than one statement. A reading transaction would block all writers
+ * for as long as this process lives, and another process may serve the next call.
  */
 const forbidden: ReadonlySet<number> = new Set([
   constants.SQLITE_ATTACH,
@@ -49,7 +49,7 @@ const forbidden: ReadonlySet<number> = new Set([
 ]);
 const forbiddenFunctions = new Set(['load_extension', 'fts3_tokenizer', 'writefile', 'readfile', 'edit']);
 
-/** Asked by SQLite itself while it prepares a statement, so that no spelling gets around it. */
+/** SQLite itself calls this while it prepares a statement, so that no spelling evades it. */
 function authorize(action: number, first: string | null, second: string | null): number {
   if (forbidden.has(action)) return constants.SQLITE_DENY;
   if (action === constants.SQLITE_PRAGMA && !pragmas.has((first ?? '').toLowerCase())) return constants.SQLITE_DENY;

@@ -4,7 +4,7 @@ import type { ToolConnection } from '../tool.ts';
 import { PostgresConnection } from './postgres.ts';
 import { WebSearchConnection } from './web-search.ts';
 
-/** Own clients for services without a server of the Model Context Protocol, or without one that can be trusted. */
+/** Our own clients for services without a server of the Model Context Protocol, or without a trustworthy one. */
 export const openOwnClient = (
   client: 'postgres' | 'web-search',
   configuration: StoredConfiguration,

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 
 /** Where a database is and how it is entered. */
-export interface PostgresAddress {
+interface PostgresAddress {
   host: string;
-  /** As it stands in a URL: IPv6 in brackets. */
+  /** In the form of a URL: IPv6 in brackets. */
   urlHost: string;
   port: number;
   user: string;

@@ -107,7 +107,7 @@ export class PostgresConnection implements ToolConnection {
     signal.addEventListener('abort', abort, { once: true });
     const late = setTimeout(() => over.reject(new ToolFailure(tooLong)), connectMs + statementMs + 1_000);
     let client: pg.Client | undefined;
-    // The server is not ours: what it sends is counted while it arrives.
+    // The server is not ours: its data is counted as it arrives.
     const watch = setInterval(() => {
       if (client && streamOf(client).bytesRead > maxBytes) over.reject(new AnswerTooLarge(maxBytes));
     }, watchEveryMs);
@@ -146,7 +146,7 @@ export class PostgresConnection implements ToolConnection {
       password,
       database,
       application_name: 'atelier',
-      // The host is what the certificate has to name.
+      // The certificate must name the host.
       ssl: { host, rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
       stream: () => connected(socket),
       connectionTimeoutMillis: connectMs,

@@ -68,7 +68,7 @@ const maxTokenBytes = 64 * 1024;
 const marginMs = 60_000;
 
 /** Access tokens of Google, from a refresh token and the client that it was issued to. */
-export function refreshGoogle(
+function refreshGoogle(
   { values, secrets }: StoredConfiguration,
   egress: Pick<Egress, 'request'>,
   url = tokenUrl,
@@ -95,7 +95,7 @@ export function refreshGoogle(
   };
 }
 
-/** How requests to a server are authorized. An address of the organization's own gets its `token` and nothing else. */
+/** How requests to a server are authorized. A server at an address of the organization gets only its `token`. */
 export function authorization(
   { live }: ToolServer,
   configuration: StoredConfiguration,

@@ -8,21 +8,21 @@ import { AnswerTooComplex, AnswerTooLarge, ToolFailure, TooManyNotifications } f
 
 type Method = 'GET' | 'POST' | 'DELETE';
 
-export interface OutgoingRequest {
+interface OutgoingRequest {
   method: Method;
   url: URL;
   headers: Record<string, string>;
   body: string;
 }
 
-/** What is added to the headers of a request, such as credentials. */
+/** Additions to the headers of a request, such as credentials. */
 export type Authorize = (request: OutgoingRequest) => Promise<Record<string, string>>;
 
-export interface EgressFetchOptions {
+interface EgressFetchOptions {
   egress: Pick<Egress, 'request'>;
   deadlineMs: number;
   authorize: Authorize;
-  /** Called when a request that was begun cannot be completed, and when the server refuses the credentials. */
+  /** Called if a request that has begun cannot be completed, and if the server refuses the credentials. */
   broken(failure: Error): void;
   /** Called when the server does not know the session of a request. */
   forgotten(): void;
@@ -68,8 +68,8 @@ function messageCheck(isStream: boolean): (piece: Uint8Array) => Error | undefin
 
 /**
  * Sends the requests of the Model Context Protocol through the egress guard: to public addresses only, whatever a name
- * resolves to, with limits of time and size, and without following redirects. A server has no stream on which it could
- * send what was not asked for.
+ * resolves to, with limits of time and size, and without following redirects. A server gets no stream for messages that
+ * were not requested.
  */
 export const egressFetch =
   ({ egress, deadlineMs, authorize, broken, forgotten }: EgressFetchOptions): FetchLike =>

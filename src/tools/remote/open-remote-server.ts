@@ -25,7 +25,7 @@ interface Session {
   /** Rejects when a request cannot be completed. */
   broken: Promise<never>;
   isBroken: boolean;
-  /** Whether the server said that it does not know the session, and so did nothing. */
+  /** Whether the server said that it does not know the session and therefore did nothing. */
   isForgotten: boolean;
 }
 

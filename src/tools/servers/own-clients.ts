@@ -1,7 +1,7 @@
 import type { ToolServer } from './server.ts';
 import { found, text, textOf } from './stub-answers.ts';
 
-/** A database of the organization's own, asked by src/tools/own/postgres.ts. */
+/** The organization's database. src/tools/own/postgres.ts queries it. */
 export const postgres: ToolServer = {
   id: 'postgres',
   name: 'PostgreSQL',
@@ -38,7 +38,7 @@ export const postgres: ToolServer = {
   ],
 };
 
-/** Asked by src/tools/own/web-search.ts. */
+/** src/tools/own/web-search.ts queries it. */
 export const webSearch: ToolServer = {
   id: 'web-search',
   name: 'Web search',

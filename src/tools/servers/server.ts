@@ -29,7 +29,7 @@ export interface StubTool {
 export type Values = Readonly<Record<string, string>>;
 
 /** How a server is reached in the live environment. */
-export type LiveServer =
+type LiveServer =
   /** A process of this machine, in a folder of the tenant's own. The sandbox runs it too. */
   | { kind: 'local'; program: 'filesystem' | 'memory' | 'sqlite' }
   /** A server of the Model Context Protocol over streamable HTTP. */
@@ -55,6 +55,6 @@ export interface ToolServer {
   live: LiveServer;
   /** Names of the functions of a server whose functions are always the same. */
   functions?: readonly string[];
-  /** What the sandbox has in its place; none for servers that it runs. */
+  /** The replacement in the sandbox; none for servers that the sandbox runs. */
   stubs?: readonly StubTool[];
 }

@@ -5,7 +5,7 @@ export const text = (description?: string) => ({ type: 'string', ...(description
 
 export const textOf = (args: JsonObject, name: string): string => String(args[name] ?? '');
 
-/** What a search of the sandbox finds. */
+/** The results of a search in the sandbox. */
 export const found = (args: JsonObject, query: string, title: string, titles: readonly string[]): string =>
   JSON.stringify({
     query: textOf(args, query),

@@ -14,7 +14,7 @@ export const voiceLimits = planLimits({
     min: 1,
     plans: { free: 30, pro: 30, team: 30, enterprise: 30 },
   },
-  /** Texts that are spoken and recordings that are transcribed, each of which occupies a worker. More are refused. */
+  /** Maximum speeches and transcriptions under way, each of which occupies a worker. Further ones are refused. */
   openVoiceCalls: {
     label: 'voice calls under way',
     position: 170,

@@ -1,7 +1,7 @@
 import { startedUnits } from '../../credits/core/started-units.ts';
 
 /** In credits. */
-export const voicePrices = { speechPer1000Characters: 1, transcriptionPerMinute: 2 } as const;
+const voicePrices = { speechPer1000Characters: 1, transcriptionPerMinute: 2 } as const;
 
 /** The price of a spoken text in whole credits. @param characters code points */
 export const speechPrice = (characters: number): number =>

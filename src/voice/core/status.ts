@@ -16,7 +16,7 @@ export const voiceCallStates = defineStates(
 
 export type VoiceCallStatus = (typeof voiceCallStates.all)[number];
 
-/** Why a call failed, for operators: callers receive one sentence whatever the cause. */
+/** The reason why a call failed, for operators: callers receive one sentence for all causes. */
 export interface VoiceCallError {
   code: 'provider_error' | 'service_unavailable' | 'timeout';
   message: string;

@@ -43,7 +43,7 @@ import { orderKeyOf } from './order-key.ts';
  *   for no longer than one task takes, however many filters and events a tenant has.
  */
 
-export interface AddressingServices {
+interface AddressingServices {
   database: Database;
   log: Log;
   eventFilters: Pick<FilterEvaluator, 'match'>;
@@ -51,15 +51,15 @@ export interface AddressingServices {
   deliveries: { wake(): void };
 }
 
-/** Pairs of an event and a webhook that a step decides about at most, and those whose filters are one task. */
+/** Maximum pairs of an event and a webhook that a step decides, and that form one task of filters. */
 const perStep = 200;
 const perTask = 20;
-/** No other filter is begun later. */
+/** After this time no further filter begins. */
 const stepMs = 5_000;
 /** Tenants that a process serves at the same time. */
 const maxTenants = 16;
 const lookEveryMs = 1_000;
-/** Before a tenant is served again whose share of the pool was used up, or whose step failed. */
+/** The pause before a tenant is served again whose share of the pool was used up, or whose step failed. */
 const pauseMs = { busy: 500, failed: 5_000 };
 
 const correlationId = 'event-addressing';
@@ -81,7 +81,7 @@ interface Decided {
   outcome: FilterOutcome;
 }
 
-/** What a step has decided: the pairs before the first that it left. */
+/** The decisions of a step: the pairs before the first undecided one. */
 interface Step {
   matched: Decided[];
   failed: Decided[];

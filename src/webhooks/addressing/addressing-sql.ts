@@ -40,7 +40,7 @@ export const findTenants = systemStatement({
 
 const ofTenant = 'organization_id = :organizationId and environment = :environment';
 
-/** Leases the tenant's events: its oldest one stands for all, so that they are addressed in their order. */
+/** Leases the tenant's events. Its oldest event represents all of them, so that they are addressed in their order. */
 export const claimTenant = statement({
   name: 'addressing.claim',
   parameters: { lease: 'uuid' },
@@ -79,9 +79,9 @@ export interface Addressee {
 }
 
 /**
- * Webhooks that had no filter when the event was published have their delivery already: it does no harm to address them
- * again. Those whose filter was taken away meanwhile have none yet, which is why they are looked at for a while: a
- * transaction that publishes may have begun before.
+ * Webhooks that had no filter when the event was published already have their delivery; addressing them again is
+ * harmless. Webhooks whose filter has since been removed have no delivery yet. They are included for a while, because a
+ * publishing transaction may have begun before.
  */
 const isAddressed = `l.created_at <= p.created_at and (p.after_id is null or l.id > p.after_id)
         and (l.reads_event or l.rules_changed_at > p.created_at - interval '1 minute')`;
@@ -142,7 +142,7 @@ export const countFilterErrors = statement({
     where s.organization_id = :organizationId and s.environment = :environment and s.id = f.id`,
 });
 
-// The unique key of deliveries makes it harmless that one exists already.
+// The unique key of deliveries makes an existing one harmless.
 export const createDeliveries = statement({
   name: 'addressing.create_deliveries',
   parameters: { eventIds: 'uuid[]', webhookIds: 'uuid[]', subjects: 'text?[]' },

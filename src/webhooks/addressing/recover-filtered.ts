@@ -17,8 +17,8 @@ import type { FilterEvaluator } from './filters.ts';
 import { orderKeyOf } from './order-key.ts';
 
 /*
- * The events of a recovery for a webhook with a filter: read and evaluated outside of any transaction, in parts of a bounded
- * size, and written in one that moves the cursor, unless another process has moved it meanwhile.
+ * The events of a recovery for a webhook with a filter: read and evaluated outside of any transaction, in parts of a
+ * bounded size, and written in one transaction that moves the cursor, unless another process has moved it.
  */
 
 /** Events that one part reads, and bytes of their facts; one event at least. */

@@ -38,7 +38,7 @@ describe('the share of an organization', () => {
       fc.property(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 64, max: 512 }), (organizations, places) => {
         const held = Array.from({ length: organizations }, () => 0);
         const free = () => places - held.reduce((sum, of) => sum + of, 0);
-        // Attempts end one by one, of whoever has most, and each time all want more.
+        // Attempts end one by one, of the organization that has most, and each time all want more.
         for (let round = 0; round < places; round++) {
           for (const [index, of] of held.entries()) held[index] = of + fairShare(free(), of);
           held[held.indexOf(Math.max(...held))]!--;

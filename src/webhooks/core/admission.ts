@@ -89,8 +89,8 @@ export interface DeliveryDelay {
   until: number | null;
 }
 
-/** A delivery whose attempts are still to come and none of which is under way. Times are ms since the epoch. */
-export interface WaitingDelivery {
+/** A delivery with attempts to come, none of which is under way. Times are ms since the epoch. */
+interface WaitingDelivery {
   nextAttemptAt: number;
   ignoresBreaker: boolean;
   /** Whether it waits for another one about its subject. */
@@ -139,8 +139,8 @@ const maxHoldMs = 3_600_000;
 const shareOfAge = 0.1;
 
 /**
- * After how long a caller that waits for an attempt that cannot begin yet asks again: the older the delivery, the later, so
- * that thousands of them ask seldom.
+ * How long a caller waits before it tries again to begin an attempt that cannot begin yet: longer for older deliveries,
+ * so that thousands of them try rarely.
  */
 export const holdMs = (waitMs: number, ageMs: number): number =>
   Math.max(waitMs, Math.min(Math.round(ageMs * shareOfAge), maxHoldMs));

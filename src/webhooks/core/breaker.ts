@@ -19,8 +19,8 @@ export interface BreakerPolicy {
 export const defaultBreakerPolicy: BreakerPolicy = { failuresToOpen: 10, probeEveryMs: 30_000 };
 export const closedBreaker: Breaker = { failuresInARow: 0, nextProbeAt: null };
 
-/** The caller must store `breaker` before it sends, so that nothing else probes meanwhile. */
-export type Admission = { admitted: true; breaker: Breaker } | { admitted: false; waitMs: number };
+/** The caller must store `breaker` before it sends, so that no other process sends a probe. */
+type Admission = { admitted: true; breaker: Breaker } | { admitted: false; waitMs: number };
 
 /** Whether a delivery that is due may be attempted at `now`, ms since the epoch. */
 export function admit(breaker: Breaker, now: number, policy: BreakerPolicy = defaultBreakerPolicy): Admission {

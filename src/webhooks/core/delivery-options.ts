@@ -1,4 +1,4 @@
-/** What the body of a request has. */
+/** The body of a request. */
 export const payloadForms = {
   full: 'the whole event',
   thin: '`id`, `type` and `createdAt` of the event, and `data.id` alone',
@@ -12,7 +12,7 @@ export const signatureKinds = {
 } as const;
 export type SignatureKind = keyof typeof signatureKinds;
 
-/** In which order deliveries are made. */
+/** The order of deliveries. */
 export const orderings = {
   none: 'deliveries do not wait for each other',
   subject:
@@ -20,7 +20,7 @@ export const orderings = {
 } as const;
 export type Ordering = keyof typeof orderings;
 
-/** What the owner of a webhook chooses about its requests. */
+/** The owner's settings for the requests of a webhook. */
 export interface DeliveryOptions {
   /** A CEL expression over `event`, its whole body: events for which it is not true are not delivered. */
   filter: string | null;

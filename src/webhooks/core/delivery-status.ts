@@ -37,7 +37,7 @@ export const isReplayable = (status: DeliveryStatus): boolean => deliveryStates.
 export const openDelivery = deliveryStates.sql(...deliveryStatuses.filter(isOpen));
 
 /** Whether few deliveries are in this state, so that it has an index of its own. Most first attempts end in `delivered`. */
-export const isUnusual = (status: DeliveryStatus): boolean => status !== 'pending' && status !== 'delivered';
+const isUnusual = (status: DeliveryStatus): boolean => status !== 'pending' && status !== 'delivered';
 
 /** For SQL: the same states. */
 export const unusualDelivery = deliveryStates.sql(...deliveryStatuses.filter(isUnusual));

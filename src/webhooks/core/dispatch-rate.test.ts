@@ -44,7 +44,7 @@ test('an organization that is alone has a pace while a request waits for a run',
   expect(rate.maxStarts('a', 50)).toBe(Number.POSITIVE_INFINITY);
 });
 
-test('whoever has a single delivery has it begun in the same look, whatever another has, and the other keeps its pace', () => {
+test('a single delivery of an organization begins in the same look, whatever another has, and the other keeps its rate', () => {
   const rate = new DispatchRate(policy);
   const begun = { a: 0, b: 0 };
   for (let now = 0; now < 2_000; now += 10) {
@@ -66,6 +66,6 @@ test('whoever has a single delivery has it begun in the same look, whatever anot
   }
   expect(begun.b).toBe(20);
   expect(begun.a).toBeGreaterThan(90);
-  // The first look, when nobody else had any, and 50 a second after it.
+  // The first look, when no other organization had any, and 50 a second after it.
   expect(begun.a).toBeLessThanOrEqual(64 + 105);
 });

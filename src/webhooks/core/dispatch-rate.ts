@@ -1,14 +1,14 @@
 /** How many attempts a process begins for organizations that have deliveries at the same time. */
-export interface DispatchRatePolicy {
+interface DispatchRatePolicy {
   /** Attempts a second, shared equally by these organizations, or made by one while requests wait for runs. */
   perSecond: number;
   /** What an organization may begin at once: its attempts of this time. */
   burstMs: number;
-  /** For so long after its last attempt an organization counts among those that share. */
+  /** How long after its last attempt an organization counts among those that share. */
   rememberMs: number;
 }
 
-/** A fraction of what one process can do: what others wait for is then begun at once. */
+/** A fraction of one process's capacity, so that the work of others begins at once. */
 export const defaultDispatchRate: DispatchRatePolicy = { perSecond: 400, burstMs: 50, rememberMs: 2_000 };
 
 interface RateState {
@@ -18,9 +18,10 @@ interface RateState {
 }
 
 /**
- * Keeps an organization whose receivers answer quickly from filling a process with its attempts: places alone do not, because
- * they are free again at once. While no other organization has deliveries, and no request in this process waits for a run,
- * nothing is held back. The generic cell rate algorithm (ITU-T I.371), as in admission.ts. Times are ms since the epoch.
+ * Prevents an organization with fast receivers from filling a process with its attempts: slots alone cannot, because
+ * they are free again at once. There is no limit while no other organization has deliveries and no request in this
+ * process waits for a run. The generic cell rate algorithm (ITU-T I.371), as in admission.ts. Times are ms since the
+ * epoch.
  * @typeParam Key of organizations: one that only a scope makes
  */
 export class DispatchRate<Key extends string = string> {
@@ -47,8 +48,8 @@ export class DispatchRate<Key extends string = string> {
   }
 
   /**
-   * The organizations that are to begin none now: they may begin none, or less than half of what they may at once. Leasing
-   * one attempt costs nearly as much as leasing ten.
+   * The organizations that must not begin attempts now: they may begin none, or less than half of their allowed number.
+   * Leasing one attempt costs nearly as much as leasing ten.
    */
   spent(now: number): Key[] {
     return [...this.#organizations.keys()].filter((id) => {

@@ -15,15 +15,15 @@ export interface EventBody {
   /** `evt_…` */
   id: string;
   type: string;
-  /** The same as `type`, in events whose declaration says so. */
+  /** The same as `type`, in events whose declaration repeats it. */
   event?: string;
   /** ISO 8601, in UTC. */
   createdAt: string;
   data: object;
 }
 
-/** What is left of an event whose content was removed. */
-export interface ExpungedEventBody extends Omit<EventBody, 'data'> {
+/** The rest of an event whose content was removed. */
+interface ExpungedEventBody extends Omit<EventBody, 'data'> {
   data: null;
   /** ISO 8601, in UTC. */
   contentExpungedAt: string;

@@ -4,8 +4,8 @@ import { bodySchemaOf, exampleBodyOf } from './event-body.ts';
 /** Every event type that a part declares, by name. */
 export type EventCatalog = ReadonlyMap<string, EventType>;
 
-/** What is published about a type of event. */
-export interface CatalogEntry {
+/** The published facts about a type of event. */
+interface CatalogEntry {
   type: string;
   /** When it is sent. */
   description: string;

@@ -21,7 +21,7 @@ const sentences: Record<
   discarded: 'an operator discarded it',
 };
 
-/** Why an attempt failed, for operators: nothing that a tenant or its receiver wrote. */
+/** The reason why an attempt failed, for operators: without any text of a tenant or its receiver. */
 export const failureSentence = (errorClass: string | null, statusCode: number | null): string =>
   errorClass === null
     ? `HTTP ${statusCode}`

@@ -1,8 +1,8 @@
-/** What a webhook's receiver is like, as its latest attempts say. */
+/** The health of a webhook's receiver, by its latest attempts. */
 export const healthStates = {
-  healthy: 'the latest attempt succeeded, or none was made yet',
+  healthy: 'the latest attempt succeeded, or no attempt has been made',
   failing: 'the latest attempt failed',
-  open: 'ten attempts in a row failed: one attempt every 30 seconds probes the receiver, and other deliveries wait',
+  open: 'ten attempts in a row failed, one attempt every 30 seconds probes the receiver, and other deliveries wait',
 } as const;
 
 export type HealthState = keyof typeof healthStates;

@@ -7,7 +7,7 @@ export const webhookLimits = planLimits({
     position: 90,
     plans: { free: 20, pro: 100, team: 500, enterprise: 5_000 },
   },
-  /** Deliveries whose attempts are still to come. Above that an event is recorded and not delivered. */
+  /** Maximum deliveries with attempts to come. Above it an event is recorded and not delivered. */
   waitingDeliveries: {
     label: 'deliveries that wait',
     position: 100,

@@ -19,14 +19,14 @@ export interface DueSubscription {
   first: number;
   /** Retries that are due. */
   retries: number;
-  /** Those of both that ignore the breaker. */
+  /** Attempts of both kinds that ignore the breaker. */
   exempt: number;
 }
 
 /** The attempts that a subscription may begin. */
 export interface Grant {
   subscription: DueSubscription;
-  /** While the breaker is open, beside its probe. */
+  /** While the breaker is open, besides its probe. */
   exempt: number;
   first: number;
   retries: number;
@@ -39,7 +39,10 @@ export interface Capacity {
   free: number;
   /** How many attempts of an organization are under way. */
   held(organizationId: string): number;
-  /** How many it may begin now, where its pace is limited, and who may begin none: see `Pace`. */
+  /**
+   * How many attempts each organization may begin now, if its rate is limited, and the organizations that may begin
+   * none: see `Pace`.
+   */
   maxStarts?(organizationId: string): number;
   spent?: readonly string[];
 }

@@ -4,7 +4,7 @@ export interface RetryReleasePolicy {
   aheadMs: number;
   /** How long after the last released retry it looks what became of them. */
   settleMs: number;
-  /** It looks at least this often while retries are made. */
+  /** It looks at least this often while there are retries. */
   retryingLookMs: number;
   /** It looks at least this often, even where everything is far away. */
   maxLookMs: number;
@@ -22,7 +22,7 @@ export interface Waiting {
   now: number;
   /** How many, counted up to `maxCounted`. */
   count: number;
-  /** When the latest of the released ones is due; null when none is released. */
+  /** When the latest released retry is due; null if none is released. */
   lastReleasedAt: number | null;
   /** When the first of the others is due. */
   nextUnreleasedAt: number | null;
@@ -43,11 +43,12 @@ const openShare = 10;
 const closedShare = 1 / 4;
 
 /**
- * After how many ms the workflow of a webhook looks again: in time to release what is due next, and soon after what it has
- * released. After a failure it looks again too, later and later, so that its line counts the failures that came since: not
- * each of them wakes it. The longer the webhook has been failing, the less often all that is, and least of all while the
- * breaker is open: then only one probe at a time is made, and the one that closes it wakes the workflow. A look costs the
- * installation about 20 ms of CPU, and hundreds of webhooks may be down for days.
+ * After how many ms the workflow of a webhook looks again: in time to release the next due retries, and soon after it
+ * has released some. After a failure it looks again at growing intervals, so that its status line counts the failures
+ * since then: a single failure does not wake it. The longer the webhook has been failing, the rarer the looks are, and
+ * they are rarest while the breaker is open: then only one probe at a time is made, and the attempt that closes the
+ * breaker wakes the workflow. A look costs the installation about 20 ms of CPU, and hundreds of webhooks may be down
+ * for days.
  */
 export function nextLookMs(waiting: Waiting, policy: RetryReleasePolicy): number {
   const { now, lastReleasedAt, nextUnreleasedAt, probeAt, failingSince, lastFailedAt, pausedAt } = waiting;
@@ -74,7 +75,7 @@ const clock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19
 const counted = (count: number, one: string, many: string): string =>
   `${count >= maxCounted ? `${maxCounted} or more` : count} ${count === 1 ? one : many}`;
 
-/** What the workflow of a webhook waits for, in one line. */
+/** The reason why the workflow of a webhook waits, in one line. */
 export function describeWaiting(waiting: Waiting, lastFailure: string | null, deadLetters: number): string {
   const { now, count, nextAt, probeAt, pausedAt } = waiting;
   const parts = [`**${counted(count, 'delivery waits', 'deliveries wait')}**`];

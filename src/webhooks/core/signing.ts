@@ -1,4 +1,4 @@
-/** What is signed of an attempt. */
+/** The signed data of an attempt. */
 export interface SignedAttempt {
   /** `evt_…`: stays the same on every attempt and replay, for receivers to recognize. */
   eventId: string;
@@ -7,7 +7,7 @@ export interface SignedAttempt {
   deliveryId: string;
   /** The request's body, exactly as it is sent. */
   body: string;
-  /** When this attempt is sent, ms since the epoch: receivers refuse what is older than five minutes. */
+  /** The time of this attempt, ms since the epoch: receivers refuse attempts that are older than five minutes. */
   sentAt: number;
 }
 
@@ -18,7 +18,7 @@ function timesOf(sentAt: number): { seconds: string; iso: string } {
 }
 
 /** What each family signs. */
-export interface SigningInputs {
+interface SigningInputs {
   a: string;
   b: string;
   standard: string;

@@ -3,7 +3,7 @@ import { successRate } from './health.ts';
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** A window ends with the point of the present time. `per`: the counts of which each point is the sum. */
+/** A window ends with the current point. `per`: the counts that each point adds up. */
 export const statisticsWindows = {
   '1h': { per: 'minute', pointMs: minuteMs, points: 60 },
   '24h': { per: 'hour', pointMs: hourMs, points: 24 },
@@ -22,8 +22,8 @@ export const statusClassOf = (status: number | null): StatusClass =>
   statusClasses.find((name) => name.startsWith(`${Math.floor((status ?? 0) / 100)}`)) ?? 'error';
 
 /**
- * Upper bounds of durations in ms, each about a third above the one before. The numbers of durations are stored in this
- * order: a change makes those that are stored wrong.
+ * Upper bounds of durations in ms, each about a third above the previous one. The counts of durations are stored in
+ * this order: a change would invalidate stored counts.
  */
 export const latencyBounds = [
   5, 7, 10, 13, 18, 24, 32, 42, 56, 75, 100, 130, 180, 240, 320, 420, 560, 750, 1_000, 1_300, 1_800, 2_400, 3_200,
@@ -45,7 +45,7 @@ export interface AttemptCounts {
   latencies: readonly number[];
 }
 
-export interface StatisticsPoint {
+interface StatisticsPoint {
   /** Its beginning. */
   at: Date;
   succeeded: number;

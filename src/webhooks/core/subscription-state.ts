@@ -10,7 +10,7 @@ export const subscriptionStates = defineStates(undefined, {
   },
   deleted: { meaning: 'It is gone from every read, and its open deliveries and dead letters have failed.', to: [] },
 });
-export type SubscriptionState = (typeof subscriptionStates.all)[number];
+type SubscriptionState = (typeof subscriptionStates.all)[number];
 
 /** Why the product itself turned a webhook off. */
 export const disabledReasons = {

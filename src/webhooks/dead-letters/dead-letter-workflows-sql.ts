@@ -5,7 +5,7 @@ import type { PlanName } from '../../tenancy/core/plans.ts';
 import { eventOf } from '../deliveries/publish-event.ts';
 
 /** Maximum per subscription; older ones are replayed by a redrive, the command line or the API. */
-export const maxDeadLetters = 1_000;
+const maxDeadLetters = 1_000;
 
 /** In `parked_at`, as SQL: the workflow of the dead letter is to end, and may not know it yet. '-infinity': it has none. */
 export const leaving = 'epoch';
@@ -55,7 +55,7 @@ export const leaveOlder = systemStatement({
    returning id`,
 });
 
-/** Those that were parked before newer ones came, and those whose workflows were not signalled so far: they are to end. */
+/** Dead letters beyond the newest ones, and those whose workflows have not been signalled: their workflows must end. */
 export const leaveSurplus = systemStatement({
   name: 'dead_letter_workflow.surplus',
   parameters: { subscriptions: 'uuid[]', perSecond: 'int' },
@@ -124,7 +124,7 @@ export const findDeadLetters = systemStatement({
 const free = (condition: string) =>
   `id in (select id from delivery where id = any(:ids) and ${condition} for update skip locked)`;
 
-/** Before its workflow is started: a delivery that is replayed meanwhile has one that must be signalled. */
+/** Written before its workflow starts: a delivery that is replayed at the same time then has a workflow to signal. */
 export const markStarting = systemStatement({
   name: 'dead_letter_workflow.begun',
   parameters: { ids: 'uuid[]' },
@@ -138,7 +138,7 @@ export const markParked = systemStatement({
   text: `update delivery set parked_at = clock_timestamp() where ${free("parked_at = 'infinity'")}`,
 });
 
-/** Deliveries whose workflows do not know yet that they are no dead letters any more. */
+/** Deliveries that are no longer dead letters and whose workflows have not been signalled. */
 export const findUnparking = systemStatement({
   name: 'dead_letter_workflow.unparking',
   parameters: { perSecond: 'int' },

@@ -26,7 +26,7 @@ import {
   type Unparked,
 } from './dead-letter-workflows-sql.ts';
 
-export interface DeadLetterWorkflowsServices {
+interface DeadLetterWorkflowsServices {
   database: Database;
   temporal: TemporalClient;
   deliveryPolicy: DeliveryPolicy;
@@ -42,14 +42,14 @@ const stepMs = 500;
 const rememberMs = 2_000;
 /** Temporal may hang: after that another process may take the lock. */
 const deadlineMs = 10_000;
-/** Names under which its paces are kept beside those of hosts; no host has such a name. */
+/** Names of the rates that are stored beside those of hosts; no host has such a name. */
 const parkRateName = '(parking)';
 const unparkRateName = '(unparking)';
 
 /**
- * Gives dead letters the workflows in which operators replay them, at a pace that the installation can bear, and signals
- * those of deliveries that are no dead letters any more. One process at a time does it. What is to be done stands in the
- * rows, so that a crash repeats at most what is harmless.
+ * Starts the workflows in which operators replay dead letters, at a rate that the installation can bear, and signals
+ * workflows of deliveries that are no longer dead letters. One process at a time does it. The pending work is in the
+ * rows, so that a crash repeats only harmless work.
  */
 export class DeadLetterWorkflows {
   readonly #services: DeadLetterWorkflowsServices;
@@ -80,7 +80,7 @@ export class DeadLetterWorkflows {
     while (!this.#stopping) {
       const began = performance.now();
       const isMore = await this.#once().catch((err) => {
-        this.#services.log.warn({ err }, 'dead letters will be parked later');
+        this.#services.log.warn({ err }, 'workflows of dead letters will be started later');
         return false;
       });
       await this.#pause.wait(isMore ? Math.max(0, stepMs - (performance.now() - began)) : lookEveryMs);
@@ -98,7 +98,7 @@ export class DeadLetterWorkflows {
     const sql = sqlOn(database.pool);
     const subscriptions = (await sql.rows(findUnparked)).map(({ id }) => id);
     if (subscriptions.length > 0) {
-      // Before anything else: what is left unparked makes the next pass repeat one that failed.
+      // Runs first: dead letters that are still without a workflow make the next pass repeat a failed one.
       if (!(await this.#whileLocked(() => this.#leaveSurplus(sql, subscriptions)))) return false;
       await sql.rows(leaveOlder, { subscriptions });
     }
@@ -111,8 +111,8 @@ export class DeadLetterWorkflows {
   }
 
   /**
-   * The transaction holds the lock and the paces. Rows of deliveries are changed beside it: no request waits for a lock of
-   * theirs during the calls to Temporal, and workflows read what is committed.
+   * The transaction holds the lock and the rates. Rows of deliveries are changed outside of it: no request waits for
+   * their locks during the calls to Temporal, and workflows read committed rows.
    * @returns false while another process has the lock
    */
   #whileLocked(work: (tx: Sql) => Promise<void>): Promise<boolean> {
@@ -174,7 +174,7 @@ export class DeadLetterWorkflows {
       why: whyDead(letter),
       parkedMs: deliveryPolicy.parkedMs,
     };
-    // One that was replayed may have its workflow still.
+    // A replayed delivery may still have its workflow.
     const start = letter.attempts > letter.scheduleAttempts ? resumeDeadLetterWorkflow : startDeadLetterWorkflow;
     const webhook = describeWebhook(letter.webhookName, letter.webhookUrl);
     return start(temporal, args, fairnessOf({ organizationId, environment }, letter.plan), webhook);

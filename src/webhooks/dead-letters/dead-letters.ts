@@ -63,7 +63,7 @@ const findDead = systemStatement({
 });
 
 /** The position of the last dead letter of a page. */
-export interface DeadLetterCursor {
+interface DeadLetterCursor {
   /** As PostgreSQL writes it, to the microsecond. */
   finishedAt: string;
   id: string;
@@ -74,18 +74,15 @@ const noId = '00000000-0000-0000-0000-000000000000';
 interface Page {
   filter: DeadLetterFilter;
   after?: DeadLetterCursor | undefined;
-  /** Later ones are left out: a redrive would otherwise replay what it has just replayed. */
+  /** Later dead letters are left out: a redrive would otherwise replay its own replays. */
   until: Date;
-  /** Only those of active subscriptions, whose content is there. */
+  /** Only dead letters of active subscriptions, whose content was not removed. */
   replayable: boolean;
   limit: number;
 }
 
 /** Dead letters, oldest first. For operators: across all tenants. */
-export function listDeadLetters(
-  database: Database,
-  { filter, after, until, replayable, limit }: Page,
-): Promise<DeadLetter[]> {
+function listDeadLetters(database: Database, { filter, after, until, replayable, limit }: Page): Promise<DeadLetter[]> {
   const { organizationId, subscriptionId, eventType, since } = filter;
   return sqlOn(database.pool).rows(findDead, {
     after: after?.finishedAt ?? since ?? new Date(0),
@@ -114,7 +111,7 @@ export interface RedrivenPage {
 }
 
 /**
- * Replays a page of dead letters. Those replayed by another caller meanwhile are skipped.
+ * Replays a page of dead letters. Skips those that another caller has replayed in the meantime.
  * @throws AppError validation_error
  */
 export async function redrivePage(

@@ -72,9 +72,9 @@ const findDelivery = statement({
 });
 
 export interface RenewOptions {
-  /** Whether its first attempt is made even while the breaker is open. */
+  /** Whether its first attempt ignores an open breaker. */
   ignoresBreaker?: boolean;
-  /** Whether its workflow asks for this, which need not be signalled then. */
+  /** Whether its workflow makes the request, and therefore needs no signal. */
   byWorkflow?: boolean;
 }
 

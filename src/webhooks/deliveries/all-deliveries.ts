@@ -7,7 +7,7 @@ import { subscriptionIs } from '../core/subscription-state.ts';
 import { eventIdOf } from './publish-event.ts';
 
 /** Ids are canonical uuids. */
-export interface AnyDeliveryFilter {
+interface AnyDeliveryFilter {
   status?: DeliveryStatus | undefined;
   organizationId?: string | undefined;
   subscriptionId?: string | undefined;

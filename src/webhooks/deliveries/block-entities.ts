@@ -11,7 +11,7 @@ const block = {
 };
 
 /** About a thousand consecutive deliveries of a subscription: see delivery-blocks.ts. */
-export const DeliveryBlock = defineEntity({
+const DeliveryBlock = defineEntity({
   name: 'DeliveryBlock',
   tableName: 'delivery_block',
   filters: { tenant: tenantFilter },
@@ -25,8 +25,8 @@ export const DeliveryBlock = defineEntity({
   indexes: [{ name: 'delivery_block_uncounted_index', properties: ['subscriptionId'], where: 'not is_counted' }],
 });
 
-/** How many deliveries of a block and event type are in each state, apart from the changes that are noted beside it. */
-export const DeliveryBlockCount = defineEntity({
+/** The numbers of deliveries of a block by event type and state, without the changes that are recorded beside it. */
+const DeliveryBlockCount = defineEntity({
   name: 'DeliveryBlockCount',
   tableName: 'delivery_block_count',
   filters: { tenant: tenantFilter },
@@ -49,8 +49,11 @@ export const DeliveryBlockCount = defineEntity({
   ],
 });
 
-/** A delivery in a block that changed its state, was made or was removed. A trigger writes it, a sweep adds it to the counts. */
-export const DeliveryChange = defineEntity({
+/**
+ * A delivery in a block that changed its state, was created or was removed. A trigger writes it, and a sweep adds it to
+ * the counts.
+ */
+const DeliveryChange = defineEntity({
   name: 'DeliveryChange',
   tableName: 'delivery_change',
   filters: { tenant: tenantFilter },

@@ -13,10 +13,10 @@ import { isWaiting } from '../retries/retry-release.ts';
 import { isBacklogFull } from './publish-event.ts';
 
 /*
- * How many deliveries of a tenant wait is not counted with each of them: a sweep counts them every few seconds, and what the
- * fan-out and recoveries create meanwhile is subtracted at once. A webhook with many has its count from its blocks, see
- * delivery-blocks.ts, so that the cost does not grow with the backlog. The count is derived from the deliveries: a crash
- * leaves nothing to mend.
+ * The number of waiting deliveries of a tenant is not counted with each delivery: a sweep counts them every few
+ * seconds, and deliveries that the fan-out and recoveries create in between are subtracted at once. A webhook with many
+ * deliveries gets its count from its blocks, see delivery-blocks.ts, so that the cost does not grow with the backlog.
+ * The count is derived from the deliveries: a crash leaves nothing to repair.
  */
 
 /** Waiting deliveries of a webhook that are counted one by one. */
@@ -113,8 +113,8 @@ const resumeRecoveries = systemStatement({
 });
 
 /**
- * Counts the waiting deliveries of all tenants and keeps how many more each may have; lets recoveries that waited for
- * that go on.
+ * Counts the waiting deliveries of all tenants and records how many more each may have; resumes recoveries that waited
+ * for that.
  * @returns how many tenants have as many as they may
  */
 export async function sweepDeliveryBacklog(database: Database): Promise<number> {

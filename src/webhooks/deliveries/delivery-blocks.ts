@@ -61,8 +61,8 @@ const addBlocks = systemStatement({
    select count(*)::int as count from added`,
 });
 
-// In a transaction after the one that added the blocks. Transactions with a higher number see them and note their changes.
-// Numbers of another cluster, from which the data was restored, say nothing.
+// Runs in a transaction after the one that added the blocks. Transactions with a higher number see the blocks and
+// record their changes. Numbers of another cluster, from which the data was restored, have no meaning.
 const announceBlocks = systemStatement({
   name: 'delivery_block.announce',
   text: `update delivery_block set announced_by = pg_current_xact_id()::text::bigint
@@ -73,8 +73,8 @@ const columns = deliveryStatuses.join(', ');
 const isKey = (a: string, b: string) =>
   `${a}.subscription_id = ${b}.subscription_id and ${a}.ends_at = ${b}.ends_at and ${a}.ends_id = ${b}.ends_id`;
 
-// Once all transactions have ended that may have changed a delivery without a note. What is noted is seen by this
-// statement, and so is the change itself.
+// Once all transactions have ended that may have changed a delivery without a recorded change. This statement sees the
+// recorded changes and the changes themselves.
 const countBlocks = systemStatement({
   name: 'delivery_block.count',
   parameters: { limit: 'int' },
@@ -108,7 +108,7 @@ const countBlocks = systemStatement({
 const changeOf = (status: string) =>
   `coalesce(sum((becomes is not distinct from '${status}')::int - (was is not distinct from '${status}')::int), 0)`;
 
-// Changes of blocks that are not counted yet, or no more, are dropped: counting will see what they note.
+// Changes of blocks that are not counted yet, or no longer, are dropped: a later count includes them.
 const addChanges = systemStatement({
   name: 'delivery_block.add_changes',
   parameters: { limit: 'int' },
@@ -129,7 +129,7 @@ const addChanges = systemStatement({
 
 const isEmpty = deliveryStatuses.map((status) => `${status} = 0`).join(' and ');
 
-// The deliveries of a block without rows are no more, and none comes to be in it: new ones are at the end.
+// The deliveries of a block without rows no longer exist, and no new delivery joins the block: new ones are at the end.
 const removeEmpty = systemStatement({
   name: 'delivery_block.remove_empty',
   text: `with gone as (delete from delivery_block_count where ${isEmpty} returning subscription_id, ends_at, ends_id)
@@ -168,6 +168,6 @@ const forgetBlocks = statement({
      and subscription_id = :subscriptionId`,
 });
 
-/** Removes the blocks of a deleted subscription, whose lists are not read. Nothing more is counted for it then. */
+/** Removes the blocks of a deleted subscription, whose lists are not read. It is no longer counted. */
 export const forgetDeliveryBlocks = (scope: Scope, subscriptionId: string) =>
   scope.rows(forgetBlocks, { subscriptionId });

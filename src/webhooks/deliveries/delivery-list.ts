@@ -12,7 +12,7 @@ import {
 } from './delivery-entry.ts';
 import { eventOf } from './publish-event.ts';
 
-export interface DeliveryFilter {
+interface DeliveryFilter {
   status?: DeliveryStatus | undefined;
   eventType?: string | undefined;
 }
@@ -39,14 +39,14 @@ const parametersOfFilter = { status: 'text', eventType: 'text' } as const;
 /** How a list finds its deliveries. */
 interface Kind {
   name: string;
-  /** The event types and states of the filter, each of which is a range of an index; undefined for no filter. */
+  /** The event types and states of the filter, each of which is a range of an index; undefined without a filter. */
   keys: { types: string; statuses: string } | undefined;
   /** The column of a block's count in `delivery_block_count`. */
   count: string;
   /** Conditions on `event_type`, and on the state of a change. */
   isType: string;
   isStatus: (column: string) => string;
-  /** What the filter asks for. */
+  /** The conditions of the filter. */
   filters: readonly (keyof typeof parametersOfFilter)[];
 }
 
@@ -96,7 +96,7 @@ const positions = ({ keys }: Kind, condition: string, end = '') =>
 const between = (begin: string, end: string) =>
   `(d.created_at, d.id) > (${begin}) and (d.created_at, d.id) <= (${end})`;
 
-/** The parameters of a list with its filter. TypeScript is shown those of all filters: others than these are not bound. */
+/** The parameters of a list with its filter. The type has those of all filters, but only the filter's own are bound. */
 const parametersOf = ({ filters }: Kind) => {
   const given = Object.fromEntries(filters.map((name) => [name, parametersOfFilter[name]]));
   return { subscriptionId: 'uuid', ...(given as typeof parametersOfFilter) } as const;

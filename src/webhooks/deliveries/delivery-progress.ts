@@ -56,7 +56,7 @@ export const whyDead = ({
   webhookName,
   webhookUrl,
 }: Pick<ProgressRow, 'attempts' | 'statusCode' | 'errorClass' | 'webhookName' | 'webhookUrl'>) =>
-  `the webhook ${describeWebhook(webhookName, webhookUrl)} did not take it: ${failureSentence(errorClass, statusCode)} after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`;
+  `the webhook ${describeWebhook(webhookName, webhookUrl)} did not accept it: ${failureSentence(errorClass, statusCode)} after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`;
 
 /** The progress of a delivery, worded for operators. */
 function progressOf(row: ProgressRow): DeliveryProgress {
@@ -73,16 +73,16 @@ function progressOf(row: ProgressRow): DeliveryProgress {
   }
 }
 
-/** A delivery whose row is gone needs nothing more. */
+/** A delivery without a row needs no more work. */
 const gone: DeliveryProgress = { kind: 'over', status: 'failed' };
 
-/** How a delivery stands. */
+/** The state of a delivery. */
 export async function findProgress(scope: Scope, deliveryId: string): Promise<DeliveryProgress> {
   const row = await scope.one(findDelivery, { deliveryId });
   return row ? progressOf(row) : gone;
 }
 
-/** How a delivery that may be a dead letter stands. */
+/** The state of a delivery that may be a dead letter. */
 export async function findDeadLetterProgress(scope: Scope, deliveryId: string): Promise<DeadLetterProgress> {
   const row = await scope.one(findDelivery, { deliveryId });
   return row?.status === 'dead_lettered' && row.isLeft ? { kind: 'left' } : row ? progressOf(row) : gone;

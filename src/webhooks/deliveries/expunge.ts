@@ -13,11 +13,10 @@ import { eventIdOf } from './publish-event.ts';
 
 /*
  * The content of a delivery is its receiver's answers and the body of its event, which other deliveries may still need.
- * The request removes the answers and marks the event: from then on no delivery of it is made, replayed or resent. The
- * body goes in the same transaction, or, while another delivery of the event has attempts to come, by a sweep after that.
- *
- * What makes deliveries of an event shares a lock on it, and this takes it alone: whichever comes second sees the first.
- * Deliveries are locked before their events.
+ * The request removes the answers and marks the event: from then on no delivery of it is created, replayed or resent.
+ * The same transaction removes the body, or, while another delivery of the event has attempts to come, a sweep does so
+ * later. Transactions that create deliveries of an event share a lock on it, and this one takes it exclusively: the
+ * second one sees the result of the first. Deliveries are locked before their events.
  */
 
 const lockDelivery = statement({
@@ -122,8 +121,8 @@ const noId = '00000000-0000-0000-0000-000000000000';
 const perLook = 1_000;
 
 /**
- * Returns a function that removes the bodies of marked events that no delivery needs any more, of all tenants. Each call
- * looks at the next thousand, and after the last begins anew. It returns how many were removed.
+ * Returns a function that removes the bodies of marked events that no delivery needs any more, of all tenants. Each
+ * call reads the next thousand, and after the last begins again. It returns the number of removed bodies.
  */
 export function expungeSweep(database: Database): () => Promise<number> {
   let after = noId;

@@ -39,7 +39,7 @@ const picked = `picked as materialized (
        left join lateral (select type, created_at from event where id = f.event_id offset 0) e on true),
    ${listenersOf('picked')}`;
 
-// Webhooks that were created after the event are none of its business, and those with a filter neither.
+// Webhooks that were created after the event do not get it here, and neither do those with a filter.
 const addressees = (events: string) => `${events} p join listener l
          on l.type = p.type and l.created_at <= p.created_at and (p.after_id is null or l.id > p.after_id)
         and not l.reads_event`;
@@ -54,8 +54,8 @@ const toAddress = `to_address as (
      returning event_id)`;
 
 /**
- * Creates the next deliveries of a tenant, `:perStep` at most: of as many events as they are enough for, or some of one event. The
- * unique key of deliveries makes it harmless that one exists already.
+ * Creates the next deliveries of a tenant, at most `:perStep`: for as many whole events as fit, or for a part of one
+ * event. The unique key of deliveries makes existing ones harmless.
  */
 export const createDeliveries = statement({
   name: 'fan_out.create_deliveries',

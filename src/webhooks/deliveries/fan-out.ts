@@ -19,7 +19,7 @@ import { createDeliveries, findTenants, skipEvents, type WaitingTenant } from '.
  * - While as many deliveries wait as the plan allows, the events are counted as skipped instead.
  */
 
-export interface FanOutServices {
+interface FanOutServices {
   database: Database;
   log: Log;
   deliveries: { wake(): void };

@@ -14,7 +14,7 @@ export const deliveriesChannel = 'atelier_deliveries';
 /** Its payload when events are to be addressed, see address-events.ts. */
 export const addressingPayload = 'addressing';
 
-/** Selects the row of a new delivery. @param at when it is made, in SQL; by default when the event occurred */
+/** Selects the row of a new delivery. @param at its time of creation, in SQL; by default the time of the event */
 export const newDelivery = (event: string, subscription: string, at = `${event}.created_at`) =>
   `select uuidv7(), :organizationId, :environment, ${subscription}.id, ${event}.id, ${event}.type, 'pending', 0, 0, ${at}, false, ${at}`;
 
@@ -70,9 +70,9 @@ export const sendableEvent = (eventId: string) =>
   `(select from event where id = ${eventId} and expunge_requested_at is null offset 0 for share)`;
 
 /** Deliveries that one statement creates at most. The events that would need more are left to the fan-out. */
-export const maxDirectDeliveries = 1_000;
+const maxDirectDeliveries = 1_000;
 
-/** For SQL: whether so many deliveries of the tenant wait that none is created any more. */
+/** For SQL: whether so many deliveries of the tenant wait that no more are created. */
 export const isBacklogFull = `exists (select from delivery_backlog where organization_id = :organizationId and environment = :environment and room <= 0)`;
 
 /** A CTE with the active webhooks of the tenant that listen to the types of the CTE `events`, one row for each type. */
@@ -82,9 +82,9 @@ export const listenersOf = (events: string) => `listener as materialized (
         and ${listens('s', 't')})`;
 
 /**
- * CTEs that write the deliveries of `new_event` to the webhooks of the tenant that listen: the first thousand. The
- * events after those are put off, see fan-out.ts, and so are all while too many deliveries wait. Those that webhooks with
- * filters listen to are addressed later, see address-events.ts.
+ * CTEs that write the deliveries of `new_event` to the subscribed webhooks of the tenant: the first thousand. Further
+ * events are delayed, see fan-out.ts, and so are all while too many deliveries wait. Events for webhooks with filters
+ * are addressed later, see address-events.ts.
  */
 export const newDeliveries = `${listenersOf('new_event')},
    addressed as (
@@ -164,7 +164,7 @@ export async function publishEvent<Facts>(
 }
 
 /** What happened to one of several subjects of the same tenant. */
-export interface Occurred<Facts> {
+interface Occurred<Facts> {
   /** There is one event of each type per subject. */
   subjectId: string;
   facts: Facts;
@@ -209,8 +209,8 @@ const publishTestStatement = statement({
 });
 
 /**
- * Writes an event for one subscription, whichever events it subscribes to: a test. Its first attempt is made even while the
- * breaker is open.
+ * Writes an event for one subscription, whichever events it subscribes to: a test. Its first attempt ignores an open
+ * breaker.
  * @returns the delivery's id
  */
 export async function publishTestEvent<Facts>(

@@ -12,9 +12,9 @@ export const RecoveryProgress = defineEntity({
     environment: p.string().length(4),
     subscriptionId: p.uuid(),
     since: p.datetime(),
-    /** When it was asked for. What came later is none of its business. */
+    /** The time of the request. Later events are not part of the recovery. */
     until: p.datetime(),
-    /** Only what was created until then; `infinity` without such a bound. */
+    /** Only deliveries and events that were created before this time; `infinity` without such a bound. */
     windowEnd: p.datetime().defaultRaw("'infinity'"),
     /** Only events of these types; null for all. */
     eventTypes: p.json<string[]>().nullable(),

@@ -23,9 +23,9 @@ import {
 } from './publish-event.ts';
 
 /*
- * A recovery goes through the dead letters of a subscription and then through the events of its tenant, oldest first, in
- * parts of a bounded size. Each part is a transaction that also moves the cursor, so none is done twice and none is lost.
- * The first parts belong to the request; the rest is work of the outbox.
+ * A recovery processes the dead letters of a subscription and then the events of its tenant, oldest first, in parts of
+ * a bounded size. Each part is a transaction that also moves the cursor, so that each is processed exactly once. The
+ * first parts belong to the request; the rest is work of the outbox.
  */
 
 /** Dead letters, or events, that one part reads. */
@@ -35,7 +35,7 @@ const maxParts = 3;
 /** How long the outbox works on a recovery before other entries follow. */
 const maxWorkMs = 8_000;
 
-export interface Recovery {
+interface Recovery {
   /** A canonical uuid. */
   recoveryId: string;
   /** Deliveries that were replayed or created so far. */
@@ -44,8 +44,8 @@ export interface Recovery {
   complete: boolean;
 }
 
-/** What a recovery is narrowed to. */
-export interface RecoveryFilter {
+/** The filter of a recovery. */
+interface RecoveryFilter {
   since: Date;
   /** Dead letters and events that were created later are left out. */
   until?: Date | undefined;
@@ -54,9 +54,9 @@ export interface RecoveryFilter {
   statusClass?: RecoveredClass | undefined;
 }
 
-/** Classes of status of dead letters; `error`: the last attempt was not answered, or none was made. */
+/** Classes of status of dead letters; `error`: the last attempt was not answered, or there was no attempt. */
 export const recoveredClasses = ['4xx', '5xx', 'error'] as const;
-export type RecoveredClass = (typeof recoveredClasses)[number];
+type RecoveredClass = (typeof recoveredClasses)[number];
 
 const noId = '00000000-0000-0000-0000-000000000000';
 
@@ -145,8 +145,8 @@ const latest = '(select created_at, id from part order by created_at desc, id de
 const isOfType = (row: string) => `(r.event_types is null or r.event_types @> to_jsonb(${row}.event_type::text))`;
 const answer = `select (select count(*)::int from part) as read, queued, retried, pg_notify('${deliveriesChannel}', '') from done`;
 
-// Those that are dead-lettered again meanwhile are not replayed again. Reads all of the time, whatever it is narrowed to, so
-// that a part costs no more where few are wanted; locks deliveries before their events.
+// Deliveries that are dead-lettered again during the recovery are not replayed again. Reads the whole time range,
+// however narrow the filter is, so that a part costs no more if few match; locks deliveries before their events.
 const recoverDeadLetters = statement({
   name: 'recovery.dead_letters',
   parameters: { recoveryId: 'uuid' },
@@ -218,7 +218,7 @@ const recoverEvents = statement({
    ${answer}`,
 });
 
-// What it brought is not skipped any more. Events that came since it was asked for may be.
+// The recovered events no longer count as skipped. Events after its request may.
 const forgetSkipped = statement({
   name: 'recovery.forget_skipped',
   parameters: { recoveryId: 'uuid' },
@@ -269,7 +269,10 @@ async function recoverFiltered(
   }
 }
 
-/** Does the next part of a recovery, of a subscription that is locked and active. @returns what is left to do, and what was done */
+/**
+ * Processes the next part of a recovery, of a subscription that is locked and active. @returns the remaining work and
+ * the result
+ */
 async function recoverPart(
   tx: Transaction,
   recoveryId: string,
@@ -290,9 +293,9 @@ async function recoverPart(
 }
 
 /**
- * Delivers what did not arrive since then: dead letters, and events that the subscription missed while it was off. Events
- * from before the subscription was created, and what has lost its content, are not included. Of many, the first are queued
- * at once and the others soon.
+ * Delivers what did not arrive since then: dead letters, and events that the subscription missed while it was off.
+ * Events from before the subscription was created, and those whose content was removed, are not included. The first
+ * deliveries are queued at once and the others soon.
  * @throws AppError not_found, conflict when it is turned off, validation_error when `since` is before the log of deliveries
  */
 export async function recoverDeliveries(
@@ -332,8 +335,8 @@ export async function recoverDeliveries(
 }
 
 /**
- * Goes on with a recovery, and comes back to it when it takes long. It is over when the subscription is turned off. While
- * too many deliveries wait it rests until `sweepDeliveryBacklog` lets it go on.
+ * Continues a recovery, and returns to it later if it takes long. It ends when the subscription is turned off. While
+ * too many deliveries wait it pauses until `sweepDeliveryBacklog` resumes it.
  */
 export async function continueRecovery(
   services: FilteredRecoveryServices,
@@ -351,7 +354,7 @@ export async function continueRecovery(
       await tx.rows(finish, { recoveryId });
       return true;
     }
-    // Another process may have gone on with it until the subscription was locked.
+    // Another process may have continued it until the subscription was locked.
     const current = await tx.one(lockRecovery, { recoveryId });
     if (!current) return true;
     if (current.readsEvents && current.readsBodies) return current;

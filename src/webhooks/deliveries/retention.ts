@@ -8,9 +8,14 @@ import type { Environment } from '../../platform/tenant.ts';
 import { tenancyLimits } from '../../tenancy/core/limits.ts';
 import { openDelivery } from '../core/delivery-status.ts';
 
-/** Deliveries are kept a day longer than `recover` reaches back, so that it never finds an event whose delivery is gone. */
+/**
+ * Deliveries are kept a day longer than `recover` reaches back, so that it never finds an event whose delivery was
+ * removed.
+ */
 const marginDays = 1;
-/** `recover` makes deliveries of events that are as old as it reaches, and those are kept as long again. */
+/**
+ * `recover` creates deliveries of events up to its maximum age, and those deliveries are kept for the same time again.
+ */
 const eventDaysSql = `2 * (kept.days::int + ${marginDays}) + 3`;
 /** How long the progress of a recovery is kept. */
 const recoveryDays = 91;
@@ -20,7 +25,7 @@ const perLook = 100;
 const keptByPlan = 'join jsonb_each_text(:retentionDaysByPlan) as kept (plan, days) on kept.plan = o.plan';
 const noId = '00000000-0000-0000-0000-000000000000';
 
-// One look at an index for each webhook, whatever it keeps.
+// Each webhook costs one index lookup, however much it stores.
 const findSubscriptions = systemStatement({
   name: 'retention.subscriptions',
   parameters: { retentionDaysByPlan: 'jsonb', after: 'uuid' },
@@ -151,15 +156,15 @@ async function removeOldEvents(database: Database): Promise<number> {
 }
 
 /**
- * Removes the deliveries that ended longer ago than the plan of their organization keeps them, and events that nothing can
- * deliver any more, of all tenants. Locks a batch of deliveries at a time, and no webhook with them.
+ * Removes the deliveries that ended longer ago than the plan of their organization keeps them, and events that no
+ * delivery can need any more, of all tenants. Locks a batch of deliveries at a time, and no webhook with them.
  * @returns how many
  */
 export async function forgetOldDeliveries(database: Database): Promise<number> {
   return (await removeOldDeliveries(database)) + (await removeOldEvents(database));
 }
 
-/** A host without attempts for a while may get all at once: its row says nothing any more. */
+/** A host without attempts for a while can get all at once, so its row has no more effect. */
 const forgetHosts = systemStatement({
   name: 'retention.hosts',
   parameters: { limit: 'int' },

@@ -2,13 +2,13 @@ import { statement } from '../../platform/database/sql.ts';
 import { latencyBounds, type StatusClass, statusClasses } from '../core/statistics.ts';
 
 /*
- * The attempts of a webhook are counted in the statement that records them: once in a row of the minute and once in one of
- * the hour, whatever number of attempts it records. Each minute of an hour has a row, which the next hour takes over, and
- * each of 720 hours, so that nothing has to be removed. Rows are written in the order of the webhooks, those of hours
+ * The attempts of a webhook are counted in the statement that records them: once in a row of the minute and once in one
+ * of the hour, for any number of attempts. Each minute of an hour has a row, which the next hour reuses, and so does
+ * each of 720 hours, so that no row must be removed. Rows are written in the order of the webhooks, those of hours
  * first, to avoid deadlocks.
  */
 
-/** Hours that are counted apart: those of 30 days. */
+/** Number of hours with separate counts: those of 30 days. */
 const keptHours = 720;
 
 /** The column that counts a class of status. */

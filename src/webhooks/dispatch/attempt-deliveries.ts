@@ -15,7 +15,7 @@ export interface AttemptDeliveriesServices extends AttemptServices {
 export interface EndedAttempt {
   deliveryId: string;
   isRetry: boolean;
-  /** Undefined when nothing was recorded: the attempt is made again after its lease expires, or was recorded before. */
+  /** Undefined if nothing was recorded: the attempt is repeated after its lease expires, or was recorded before. */
   recorded: Recorded | undefined;
   /** Why the attempt could not be made. */
   error?: unknown;
@@ -39,7 +39,7 @@ export async function attemptDeliveries(
   return works.map((work) => attemptOne(services, recorder, scope, work, signal));
 }
 
-/** What the log says of an attempt: nothing of its receiver. */
+/** The log entry of an attempt. It contains nothing of its receiver. */
 const factsOf = ({ work, result, durationMs }: AttemptOutcome) => ({
   webhookId: work.subscriptionId,
   eventType: work.eventType,

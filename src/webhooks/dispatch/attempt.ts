@@ -104,7 +104,7 @@ const findWork = statement({
 export const loadAttempts = (scope: Scope, deliveryIds: readonly string[]): Promise<AttemptWork[]> =>
   scope.rows(findWork, { deliveryIds });
 
-/** The result of an attempt and what the log keeps of it. */
+/** The result of an attempt and its record in the log. */
 export interface AttemptOutcome {
   work: AttemptWork;
   result: AttemptResult;

@@ -13,7 +13,7 @@ export interface DeliveryPolicy {
   deadlineMs: number;
   /** How much of a response body the log keeps. */
   keptResponseBytes: number;
-  /** How long a process may take for an attempt before another one makes it again; longer than any attempt takes. */
+  /** How long a process may take for an attempt before another process repeats it; longer than any attempt takes. */
   leaseMs: number;
   /** How long the workflow of a dead letter waits for its replay. */
   parkedMs: number;

@@ -12,7 +12,7 @@ import { type AttemptDeliveriesServices, attemptDeliveries, type EndedAttempt } 
 import { AttemptRecorder } from './attempt-recorder.ts';
 import { type Leased, leaseDue } from './lease.ts';
 
-export interface DispatchServices extends AttemptDeliveriesServices {
+interface DispatchServices extends AttemptDeliveriesServices {
   database: Database;
   log: Log;
   /** Called when a delivery became a dead letter. */
@@ -29,8 +29,8 @@ const pauseMs = 1_000;
 const stopGraceMs = 10_000;
 
 /**
- * Makes the attempts of all deliveries: first ones, and the retries that the workflows of their subscriptions have
- * released, each in its time. Leases them in PostgreSQL, sends them concurrently and records them in batches.
+ * Makes the attempts of all deliveries: first attempts, and the retries that the workflows of their subscriptions have
+ * released, when they are due. Leases them in PostgreSQL, sends them concurrently and records them in batches.
  */
 export class Dispatcher {
   readonly #services: DispatchServices;
@@ -40,7 +40,10 @@ export class Dispatcher {
   #underWay = 0;
   readonly #underWayOf = new Map<TenantKey, number>();
   readonly #rate: DispatchRate<TenantKey>;
-  /** Until then no dispatch waits for an attempt to end: an organization has had those of its pace, and others what they want. */
+  /**
+   * Until this time no dispatch waits for the end of an attempt: an organization has used its rate, and others have
+   * what they need.
+   */
   #pacedUntil = 0;
   readonly #pause = new WakeSignal();
   #running: Promise<void> | undefined;
@@ -87,7 +90,7 @@ export class Dispatcher {
     }
   }
 
-  /** Leases and sends what is due. @returns after how many ms to poll again */
+  /** Leases and sends due deliveries. @returns after how many ms to poll again */
   async #begin(): Promise<number> {
     const { deliveryPolicy, log } = this.#services;
     const free = deliveryPolicy.maxConcurrentAttempts - this.#underWay;

@@ -46,10 +46,11 @@ const mayBegin = `${subscriptionIs('s', 'active')}
       and (s.next_probe_at is null or s.next_probe_at <= clock_timestamp()
            or exists (select from delivery where subscription_id = s.id and ${isExempt} and ${isDue} and ${isFree}))`;
 
-// First one of each organization, then a second of each, and so on, each time in random order: an organization with many
-// subscriptions, which may all be at their limits, crowds out none. Rows are looked up by their keys, whatever the planner
-// believes of these tables: `offset 0` and subqueries keep a look-up from becoming a join of whole tables, and `case` keeps the
-// condition that is checked again under the lock from being used to search the table.
+// The first delivery of each organization, then a second of each, and so on, each time in random order: an organization
+// with many subscriptions, which may all be at their limits, does not crowd out others. Rows are looked up by their
+// keys, whatever the planner assumes about these tables: `offset 0` and subqueries prevent it from turning a look-up
+// into a join of whole tables, and `case` prevents it from searching the table by the condition that is checked again
+// under the lock.
 const lockDue = systemStatement({
   name: 'delivery.lock_due',
   parameters: { maxSubscriptions: 'int', spent: 'uuid[]' },
@@ -117,7 +118,7 @@ export interface Leased extends Tenant {
   deliveryId: string;
 }
 
-export interface DueAttempts {
+interface DueAttempts {
   leased: Leased[];
   /**
    * After how long the next retry is due, or a rate limit or a busy receiver may allow more; undefined when nothing waits
@@ -126,13 +127,15 @@ export interface DueAttempts {
   waitMs: number | undefined;
 }
 
-export interface LeaseServices {
+interface LeaseServices {
   database: Database;
   egress: Pick<Egress, 'isOpened'>;
   deliveryPolicy: DeliveryPolicy;
 }
 
-/** Plans without regard to hosts, asks for so many places at each host, and plans again if some were refused. */
+/**
+ * Plans without regard to hosts, requests a slot at each host for every attempt, and plans again if some were refused.
+ */
 async function planWithin(sql: Sql, capacity: Capacity, rows: DueRow[], services: LeaseServices): Promise<Plan> {
   const { breaker, hostRate } = services.deliveryPolicy;
   const now = rows[0]!.now.getTime();
@@ -205,7 +208,7 @@ async function leaseOn(sql: Sql, capacity: Capacity, services: LeaseServices): P
       rateFreeAts: column(1),
     });
   }
-  // Those behind the ones that were held may begin at once.
+  // Deliveries after the held ones may begin at once.
   const again = held > 0 ? sooner(waitMs, 1) : waitMs;
   return { leased, waitMs: leased.length > 0 ? again : sooner(again, await laterMs()) };
 }

@@ -1,5 +1,5 @@
-// Conditions of deliveries in SQL. Those of attempts name the conditions of partial indexes. The time is that of the
-// statement: for a volatile one no index is used.
+// Conditions of deliveries in SQL. Those of attempts repeat the conditions of partial indexes. The time is that of the
+// statement: with a volatile one no index is used.
 
 /** A delivery whose next attempt is its first, and need not wait for another. */
 export const isFirst = "status = 'pending' and attempts = 0 and not is_held";

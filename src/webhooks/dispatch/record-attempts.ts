@@ -33,10 +33,11 @@ const endedDeliveries: Partial<Record<DeliveryStatus, readonly CountedUse[]>> = 
   dead_lettered: [{ by: 'kind', value: kind, failedDeliveries: 1 }],
 };
 
-// A delivery whose subscription was turned off during the attempt becomes delivered if the attempt succeeded. One that has
-// ended otherwise stays as it is. A failure counts only if no other attempt was recorded since it began: it may have been
-// recorded by a commit whose answer was lost, or its lease may have expired. The ids are given twice: of a list PostgreSQL
-// expects so few that it looks them up, and of what JSON holds so many that it would read every delivery.
+// A delivery whose subscription was turned off during the attempt becomes delivered if the attempt succeeded. A
+// delivery that has ended otherwise stays unchanged. A failure counts only if no other attempt was recorded since it
+// began: it may have been recorded by a commit whose answer was lost, or its lease may have expired. The ids are given
+// twice: PostgreSQL expects few ids of a list and looks them up, but expects so many of a JSON value that it would read
+// every delivery.
 const recordStatement = statement({
   name: 'delivery.record',
   parameters: { rows: 'jsonb', ids: 'uuid[]' },
@@ -117,7 +118,7 @@ const saveState = statement({
     where organization_id = :organizationId and environment = :environment and id = :id`,
 });
 
-/** A subscription whose row is locked, and what was recorded of it. */
+/** A subscription whose row is locked, and its recorded attempts. */
 interface Locked {
   row: StateRow | undefined;
   id: string;
@@ -185,7 +186,7 @@ async function saveFailures(
   let breaker: Breaker = { failuresInARow: row.consecutiveFailures, nextProbeAt: ms(row.nextProbeAt) };
   let failing: Failing = { since: ms(row.failingSince), lastAt: ms(row.lastFailedAt) };
   for (const { verdict, outcome } of judged) {
-    // Nothing was sent: that says nothing about the receiver.
+    // No request was sent, which says nothing about the receiver.
     if (outcome.result.errorClass === unreadable) continue;
     const delivered = verdict.status === 'delivered';
     breaker = delivered ? closedBreaker : afterAttempt(breaker, false, now, policy.breaker);
@@ -220,7 +221,8 @@ async function saveAll(tx: Scope, states: Locked[], policy: DeliveryPolicy): Pro
 }
 
 async function wakeChanged(tx: Scope, changed: Map<string, 'opened' | 'closed'>, policy: DeliveryPolicy) {
-  // What their workflows say of the breaker has changed. One that has only just begun looks again soon in any case.
+  // Subscriptions whose workflows show an outdated breaker. A workflow that has only just begun looks again soon in any
+  // case.
   for (const [id, change] of changed) await wakeRetries(tx, id, change === 'opened' ? policy.clock.settleMs : 0);
 }
 

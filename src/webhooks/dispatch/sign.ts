@@ -15,12 +15,12 @@ function hmac(key: string | Buffer, text: string, encoding: 'hex' | 'base64'): s
   return createHmac('sha256', key).update(text, 'utf8').digest(encoding);
 }
 
-/** The key of Standard Webhooks is what the secret encodes in base64; a secret in another form is used as it is. */
+/** The key of Standard Webhooks is the base64 content of the secret; a secret in another form is used directly. */
 function standardKey(secret: string): string | Buffer {
   if (!secret.startsWith(secretPrefix)) return secret;
   const encoded = secret.slice(secretPrefix.length);
   const key = Buffer.from(encoded, 'base64');
-  // The decoder skips what is no base64, and would make a weak key of a secret that its owner chose.
+  // The decoder skips characters that are not base64, and would make a weak key of a secret that its owner chose.
   const unpadded = (text: string) => withoutEnd(text, '=');
   return unpadded(key.toString('base64')) === unpadded(encoded) ? key : secret;
 }
@@ -34,7 +34,7 @@ function signaturesOf(attempt: SignedAttempt, secret: string): Signatures {
   };
 }
 
-export interface SigningSecrets {
+interface SigningSecrets {
   /** The brand in the header names of family A. */
   brand: string;
   /** By default HMAC. */
@@ -44,7 +44,7 @@ export interface SigningSecrets {
   earlierSecrets?: readonly string[];
 }
 
-/** The headers that identify and sign an attempt. @throws Error without a secret: nothing is sent unsigned */
+/** The headers that identify and sign an attempt. @throws Error without a secret: no request is sent unsigned */
 export function sign(
   attempt: SignedAttempt,
   { brand, kind = 'hmac', secret, earlierSecrets = [] }: SigningSecrets,

@@ -9,7 +9,7 @@ const publicPrefix = 'whpk_';
 /** A new signing secret: `whsec_` and 32 random bytes in base64. */
 export const newSecret = (): string => secretPrefix + randomBytes(32).toString('base64');
 
-/** What comes before the 32 bytes of a seed in the DER of its private key (RFC 8410). */
+/** The prefix of the 32 bytes of a seed in the DER of its private key (RFC 8410). */
 const derOfSeed = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 function privateKeyOf(seed: string): KeyObject {
@@ -30,7 +30,7 @@ export const signEd25519 = (seed: string, text: string): string =>
 
 /** The keys of a webhook. */
 export interface SigningKeys {
-  /** What is sealed: a secret, or the seed of a private key as `whsk_…`. */
+  /** The sealed value: a secret, or the seed of a private key as `whsk_…`. */
   secret: string;
   /** Null where both sides have the secret. */
   publicKey: string | null;

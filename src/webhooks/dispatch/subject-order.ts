@@ -19,9 +19,9 @@ import { isDue, isFirst, isFree } from './ready.ts';
 export const isHeld = `is_held and status in (${openDelivery})`;
 
 /**
- * For SQL: whether an earlier delivery about the subject of this one has not ended, or an attempt of another one is under
- * way: an earlier one that was replayed meanwhile. Subqueries, so that the planner looks at one index for each, whatever it
- * believes of the table.
+ * For SQL: whether an earlier delivery about the subject of this one has not ended, or an attempt of another one is
+ * under way, such as a replayed earlier one. Subqueries, so that the planner uses one index for each, whatever it
+ * assumes about the table.
  */
 export const isBehind = (delivery: string) => `(
         (select p.id from delivery p
@@ -106,8 +106,8 @@ export async function releaseNext(scope: Scope, subjects: readonly Subject[]): P
 const perSweep = 1_000;
 const noId = '00000000-0000-0000-0000-000000000000';
 
-// Skips from subject to subject along the index of what is held. A retry is released by the workflow of its webhook, which
-// is woken by the row that is written here.
+// Skips from subject to subject along the index of delayed deliveries. The workflow of a webhook releases its retries;
+// the row that is written here wakes it.
 const releaseForgotten = systemStatement({
   name: 'delivery.release_forgotten',
   parameters: { afterId: 'uuid', afterSubject: 'text' },

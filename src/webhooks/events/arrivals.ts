@@ -14,7 +14,7 @@ interface Waiting {
 
 const lookEveryMs = 200;
 
-// One look for all that wait: an event is listed when it is settled, of which nothing notifies.
+// One query serves all waiting readers: an event is listed when it is settled, which causes no notification.
 const findArrived = systemStatement({
   name: 'event.arrived',
   parameters: { organizations: 'uuid[]', environments: 'text[]', transactions: 'bigint[]', events: 'uuid[]' },
@@ -68,7 +68,7 @@ export class EventArrivals {
       });
       for (const { place } of arrived) waiting[place - 1]?.signal.set();
     } catch (error) {
-      this.#log.warn({ err: error }, 'requests that wait for events look again later');
+      this.#log.warn({ err: error }, 'requests that wait for events will look again later');
     } finally {
       this.#isLooking = false;
     }

@@ -10,15 +10,15 @@ import { feedDays, isRecorded, recordEvents } from './recording.ts';
 import { listedTransactions, settledTransaction } from './transaction-clock.ts';
 
 /*
- * The list has the order of transactions, and ends before the first that may still be open: what is committed later is
- * therefore always behind what was listed, and a cursor misses nothing and repeats nothing. Events of transactions that
- * overlapped have the order in which these began to write.
+ * The list has the order of transactions, and ends before the first transaction that may still be open: later commits
+ * therefore always follow the listed events, and a cursor misses nothing and repeats nothing. Events of overlapping
+ * transactions have the order in which these began to write.
  */
 
 /** Bytes of stored facts in a page; a page has one event at least. */
 const maxPageBytes = 1_048_576;
 
-export interface EventQuery {
+interface EventQuery {
   /** A cursor; undefined for the oldest event that is listed. */
   after?: string | undefined;
   /** Without them, all types. */
@@ -27,8 +27,8 @@ export interface EventQuery {
   limit: number;
 }
 
-export interface EventPage {
-  /** Bodies, as webhooks get them, or what is left of them. */
+interface EventPage {
+  /** The bodies, as webhooks get them, or the rest of removed ones. */
   events: Record<string, unknown>[];
   /** Where the next page begins. */
   nextCursor: string;
@@ -96,7 +96,7 @@ const listTypes = statement({
 
 type EventRow = RowOf<typeof listAll>;
 
-export interface EventListServices {
+interface EventListServices {
   database: Database;
   events: EventCatalog;
   eventArrivals: EventArrivals;
@@ -140,7 +140,7 @@ export async function listEvents(
     const found = rows.flatMap(({ id, type, facts, createdAt, contentExpungedAt }) =>
       id && type && createdAt ? [{ id, type, facts, createdAt, contentExpungedAt }] : [],
     );
-    // A page that ends early goes on behind its last event; one that has everything goes on with what is not settled.
+    // A page that ends early continues after its last event; a complete page continues with the unsettled events.
     const last = rows.at(-1)!;
     position = isLast
       ? beforeTransaction(BigInt(settled))

@@ -3,9 +3,9 @@ import type { Database } from '../../platform/database/database.ts';
 import { sqlOn, statement, systemStatement, type TenantSql } from '../../platform/database/sql.ts';
 
 /*
- * Events are recorded for tenants that use them: those with a webhook, a trigger or a workflow with an `event` step, and
- * those who read the list of events. A row says until when; a sweep moves it on while the use lasts, once a day for each
- * tenant, and removes it a week after the use has ended.
+ * Events are recorded for tenants that use them: tenants with a webhook, a trigger or a workflow with an `event` step,
+ * and readers of the list of events. A row has the end of the recording; a sweep extends it while the use lasts, once a
+ * day for each tenant, and removes it a week after the use has ended.
  */
 
 /** Days for which events are listed, and for which they are recorded after their last use. */
@@ -44,7 +44,7 @@ const isUsed = (tenant: string) => {
                 where ${same('a')} and a.deleted_at is null and d.steps::text like '%"type":"event"%'))`;
 };
 
-// Those whose time is over are looked at too: the sweep may not have run for a while.
+// Includes expired rows: the sweep may not have run for a while.
 const renewUsed = systemStatement({
   name: 'event_recording.sweep',
   parameters: { limit: 'int' },
@@ -66,6 +66,6 @@ const renewUsed = systemStatement({
    select ((select count(*) from renewed) + (select count(*) from gone))::int as count`,
 });
 
-/** Goes on recording for tenants that use events, and ends it for those that do not any more. @returns how many changed */
+/** Continues the recording for tenants that use events, and ends it for others. @returns how many changed */
 export const sweepRecordings = (database: Database): Promise<number> =>
   inBatches(async (limit) => (await sqlOn(database.pool).one(renewUsed, { limit }))!.count);

@@ -2,7 +2,7 @@ import type { Database } from '../../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
 import { feedDays } from './recording.ts';
 
-/** For SQL: all transactions with a lower number have ended, and what they committed is visible. */
+/** For SQL: all transactions with a lower number have ended, and their commits are visible. */
 export const settledTransaction = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint';
 
 const tick = systemStatement({
@@ -18,7 +18,10 @@ const tick = systemStatement({
    select ((select count(*) from old) + (select count(*) from added))::int as count`,
 });
 
-/** Notes which transactions have ended by now, and forgets what no list reaches any more. @returns how many rows changed */
+/**
+ * Records which transactions have ended by now, and removes records that no list needs any more. @returns how many rows
+ * changed
+ */
 export const tickTransactionClock = async (database: Database): Promise<number> =>
   (await sqlOn(database.pool).one(tick))!.count;
 

@@ -46,7 +46,7 @@ export async function wakeRetryRelease(
   failPoint('retry.woken');
 }
 
-// Asked again after twice the time, where no worker is there to look.
+// Repeated after twice the time, if no worker exists to look.
 const findLost = systemStatement({
   name: 'retry_release.lost',
   parameters: { strandedMs: 'float8', limit: 'int' },
@@ -86,9 +86,9 @@ const lateMs = 60_000;
 const kind = 'webhook.wake';
 
 /**
- * Returns a function that wakes the retry workflows of subscriptions whose look is long overdue, and of those whose
- * workflow an operator ended: they are gone, or were never started. A call while another one is under way does
- * nothing: where Temporal hangs, calls do not accumulate.
+ * Returns a function that wakes the retry workflows of subscriptions whose next look is long overdue, and starts the
+ * workflows that an operator ended or that were never started. A call while another one is under way does nothing, so
+ * that calls do not accumulate while Temporal hangs.
  */
 export function restartStalledRetries(services: RestartServices): () => Promise<DrainReport> {
   const { database, log } = services;

@@ -13,8 +13,8 @@ export const isWaiting = `status in (${openDelivery}) and attempts > 0 and not i
 
 const releaseColumns = 'subscription_id, organization_id, environment, released_until, looks_at, created_at';
 
-// What is released before the workflow looks is due soon. A workflow that sleeps because everything was far away is woken,
-// but not by each failure of many.
+// Retries that are released before the workflow looks are due soon. A workflow that sleeps because everything was far
+// away is woken, but not by each of many failures.
 const beginStatement = statement({
   name: 'retry_release.begin',
   parameters: { subscriptionIds: 'uuid[]', correlationId: 'text', aheadMs: 'float8' },
@@ -34,12 +34,12 @@ const beginStatement = statement({
   enqueues: { 'webhook.wake': (row) => row },
 });
 
-/** For what is due at once. */
+/** For retries that are due at once. */
 const soonMs = 10_000;
 
 /**
- * Says that retries of these subscriptions wait: their workflows are started, or woken where they sleep for long. To be
- * called in the transaction that makes them wait, which has locked the subscriptions.
+ * Announces waiting retries of these subscriptions: starts their workflows, or wakes them from a long sleep. To be
+ * called in the transaction that makes the retries wait, which has locked the subscriptions.
  * @param aheadMs how far retries are released before the workflow looks; by default what is due at once
  */
 export async function beginRetries(scope: Scope, subscriptionIds: readonly string[], aheadMs = soonMs): Promise<void> {
@@ -101,7 +101,7 @@ const releaseMore = statement({
    returning paused_at as "pausedAt", old.released_until as "releasedBefore"`,
 });
 
-/** At once by one statement: what waits may be many. */
+/** In one statement, because many may wait. */
 const maxHurried = 5_000;
 
 const hurryWaiting = statement({
@@ -163,7 +163,7 @@ const endRelease = statement({
     and subscription_id = :subscriptionId`,
 });
 
-// They look every second for what is due next. Retries that were released before need no wake-up.
+// Dispatchers look every second for the next due retries. Retries that were released before need no wake-up.
 const wakeDispatchers = statement({
   name: 'delivery.wake_dispatchers',
   parameters: { subscriptionId: 'uuid', always: 'boolean', releasedBefore: 'timestamptz?' },
@@ -176,8 +176,8 @@ const wakeDispatchers = statement({
 const ms = (time: Date | null): number | null => time?.getTime() ?? null;
 
 /**
- * One look of a subscription's workflow: does what operators asked for, releases the retries that are due soon to the
- * dispatchers, and decides when to look again. Can be repeated.
+ * One look of a subscription's workflow: performs the requests of operators, releases the retries that are due soon to
+ * the dispatchers, and decides when to look again. Can be repeated.
  * @returns `over` when nothing waits: the next failure starts a workflow anew
  */
 export function lookAtRetries(

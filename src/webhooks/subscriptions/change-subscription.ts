@@ -33,7 +33,7 @@ function requireFixedOptions(subscription: WebhookSubscription, change: Subscrip
   throw invalid(changed.map((path) => ({ path, message })));
 }
 
-/** New keys of another kind. The earlier ones sign nothing any more. @returns what is shown of them */
+/** Creates keys of another kind. The earlier keys no longer sign. @returns the shown part of the new keys */
 function replaceKeys(
   { sealer }: Pick<SubscriptionServices, 'sealer'>,
   { tenant }: Scope,
@@ -111,7 +111,7 @@ export async function updateSubscription(
 }
 
 /**
- * Deletes a subscription: it is gone from every read at once, and its open deliveries and dead letters fail for good. An
+ * Deletes a subscription: no read returns it any more, and its open deliveries and dead letters fail for good. An
  * outbox entry ends their workflows.
  * @param id in either form
  * @throws AppError not_found
@@ -139,7 +139,7 @@ export async function deleteSubscription(
 
 const previousSecretMs = 24 * 3_600_000;
 
-export interface RotatedSecret {
+interface RotatedSecret {
   /** The subscription's canonical uuid. */
   id: string;
   secret?: string;

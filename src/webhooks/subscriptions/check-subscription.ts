@@ -10,7 +10,7 @@ const maxHeaderBytes = 8 * 1024;
 
 /** Headers that the product sets itself. */
 const own = ['content-type', 'user-agent'];
-/** Stands for the headers of a webhook in a long list: sent back as a change, it would replace all of them. */
+/** Replaces the headers of a webhook in a long list: sent back as a change, it would overwrite all of them. */
 const reference = '$ref';
 const reserved = [...own, reference];
 

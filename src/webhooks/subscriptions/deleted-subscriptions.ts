@@ -49,7 +49,7 @@ const removeSubscription = statement({
    select count(*)::int as count from gone`,
 });
 
-/** Removes deleted webhooks of all tenants once the log of their deliveries is gone. @returns how many */
+/** Removes deleted webhooks of all tenants after the log of their deliveries was removed. @returns how many */
 export async function forgetDeletedSubscriptions(database: Database, limit: number): Promise<number> {
   let removed = 0;
   for (const { id, ...tenant } of await sqlOn(database.pool).rows(findDeleted, {

@@ -17,7 +17,7 @@ export type OffReason = DisabledReason | null;
 
 const statesBefore = (to: DeliveryStatus) => deliveryStates.sql(...deliveryStates.before(to));
 
-/** Deliveries that one statement ends. Those of a subscription with more are ended by the outbox, within seconds. */
+/** Maximum deliveries that one statement ends. The outbox ends further ones of a subscription within seconds. */
 const batchSize = 1_000;
 
 const some = (states: string) => `id in (
@@ -90,8 +90,8 @@ export async function disableSubscription(scope: Scope, subscriptionId: string, 
   await wakeRetries(scope, subscriptionId);
 }
 
-// Deliveries that were created while the subscription was being turned off or deleted, or retried by an attempt that was in
-// flight. Goes along the indexes of open deliveries from subscription to subscription: those of active ones are not read.
+// Deliveries that were created while the subscription was being turned off or deleted, or retried by an attempt that
+// was in flight. Reads the indexes of open deliveries from subscription to subscription, without those of active ones.
 const isOff = (alias: string) => `(${subscriptionIs(alias, 'deleted')} or ${subscriptionIs(alias, 'off')})`;
 const openOf = (condition: string) => `
      select o.id from ${subscriptionsOf(condition)} due
@@ -99,7 +99,7 @@ const openOf = (condition: string) => `
       cross join lateral (
         select id from delivery where subscription_id = s.id and ${condition}
            and (leased_until is null or leased_until < clock_timestamp()) limit :limit) o`;
-// As an array, the ids are looked up one by one, whatever plan was made while there were few deliveries.
+// As an array, the ids are looked up one by one, even with a plan from a time with few deliveries.
 const sweepStatement = systemStatement({
   name: 'subscription.sweep_deliveries',
   parameters: { limit: 'int' },
@@ -169,8 +169,8 @@ const lockSubscription = statement({
 const maxWorkMs = 8_000;
 
 /**
- * Ends what a subscription that was turned off or deleted still has: more than the transaction that did so could end. Does
- * nothing when it is active again.
+ * Ends the remaining deliveries of a subscription that was turned off or deleted, which may be more than its
+ * transaction could end. A no-op if it is active again.
  */
 export async function endOpenDeliveries(scope: Scope, subscriptionId: string): Promise<void> {
   for (const end = performance.now() + maxWorkMs; ; ) {

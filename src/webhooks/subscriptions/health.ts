@@ -54,7 +54,7 @@ const findHealth = statement({
     where s.organization_id = :organizationId and s.environment = :environment and s.id = :id and s.deleted_at is null`,
 });
 
-export interface SubscriptionDetail extends Subscription {
+interface SubscriptionDetail extends Subscription {
   health: WebhookHealth;
 }
 

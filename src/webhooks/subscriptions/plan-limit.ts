@@ -2,8 +2,8 @@ import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
-import { AppError } from '../../platform/errors.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
+import { enforceLimit } from '../../tenancy/index.ts';
 import { webhookLimits } from '../core/limits.ts';
 
 const countWebhooks = statement({
@@ -21,9 +21,5 @@ const countWebhooks = statement({
  */
 export async function enforcePlanLimit(tx: Transaction): Promise<void> {
   await lockForTransaction(tx, 'webhooks');
-  const { plan, count } = (await tx.one(countWebhooks))!;
-  const limit = webhookLimits.webhooks.of(plan);
-  if (count < limit) return;
-  const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} webhooks.`;
-  throw new AppError('forbidden', message, { limit, plan });
+  enforceLimit(webhookLimits.webhooks, (await tx.one(countWebhooks))!, 'webhooks');
 }

@@ -21,7 +21,7 @@ const findActive = statement({
 });
 
 /** Two URLs that are the same request: the case of the host, its dot at the end, a usual port and the fragment are none. */
-export function normalizedUrl(text: string): string {
+function normalizedUrl(text: string): string {
   const url = new URL(text);
   url.hash = '';
   url.hostname = url.hostname.replace(/\.$/, '');

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/scope.ts';
 
 /** @param types of events that a webhook began or ceased to listen to; `*` stands for all */
-export type SubscribedTypesChanged = (tx: Transaction, types: readonly string[]) => Promise<void>;
+type SubscribedTypesChanged = (tx: Transaction, types: readonly string[]) => Promise<void>;
 
 /** Notifies features whose events have to be requested, in the transaction of a webhook that begins or ceases to listen. */
 export class SubscribedTypes {

@@ -3,8 +3,8 @@ import type { Environment } from '../../platform/tenant.ts';
 import type { Admitted, SubscriptionLoad } from '../core/admission.ts';
 
 /**
- * The load of a subscription `s`. An earlier statement of the transaction must have locked it, so that attempts which began
- * meanwhile are counted.
+ * The load of a subscription `s`. An earlier statement of the transaction must have locked it, so that attempts that
+ * began before the lock are counted.
  */
 export const loadColumns = `s.id, s.organization_id as "organizationId", s.environment, s.concurrency, s.rate_limit as "rateLimit",
   s.rate_free_at as "rateFreeAt", s.consecutive_failures as "consecutiveFailures", s.next_probe_at as "nextProbeAt",

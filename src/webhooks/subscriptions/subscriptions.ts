@@ -30,7 +30,7 @@ export interface SubscriptionServices {
   listening: Pick<SubscribedTypes, 'changed'>;
 }
 
-export interface NewSubscription extends DeliveryOptions {
+interface NewSubscription extends DeliveryOptions {
   name: string;
   url: string;
   /** Event types, or `*`. */
@@ -43,10 +43,10 @@ export interface NewSubscription extends DeliveryOptions {
   concurrency: number;
 }
 
-/** What a webhook of an integration has beside the fields of all. */
+/** The fields of an integration's webhook besides those of all webhooks. */
 export interface IntegrationWebhook {
   integration: string;
-  /** Chosen by its owner; one is made where it is absent. */
+  /** Chosen by its owner, or generated if it is absent. */
   secret?: string | undefined;
 }
 
@@ -70,7 +70,7 @@ type SubscriptionRow = Omit<Subscription, 'headers' | 'rateLimit' | 'filter' | '
 
 export const defaultConcurrency = 8;
 
-/** The failure state of a new subscription, and of one that was repaired or has a new URL. */
+/** The failure state of a new subscription, and of a repaired one or one with a new URL. */
 export const untried = {
   consecutiveFailures: 0,
   nextProbeAt: null,
@@ -113,7 +113,7 @@ export interface CreatedSubscription extends Subscription {
   secret?: string;
 }
 
-/** What is shown of new keys: the secret, or the public key, which every view has. */
+/** The shown part of new keys: the secret, or the public key, which every view has. */
 export const shownKeys = ({ secret, publicKey }: SigningKeys): { secret?: string } =>
   publicKey === null ? { secret } : {};
 
@@ -213,7 +213,7 @@ const countAll = statement({
   text: `select count(*)::int as count ${live} and integration is null`,
 });
 
-/** Newest first, without those of integrations. @throws SealError */
+/** Newest first, without webhooks of integrations. @throws SealError */
 export async function listSubscriptions(
   services: Pick<SubscriptionServices, 'sealer'>,
   scope: Scope,

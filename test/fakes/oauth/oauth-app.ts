@@ -87,7 +87,7 @@ export interface FakeApp {
   nextToken(...behaviours: AppBehaviour[]): void;
   /** What it does with every request to its API that `next` says nothing of; undefined: it answers. */
   always(behaviour: AppBehaviour | undefined): void;
-  /** Forgets the journal and what it was told to do. */
+  /** Clears the journal and the configured behaviour. */
   reset(): void;
   /** What the owner of an account does at an `authUrl`. @returns the address to which the browser is sent */
   consent(authUrl: string, options?: AppConsent): Promise<URL>;
@@ -136,7 +136,7 @@ function authorize(query: URLSearchParams, fake: FakeApp, { pkce }: AppDialect):
   return { status: 302, location: back.href };
 }
 
-/** Does the work, and shows it as it was told to. */
+/** Does the work, and shows it as configured. */
 async function act(
   behaviour: AppBehaviour | undefined,
   request: AppRequest,
@@ -220,7 +220,7 @@ export async function startFakeApp(dialectAt: (origin: string) => AppDialect): P
     });
   }
 
-  // A fake that is at a loss says so, for nobody would hear what it throws.
+  // A fake without an answer says so in its response, because an exception would not be seen.
   const server = createServer((message, response) => {
     handle(message, response).catch((error) => write(response, { status: 599, body: { error: String(error) } }));
   });

@@ -1,4 +1,4 @@
-// A program of somebody who uses the package.
+// A program of a user of the package.
 import { Atelier, AtelierError, type RunDetail, ValidationError, Webhooks, type WebhookEvent } from 'atelier-client';
 
 const [baseUrl = '', apiKey = ''] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import type { Account } from '../session/session.ts';
 
 const accounts = new Atelier({ baseUrl: location.origin, headers: { 'X-Atelier-CSRF': '1' } });
 
-/** Who has signed in. @throws AuthenticationError where nobody has */
+/** The signed-in person. @throws AuthenticationError without a session */
 export const readAccount = async (): Promise<Account> =>
   await (accounts as unknown as { account: { get(): Promise<Account> } }).account.get();
 

@@ -9,13 +9,13 @@ const looks = {
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   look?: keyof typeof looks;
-  /** While the action is under way the button is disabled and says so. */
+  /** While the action is under way the button is disabled and shows it. */
   isBusy?: boolean;
 }
 
 /** Classes of a button, for links that look like one. */
-export const buttonClass = (look: keyof typeof looks = 'secondary') =>
-  `inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md border px-3 py-1 text-sm font-medium disabled:opacity-50 ${looks[look]}`;
+const buttonClass = (look: keyof typeof looks = 'secondary') =>
+  `inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md border px-3 py-1 text-sm font-medium wrap-break-word disabled:opacity-50 ${looks[look]}`;
 
 export function Button({ look = 'secondary', isBusy = false, className = '', disabled, ...rest }: ButtonProps) {
   return (

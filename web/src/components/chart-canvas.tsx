@@ -20,10 +20,10 @@ function stack(series: readonly ChartSeries[], count: number): number[][] {
   );
 }
 
-/** Where the bars stand: one unit for each label. */
+/** The positions of the bars: one unit for each label. */
 const fullRange = (count: number): [number, number] => [-0.5, Math.max(count, 1) - 0.5];
 
-export interface ChartCanvasProps {
+interface ChartCanvasProps {
   labels: readonly string[];
   series: readonly ChartSeries[];
   isStacked: boolean;
@@ -33,7 +33,7 @@ export interface ChartCanvasProps {
   onPoint(index: number | null): void;
 }
 
-/** What the chart draws. It is loaded with the first chart that is shown. */
+/** The drawing part of the chart. It is loaded with the first visible chart. */
 export default function ChartCanvas({ labels, series, isStacked, height, kind, onPoint }: ChartCanvasProps) {
   const frame = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -45,7 +45,7 @@ export default function ChartCanvas({ labels, series, isStacked, height, kind, o
     const values = isStacked
       ? stack(series, count)
       : series.map((one) => labels.map((_, at) => one.values[at] ?? null));
-    // The tallest of a stack is drawn first, so that those below it stand before it.
+    // The tallest bar of a stack is drawn first, so that the lower ones are in front of it.
     const order = isStacked ? series.map((_, index) => index).toReversed() : series.map((_, index) => index);
     const axis = { stroke: color('muted'), grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
     const chart = new uPlot(

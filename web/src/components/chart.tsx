@@ -3,8 +3,8 @@ import { neededPart } from '../layout/upgrade.ts';
 import type { ChartSeries, ChartTone } from './chart-series.ts';
 import { type Column, Table } from './table.tsx';
 
-export interface ChartProps {
-  /** What the chart shows, for the heading and for those who do not see it. */
+interface ChartProps {
+  /** A description of the chart, for the heading and for people who do not see it. */
   label: string;
   /** Names of the points from left to right: days, hours, or names of groups. */
   labels: readonly string[];
@@ -12,7 +12,7 @@ export interface ChartProps {
   /** In pixels, 180 when absent. */
   height?: number;
   kind?: 'bars' | 'lines';
-  /** Bars of one label stand on each other rather than before each other. */
+  /** Bars of one label are stacked, not drawn in front of each other. */
   isStacked?: boolean;
   /** What follows the numbers, `ms` for example. */
   unit?: string;

@@ -1,7 +1,7 @@
 import { Tabs } from '@base-ui/react/tabs';
 import { useState } from 'react';
 
-/** A block of text that can be copied and scrolls within itself. The text is shown as it is, whatever it contains. */
+/** A block of text that can be copied and scrolls within itself. The text is shown unchanged, whatever it contains. */
 export function Code({ text, label }: { text: string; label: string }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {

@@ -7,12 +7,12 @@ import { Dialog } from './dialog.tsx';
 import { Problem } from './problem.tsx';
 import { useAction } from './use-action.ts';
 
-export interface ConfirmButtonProps extends Omit<ButtonProps, 'onClick'> {
+interface ConfirmButtonProps extends Omit<ButtonProps, 'onClick'> {
   question: string;
   /** What happens, and whether it can be undone. */
   consequence: string;
   confirmLabel: string;
-  /** What it does, as programs do it; absent where only people may. */
+  /** The same action for programs; absent if only people may perform it. */
   request?: ExampleRequest;
   onConfirm(): Promise<unknown>;
 }

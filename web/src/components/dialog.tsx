@@ -1,7 +1,7 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import type { ReactNode } from 'react';
 
-export interface DialogProps {
+interface DialogProps {
   title: string;
   description?: ReactNode;
   isOpen: boolean;
@@ -10,7 +10,7 @@ export interface DialogProps {
   isWide?: boolean;
 }
 
-/** A modal dialog. Escape and a click beside it close it; focus returns to where it was. */
+/** A modal dialog. Escape and a click outside close it; focus returns to its earlier place. */
 export function Dialog({ title, description, isOpen, onClose, children, isWide = false }: DialogProps) {
   return (
     <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>

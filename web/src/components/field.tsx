@@ -12,9 +12,9 @@ const control =
 interface FieldProps {
   label: string;
   hint?: ReactNode;
-  /** What is wrong with the value. */
+  /** The problem of the value. */
   problem?: string | undefined;
-  /** The label is for screen readers alone, where the place says enough to the eye. */
+  /** The label is only for screen readers, if the context is clear to the eye. */
   isLabelHidden?: boolean;
 }
 

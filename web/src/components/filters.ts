@@ -1,8 +1,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { Filters } from '../layout/address.ts';
 
-export interface PageFilters {
-  /** What stands in the address, by the names of the API's parameters. */
+interface PageFilters {
+  /** The values in the address, by the names of the API's parameters. */
   filters: Filters;
   offset: number;
   /** Changes filters in the address, and goes to the first page of the list. */
@@ -26,7 +26,7 @@ export function useFilters(names: readonly string[]): PageFilters {
 }
 
 /**
- * What a page shows in a dialog: its id stands in the address, so that a link opens it.
+ * The part of a page that is shown in a dialog: its id is in the address, so that a link opens it.
  * @param name of the parameter in the address
  */
 export function useShown(name: string): [id: string | undefined, show: (id: string | undefined) => void] {

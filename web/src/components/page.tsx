@@ -42,7 +42,7 @@ export function Facts({ facts }: { facts: [string, ReactNode][] }) {
   );
 }
 
-/** What a list says while it has nothing, and the first step to have something. */
+/** The text of an empty list, and the first step to fill it. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="rounded-lg border border-dashed border-line px-6 py-10 text-center">

@@ -15,15 +15,15 @@ export interface FormSchema {
   required?: readonly string[];
 }
 
-export interface SchemaFormProps {
+interface SchemaFormProps {
   schema: FormSchema;
   values: Record<string, unknown>;
   onChange(values: Record<string, unknown>): void;
-  /** What is wrong with each value, by its name. */
+  /** The problem of each value, by its name. */
   problems?: Record<string, string>;
 }
 
-/** Fields for a flat object schema. Values that are left empty are left out. */
+/** Fields for a flat object schema. Empty fields are omitted. */
 export function SchemaForm({ schema, values, onChange, problems = {} }: SchemaFormProps) {
   const set = (name: string, value: unknown) => {
     const { [name]: _, ...rest } = values;

@@ -16,7 +16,7 @@ const tones: Record<string, string> = {
   auth_expired: 'text-bad',
 };
 
-/** A status as the API writes it, in lower case. The mark repeats in color what the word says. */
+/** A status as the API writes it, in lower case. The mark repeats the word as a color. */
 export function Status({ value }: { value: string }) {
   const word = value.toLowerCase();
   return (

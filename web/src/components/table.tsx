@@ -3,13 +3,13 @@ import type { ReactNode } from 'react';
 export interface Column<Row> {
   title: string;
   cell(row: Row): ReactNode;
-  /** Numbers stand at the right. */
+  /** Numbers are aligned to the right. */
   isNumber?: boolean;
   /** Not shown on narrow screens. */
   isWideOnly?: boolean;
 }
 
-export interface TableProps<Row> {
+interface TableProps<Row> {
   label: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
@@ -20,7 +20,7 @@ export interface TableProps<Row> {
 export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
   const hidden = (column: Column<Row>) => (column.isWideOnly ? 'hidden md:table-cell' : '');
   return (
-    <div className="overflow-x-auto rounded-lg border border-line bg-surface">
+    <div className="relative overflow-x-auto rounded-lg border border-line bg-surface">
       <table aria-label={label} className="w-full border-collapse text-left">
         <thead>
           <tr className="border-b border-line text-xs text-muted">
@@ -28,7 +28,7 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
               <th
                 key={column.title}
                 scope="col"
-                className={`px-3 py-2 font-medium ${column.isNumber ? 'text-right' : ''} ${hidden(column)}`}
+                className={`px-3 py-2 font-medium whitespace-nowrap ${column.isNumber ? 'text-right' : ''} ${hidden(column)}`}
               >
                 {column.title}
               </th>
@@ -41,7 +41,7 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
               {columns.map((column) => (
                 <td
                   key={column.title}
-                  className={`px-3 py-2 align-top ${column.isNumber ? 'text-right tabular-nums' : ''} ${hidden(column)}`}
+                  className={`px-3 py-2 align-top ${column.isNumber ? 'text-right whitespace-nowrap tabular-nums' : 'min-w-24 md:min-w-28'} ${hidden(column)}`}
                 >
                   {column.cell(row)}
                 </td>
@@ -54,7 +54,7 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
   );
 }
 
-export interface PagerProps {
+interface PagerProps {
   total: number;
   limit: number;
   offset: number;

@@ -8,7 +8,7 @@ export interface Tab {
   content(): ReactNode;
 }
 
-/** Parts of a page of which one is shown. The address says which. */
+/** Parts of a page, one of which is shown. The address selects it. */
 export function Tabs({ tabs }: { tabs: readonly Tab[] }) {
   const search = useSearch({ strict: false }) as Filters;
   const shown = tabs.find(({ name }) => name === search.tab) ?? tabs[0]!;

@@ -1,13 +1,13 @@
 import { TextField } from './field.tsx';
 
-export interface TimeFiltersProps {
+interface TimeFiltersProps {
   /** Instants as the API takes them. */
   from: string | undefined;
   to: string | undefined;
   onChange(changed: { from?: string | undefined; to?: string | undefined }): void;
 }
 
-/** The time of which a list shows what was created, in the viewer's zone. */
+/** The range of creation times of a list, in the viewer's zone. */
 export function TimeFilters({ from, to, onChange }: TimeFiltersProps) {
   return (
     <>

@@ -10,7 +10,7 @@ export interface Action<Args extends unknown[]> {
   reset(): void;
 }
 
-/** Something that a person has done, with what is shown while it is under way and when it has failed. */
+/** An action of a person, with its display while it is under way and after a failure. */
 export function useAction<Args extends unknown[]>(act: (...args: Args) => Promise<unknown>): Action<Args> {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();

@@ -5,7 +5,9 @@ export interface RootSearch {
   env?: Environment;
 }
 
-/** Filters of lists are in the address, in the words of the API's parameters: strings alone, and none that is empty. */
+/**
+ * Filters of lists are in the address, under the names of the API's parameters: only strings, and none that is empty.
+ */
 export type Filters = Record<string, string | undefined>;
 
 /** @returns what an address has besides its path */

@@ -1,7 +1,7 @@
 import { Page } from '../components/page.tsx';
 import { Problem } from '../components/problem.tsx';
 
-/** What stands in place of a page that cannot be shown. */
+/** Shown in place of a page that cannot be shown. */
 export function PageProblem({ error }: { error: unknown }) {
   return (
     <Page title="This page cannot be shown">

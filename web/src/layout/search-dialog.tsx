@@ -25,7 +25,7 @@ const addresses: Record<string, (hit: SearchHit) => { to: string; search?: Filte
   generation: ({ id }) => ({ to: '/studio', search: { tab: 'gallery', generation: id } }),
 };
 
-/** Finds anything by its id, its name or its correlation id. Ctrl-K opens it from every page. */
+/** Finds anything by its id, its name or its correlation id. Ctrl-K opens it from every page, and Enter the first hit. */
 export function SearchDialog() {
   const [isOpen, setOpen] = useState(false);
   const [text, setText] = useState('');
@@ -62,13 +62,21 @@ export function SearchDialog() {
         Search <kbd className="font-mono">Ctrl K</kbd>
       </button>
       <Dialog title="Search" isOpen={isOpen} onClose={() => setOpen(false)}>
-        <TextField
-          label="Id, correlation id, name of a workflow or event type, or e-mail address"
-          type="search"
-          autoFocus
-          value={text}
-          onChange={({ target }) => setText(target.value)}
-        />
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            const [first] = found.data?.items ?? [];
+            if (first) follow(first);
+          }}
+        >
+          <TextField
+            label="Id, correlation id, name of a workflow or event type, or e-mail address"
+            type="search"
+            autoFocus
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+          />
+        </form>
         {found.error && <Problem error={found.error} />}
         <ul aria-label="Results" className="m-0 list-none p-0" aria-live="polite">
           {found.data?.items.map((hit) => (
@@ -79,7 +87,7 @@ export function SearchDialog() {
                 className="flex w-full justify-between gap-3 rounded px-2 py-1.5 text-left hover:bg-raised"
               >
                 <span className="min-w-0 truncate">
-                  <span className="text-muted">{hit.type}</span> {hit.title}
+                  <span className="text-muted">{hit.type.replaceAll('_', ' ')}</span> {hit.title}
                 </span>
                 <Time at={hit.at} isRelative />
               </button>

@@ -17,7 +17,7 @@ import { AccountMenu } from './account-menu.tsx';
 import { pages } from './pages.ts';
 import { SearchDialog } from './search-dialog.tsx';
 
-/** The frame around every page: who has signed in, where they are, and the ways to other pages. */
+/** The frame around every page: the signed-in person, the current page, and links to the others. */
 export function Shell() {
   const { env = 'test' } = useSearch({ strict: false }) as { env?: Environment };
   const account = useQuery({ queryKey: ['account'], queryFn: readAccount });
@@ -81,7 +81,7 @@ export function Shell() {
   );
 }
 
-/** Test and live data are apart; which one is shown stands in the address. */
+/** Test and live data are separate; the address selects one. */
 function EnvironmentSwitch() {
   const { env = 'test' } = useSearch({ strict: false });
   const { pathname } = useLocation();

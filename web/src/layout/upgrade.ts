@@ -1,6 +1,6 @@
 /**
- * Loads a part of a page. An open page may need a file that an upgrade of the installation has removed: then it is loaded
- * again, once for each file. Routes do the same by themselves, when they are shown. What was typed is kept by `useDraft`.
+ * Loads a part of a page. An open page may need a file that an upgrade of the installation has removed: then the page
+ * is reloaded, once for each file. Routes do the same by themselves. `useDraft` keeps typed values.
  */
 export const neededPart =
   <Part>(load: () => Promise<Part>) =>

@@ -38,6 +38,6 @@ export function SessionProvider({
 
 export function useSession(): Session {
   const session = useContext(Context);
-  if (!session) throw new Error('Nobody has signed in.');
+  if (!session) throw new Error('No user has signed in.');
   return session;
 }

@@ -1,4 +1,4 @@
-/** Who has signed in, and the organizations that they belong to. */
+/** The signed-in person, and the organizations of the person. */
 export interface Account {
   user: { id: string; name: string; email: string };
   organizations: Membership[];
@@ -19,7 +19,7 @@ export type Environment = 'test' | 'live';
 
 const ranks: Record<Role, number> = { viewer: 0, member: 1, admin: 2, owner: 3 };
 
-/** Whether a role includes all that `needed` may do. What it does not include is absent from the pages. */
+/** Whether a role includes all rights of `needed`. Pages omit actions without the right. */
 export const includesRole = (role: Role, needed: Role): boolean => ranks[role] >= ranks[needed];
 
 const storageKey = 'atelier.organization';

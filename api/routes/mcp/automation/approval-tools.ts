@@ -29,7 +29,7 @@ export const approvalTools = [
     name: 'respond_to_approval',
     title: 'Answer an approval',
     description:
-      'Answers an approval, and its run goes on. One that names its approvers is refused: a person answers it. Ask the user before you decide.',
+      'Answers an approval, and its run continues. An approval that names its approvers is refused, because one of them must answer it. Ask the user before you decide.',
     scope: 'runs:execute',
     args: answerSchema.extend({ approvalId: z.string().openapi({ description: 'The id of a pending approval.' }) }),
     annotations: { readOnlyHint: false, destructiveHint: true },

@@ -1,7 +1,7 @@
 import type { ApprovalView } from '../../../../src/automation/approvals/views.ts';
 import { fieldsOf, maxCommentLength } from '../../../../src/automation/core/approvals.ts';
 
-/** What the form of an assistant can say of a field. Other rules are checked when the answer comes. */
+/** The rules of a field that the form of an assistant can express. Other rules are checked in the answer. */
 const fieldMembers = ['title', 'description', 'enum', 'default', 'minLength', 'maxLength', 'minimum', 'maximum'];
 const formats: readonly unknown[] = ['email', 'uri', 'date', 'date-time'];
 
@@ -11,7 +11,7 @@ const shownField = (schema: Record<string, unknown>) => ({
   ...(formats.includes(schema.format) && { format: schema.format }),
 });
 
-/** What a person is asked for an approval: the values of its form, one of its actions, and a comment. */
+/** The questions to a person about an approval: the values of its form, one of its actions, and a comment. */
 export function elicitationOf({ message, actions, form }: ApprovalView) {
   const fields = form ? fieldsOf(form) : [];
   const alwaysAsked = actions.some(({ skipForm }) => skipForm) ? [] : form?.required;
@@ -41,7 +41,7 @@ export function elicitationOf({ message, actions, form }: ApprovalView) {
   };
 }
 
-/** An answer to `elicitationOf`. An action that takes no values ignores those that came with it. */
+/** An answer to `elicitationOf`. An action without values ignores values in the answer. */
 export function answerOf({ actions, form }: ApprovalView, content: Record<string, unknown>) {
   const { action, comment, ...values } = content;
   const chosen = actions.find(({ id }) => id === action);

@@ -11,7 +11,7 @@ import { publishedError } from '../../../dialects/automation/published-error.ts'
 import { statusInA } from '../../../schemas/automation/run.ts';
 import { failedResult, linkItem, textItem } from '../results.ts';
 
-/** Steps whose outputs are made of what the workflow and its caller say, and of people's answers. */
+/** Steps whose outputs contain only data of the workflow, its caller, and people's answers. */
 const ownSteps: ReadonlySet<string> = new Set([
   'transform',
   'condition',
@@ -22,9 +22,9 @@ const ownSteps: ReadonlySet<string> = new Set([
   'map',
 ]);
 
-/** What is asked of the steps of a run. */
+/** Facts about the steps of a run. */
 export interface RunFacts {
-  /** Whether a model, or anybody outside, may have written what it ends with. */
+  /** Whether a model or an outside sender may have written its result. */
   isUntrusted: boolean;
   isFlow: boolean;
 }
@@ -59,7 +59,7 @@ function linksOf(value: unknown, signedUrls: Services['signedUrls'], isUntrusted
 /** For programs: the run that a result is of. */
 const ofRun = (runId: string) => ({ 'atelier/runId': runId });
 
-/** What a tool with an output schema is answered with where there is no such output. */
+/** The answer of a tool with an output schema without such an output. */
 const withoutOutput = (runId: string, code: string, message: string): CallToolResult => ({
   ...failedResult({ code, message, facts: { runId }, retryAfter: undefined }),
   _meta: ofRun(runId),
@@ -98,7 +98,7 @@ export async function resultOfRun(
   };
 }
 
-/** The result for a run that goes on: its id, and how to read it. */
+/** The result for a run that continues: its id, and how to read it. */
 export function unfinishedResult(run: RunDetail, outputSchema: object | null): CallToolResult {
   const { id, waitingFor } = run;
   const waits = (waitingFor ?? []).map(({ type, stepId }) => `the step ${stepId} waits (${type})`).join(', ');

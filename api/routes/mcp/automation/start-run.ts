@@ -36,7 +36,7 @@ const skipped = failedResult({
 });
 
 /** A run to start. */
-export interface AskedRun {
+interface AskedRun {
   /** In either form. */
   workflowId: string;
   request: Pick<RunRequest, 'input' | 'variables'>;

@@ -13,7 +13,7 @@ import { type Exchange, requireScope, type TaskHandle } from '../tool.ts';
 import { answerOf, elicitationOf } from './elicitation.ts';
 import { resultOfRun } from './run-result.ts';
 
-/** How often a client asks for a task. */
+/** How often a client polls a task. */
 const pollIntervalMs = 1_000;
 
 const words: Record<RunDetail['status'], string> = {
@@ -89,7 +89,7 @@ async function answer(exchange: Exchange, view: ApprovalView, key: string, given
   const { services, scope } = exchange;
   const by = { respondedBy: await respondedBy(exchange), channel: 'mcp' as const };
   await respond(services, scope, view.approvalId, { ...answerOf(view, read.data), ...by }).catch((error: unknown) => {
-    // Another answer came first and stands.
+    // Another answer was first and is valid.
     if (!(error instanceof AppError) || error.kind !== 'conflict') throw error;
   });
 }

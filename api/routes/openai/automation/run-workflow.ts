@@ -1,9 +1,8 @@
 import { asText } from '../../../../src/automation/core/template.ts';
 import { isInactive, isRunNotFound, workflowNotFound } from '../../../../src/automation/errors.ts';
 import { cancelRun } from '../../../../src/automation/runs/cancel-run.ts';
-import { createRun } from '../../../../src/automation/runs/create-run.ts';
+import { type CreatedRun, createRun } from '../../../../src/automation/runs/create-run.ts';
 import { getRun, type RunDetail } from '../../../../src/automation/runs/runs.ts';
-import type { CreatedRun } from '../../../../src/automation/runs/start-run-workflow.ts';
 import { findSchemaProblem } from '../../../../src/automation/steps/output-schema.ts';
 import { resourceDeleted } from '../../../../src/platform/database/idempotency.ts';
 import { AppError, type FieldError, invalid } from '../../../../src/platform/errors.ts';
@@ -26,7 +25,7 @@ import {
 
 const needed = { scopes: ['runs:execute'] };
 
-/** The member of a run's metadata that says what its response says of its request. */
+/** The member of a run's metadata that keeps the request data for its response. */
 const kept = 'openaiResponse';
 /** A response can be read so long. */
 const keptForMs = 24 * 60 * 60 * 1000;
@@ -46,7 +45,7 @@ function inTheirWords(error: unknown): unknown {
   return invalid(errors.map(({ path, message }) => ({ path: path.replace(/^inputs\b/, 'metadata'), message })));
 }
 
-/** Creates the run. A workflow that the caller may not run is answered as one that does not exist. */
+/** Creates the run. A workflow that the caller must not run is answered like an unknown one. */
 async function createRunOf(
   c: ApiContext,
   services: Services,

@@ -82,7 +82,7 @@ function entryOf(given: Body['messages'][number], index: number): Entry {
   }
 }
 
-/** What of a request means nothing to a workflow. */
+/** The parts of a request without meaning for a workflow. */
 const ofModels = ['temperature', 'max_tokens', 'max_completion_tokens', 'tools', 'response_format'] as const;
 
 async function answerByWorkflow(

@@ -16,7 +16,7 @@ export interface ReturnedCall {
   args: string;
 }
 
-/** One entry of a conversation, whatever the endpoint calls it, and where it stands in the request. */
+/** One entry of a conversation, whatever the endpoint calls it, and its position in the request. */
 export type Entry = { path: string } & (
   | { role: 'system' | 'user'; text: string }
   | { role: 'assistant'; text: string; calls: ReturnedCall[] }
@@ -35,7 +35,7 @@ const wrong = (path: string, message: string) => invalid([{ path, message }]);
 /** The id of a call, from which the answer is found again that made it. */
 export const callIdOf = (messageId: string, position: number): string => `${callIds.format(messageId)}_${position}`;
 
-/** The arguments of a call. Those that are no JSON object are passed on as far as they are kept. */
+/** The arguments of a call. Arguments that are not a JSON object are passed on up to the stored length. */
 export const argumentsOf = ({ args, unreadable }: { args: object; unreadable?: string }): string =>
   unreadable ?? JSON.stringify(args);
 
@@ -48,7 +48,7 @@ interface ExecutedCalls {
   results: { callId: string; text: string }[];
 }
 
-/** Finds the answer whose calls come back, which its provider wants to have unchanged. */
+/** Finds the answer whose calls return, because its provider needs it unchanged. */
 async function earlierAnswer(
   { sealer }: Services,
   scope: Scope,
@@ -95,7 +95,7 @@ function withoutInstructions(entries: readonly Entry[]): { system: string; rest:
   return { system: instructions.map((one) => ('text' in one ? one.text : '')).join('\n\n'), rest };
 }
 
-/** What was said, in the form of our own messages. @throws AppError validation_error with the parameter */
+/** The conversation, in the form of our own messages. @throws AppError validation_error with the parameter */
 async function readMessages(
   services: Services,
   scope: Scope,

@@ -12,7 +12,7 @@ export const responseIds = defineId('resp');
 /** Responses of workflows, which are runs. */
 export const runResponseIds = defineId('resp_run');
 
-/** What a response is made of: a message, or a run of a workflow. */
+/** The source of a response: a message, or a run of a workflow. */
 export interface Answerer extends Pick<StoredMessage, 'id' | 'model' | 'reply' | 'finishedAt'> {
   status: StoredMessage['status'] | 'queued';
   error: { message: string } | null;
@@ -61,7 +61,7 @@ const statuses = {
 
 const inSeconds = (time: Date): number => Math.floor(time.getTime() / 1_000);
 
-/** What Open Responses requires of every response, and what a request cannot change here. */
+/** The members that Open Responses requires of every response, and that a request cannot change here. */
 const fixed = {
   frequency_penalty: 0,
   max_tool_calls: null,
@@ -76,7 +76,7 @@ const fixed = {
   truncation: 'disabled',
 };
 
-/** What was answered as a response. */
+/** The answer in the form of a response. */
 export function responseOf(
   { id, model, status, reply, error, finishedAt, ids = responseIds }: Answerer,
   about: MessageAbout,

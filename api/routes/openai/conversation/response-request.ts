@@ -81,7 +81,7 @@ export const responseRequest = z.strictObject({
 });
 export type ResponseRequest = z.output<typeof responseRequest>;
 
-/** What a response says of its request. */
+/** The data of a request that its response repeats. */
 export const aboutOf = (body: ResponseRequest): MessageAbout => ({
   background: body.background ?? false,
   instructions: body.instructions ?? null,

@@ -78,7 +78,7 @@ export function responseRoutes(services: Services, workflows: WorkflowModels): O
     const body = readBody(c, responseRequest);
     const { model, stream, background } = body;
     if (background && body.store === false) {
-      throw invalid([{ path: 'store', message: 'What is answered in the background must be stored.' }]);
+      throw invalid([{ path: 'store', message: 'A response in the background must be stored.' }]);
     }
     const workflowId = workflowOf(model);
     if (workflowId !== undefined) return answerByWorkflow(c, services, workflows, workflowId, body);

@@ -15,10 +15,10 @@ function lastOfUser(items: readonly Item[]): string | undefined {
   return last && 'content' in last ? textOf(last.content) : undefined;
 }
 
-/** What of a request means nothing to a workflow. */
+/** The parts of a request without meaning for a workflow. */
 const ofModels = ['instructions', 'temperature', 'max_output_tokens', 'tools'] as const;
 
-/** What a run answered, as a response. */
+/** The answer of a run, as a response. */
 const answererOf = ({ runId: id, model, status, text, error, finishedAt }: RunResponse): Answerer => ({
   id,
   model,
@@ -62,7 +62,7 @@ export async function answerByWorkflow(
   return streamed;
 }
 
-/** The run that the id in the path stands for; undefined where it is the id of a message. @throws AppError not_found */
+/** The run of the id in the path; undefined if it is the id of a message. @throws AppError not_found */
 export async function findRunResponse(c: ApiContext, workflows: WorkflowModels): Promise<RunResponse | undefined> {
   const given = c.req.param('id')!;
   if (!runResponseIds.matchesPrefix(given)) return;

@@ -46,7 +46,7 @@ const schema = z.strictObject({
 /** The name under which each of our fields is known here. */
 const names: Record<string, string> = { aspectRatio: 'size' };
 
-/** The whole of a file. It is read as a download, so that those which are in memory at a time are limited. */
+/** The whole of a file. It is read as a download, so that the number of files in memory is limited. */
 async function bytesOf(c: ApiContext, { files, downloads }: Services, name: string): Promise<Buffer> {
   const file = await files.find(name);
   if (!file) throw resourceDeleted();

@@ -10,7 +10,7 @@ import { receiveAndStart } from '../../voice/transcription.ts';
 import { transcriptionModels } from '../models.ts';
 import { readStrictly } from '../read-body.ts';
 
-/** The fields of the form beside the recording. */
+/** The fields of the form besides the recording. */
 const schema = z.strictObject({
   model: z.enum(transcriptionModels),
   language: z.string().max(100).optional(),

@@ -38,7 +38,7 @@ function readCursor(text: string | undefined): number | undefined {
   throw invalid([{ path: 'after', message: 'Expected the nextCursor of a page.' }]);
 }
 
-/** What was done in the organization, and by whom. */
+/** The acts in the organization, and their actors. */
 export function auditLogRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Organization', key: requireKey(services, 'keys') });
   const list = operation({

@@ -38,7 +38,7 @@ import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/an
 import { prefixedIdInPath } from '../../../schemas/ids.ts';
 import { listOf, pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
 
-/** A person gives every scope and both environments; a key what it has. */
+/** A person gives every scope and both environments; a key gives its own. */
 const authorityOf = ({ session, environment, scopes, expiresAt }: Caller): KeyAuthority =>
   session
     ? { environment: undefined, scopes: catalog.scopes, expiresAt: null }
@@ -62,7 +62,8 @@ export function keyRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listKeys',
     'x-client-method': 'keys.list',
     summary: 'List API keys',
-    description: 'The keys of the environment, newest first, without their secrets. A session sees those of both.',
+    description:
+      'The keys of the environment, newest first, without their secrets. A session sees the keys of both environments.',
     query: z.object(pageQuery),
     answers: {
       200: answer('A page of keys.', keyListSchema, {
@@ -78,7 +79,7 @@ export function keyRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'keys.create',
     summary: 'Create an API key',
     description:
-      'Returns the key, once. The caller must have every scope and the environment that it gives, and a key cannot create one that outlives it.',
+      'Returns the key, once. The caller must have every scope and the environment that the new key gets. A key cannot create a key that outlives it.',
     body: jsonContent(newKeySchema, newKeyExamples),
     idempotent: true,
     answers: {
@@ -99,7 +100,7 @@ export function keyRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'updateKey',
     'x-client-method': 'keys.update',
     summary: 'Rename an API key',
-    description: 'Changes the name alone: a key keeps its scopes for ever.',
+    description: 'Changes the name. The scopes of a key never change.',
     params,
     body: jsonContent(keyNameSchema, keyNameExamples),
     answers: { 200: answer('Returns the key without its secret.', keySchema, { examples: keyExamples }) },
@@ -111,7 +112,7 @@ export function keyRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'keys.rotate',
     summary: 'Rotate an API key',
     description:
-      'Returns a new key with the name, scopes, environment and expiration of the old one, which goes on for the overlap. A key rotates none that outlives it (403).',
+      'Returns a new key with the name, scopes, environment and expiration of the old one. The old key stays valid for the overlap. A key cannot rotate a key that outlives it (403).',
     params,
     body: jsonContent(rotationSchema, rotationExamples),
     idempotent: true,
@@ -130,7 +131,8 @@ export function keyRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'deleteKey',
     'x-client-method': 'keys.delete',
     summary: 'Revoke an API key',
-    description: 'The key is refused everywhere once this is answered. It stays in the list as `revoked`.',
+    description:
+      'The key is refused everywhere as soon as this request is answered. It stays in the list as `revoked`.',
     params,
     answers: { 200: deletedAnswer('The key is revoked.') },
   });

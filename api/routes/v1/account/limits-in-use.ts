@@ -21,7 +21,7 @@ const endOf = (ms: number): string => new Date((Math.floor(Date.now() / ms) + 1)
 /** Limits of requests of one operation. */
 const operations = catalog.limits.map(({ name }) => name).filter((name) => name.startsWith('operationsPerMinute.'));
 
-/** What is counted in memory or in Redis. */
+/** The limits that are counted in memory or in Redis. */
 async function requestsInUse({ limiter, openRequests }: CountServices, caller: Caller) {
   const [counts, eventStreams, waitingRequests] = await Promise.all([
     limiter.counts(subjectOf(caller), operations),

@@ -39,7 +39,7 @@ import { prefixedIdInPath } from '../../../schemas/ids.ts';
 import { listOf, pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
 
 /** Who acts, as the audit log names it. */
-export const actingOf = (c: ApiContext, { userId }: CallerSession): Acting => ({
+const actingOf = (c: ApiContext, { userId }: CallerSession): Acting => ({
   ...c.get('scope').author,
   userId,
 });
@@ -76,7 +76,8 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'updateMember',
     'x-client-method': 'members.update',
     summary: 'Change the role of a member',
-    description: 'Needs the session of an admin, or of an owner where it is about an owner. One owner stays (409).',
+    description:
+      'Needs the session of an admin, or of an owner to change an owner. The last owner cannot be changed (409).',
     params: prefixedIdInPath('memberId', exampleMemberId),
     body: jsonContent(newRoleSchema, newRoleExamples),
     failures: [409],
@@ -88,10 +89,11 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'deleteMember',
     'x-client-method': 'members.delete',
     summary: 'Remove a member',
-    description: 'All sessions of the person end at once. Needs the session of an admin. One owner stays (409).',
+    description:
+      'All sessions of the person end at once. Needs the session of an admin. The last owner cannot be removed (409).',
     params: prefixedIdInPath('memberId', exampleMemberId),
     failures: [409],
-    answers: { 200: deletedAnswer('The person is no member any more.') },
+    answers: { 200: deletedAnswer('The person is no longer a member.') },
   });
   const listInvited = operation({
     method: 'get',
@@ -120,7 +122,7 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'invitations.create',
     summary: 'Invite a person',
     description:
-      'Mails a link that makes its reader a member, once, within 48 hours. An earlier invitation of the address ends. Needs the session of an admin; an owner invites owners.',
+      'Mails a link that makes its reader a member. The link works once, within 48 hours. An earlier invitation of the address ends. Needs the session of an admin, or of an owner to invite an owner.',
     body: jsonContent(newInvitationSchema, newInvitationExamples),
     failures: [409],
     answers: {
@@ -136,7 +138,7 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'deleteInvitation',
     'x-client-method': 'invitations.delete',
     summary: 'Revoke an invitation',
-    description: 'Its link is dead at once. Needs the session of an admin.',
+    description: 'Its link stops working at once. Needs the session of an admin.',
     params: prefixedIdInPath('invitationId', exampleInvitationId),
     answers: { 200: deletedAnswer('The invitation is revoked.') },
   });

@@ -18,7 +18,7 @@ export function modelRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'models.list',
     summary: 'List the text models',
     description:
-      'Every name of a model that workflows, chat and agents accept. Those of Studio are at `/api/studio/models`.',
+      'The names of all models that workflows, chat and agents accept. The models of Studio are at `/api/studio/models`.',
     answers: { 200: answer('Returns the models.', textModelListSchema, { examples: textModelExamples }) },
   });
   const routes = newRoutes();

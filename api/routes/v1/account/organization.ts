@@ -73,7 +73,7 @@ export function organizationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'organization.delete',
     summary: 'Delete the organization',
     description:
-      "Needs an owner's session and the organization's name. Its keys, tokens and sessions stop working at once, and nothing works for it any more. For 30 days the operator can restore it; then everything is removed.",
+      "Needs an owner's session and the organization's name. Its keys, tokens and sessions stop working at once, and no work is done for it any more. For 30 days the operator can restore it; then everything is removed.",
     body: jsonContent(organizationDeletionSchema, organizationDeletionExamples),
     answers: {
       202: answer('The organization is deleted.', deletedOrganizationSchema, { examples: deletedOrganizationExamples }),
@@ -85,7 +85,8 @@ export function organizationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listRedirectUrls',
     'x-client-method': 'redirectUrls.list',
     summary: 'List redirect addresses',
-    description: 'Where users may be sent back after they connected an account, in the order in which they were added.',
+    description:
+      'The addresses to which users may return after they connect an account, in the order in which they were added.',
     answers: { 200: answer('Returns the addresses.', redirectsSchema, { examples: redirectsExamples }) },
   });
   const addUrl = operation({
@@ -94,7 +95,7 @@ export function organizationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'createRedirectUrl',
     'x-client-method': 'redirectUrls.create',
     summary: 'Add a redirect address',
-    description: 'Allows an address with any query. One that is there already stays once.',
+    description: 'Allows an address with any query. Adding an address again is a no-op.',
     body: jsonContent(newRedirectSchema, newRedirectExamples),
     answers: {
       201: answer('Returns all addresses.', redirectsSchema, {
@@ -111,7 +112,7 @@ export function organizationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'deleteRedirectUrl',
     'x-client-method': 'redirectUrls.delete',
     summary: 'Remove a redirect address',
-    description: 'An address that is not there is none.',
+    description: 'Removing an address that is not in the list is a no-op.',
     query: z.object({
       url: z
         .string()

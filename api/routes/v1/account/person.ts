@@ -20,7 +20,7 @@ import {
 import { answer, deleted, deletedAnswer } from '../../../schemas/answers.ts';
 import { prefixedIdInPath } from '../../../schemas/ids.ts';
 
-/** What belongs to a person who is signed in, and to no organization. */
+/** Operations that belong to a signed-in person, and to no organization. */
 export function personRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { database, accounts } = services;
   const { sessions, temporalUrlFor, oidc, hasPasskeys } = accounts;
@@ -31,7 +31,7 @@ export function personRoutes(services: Services): OpenAPIHono<ApiEnv> {
     path: '/account',
     operationId: 'getAccount',
     'x-client-method': 'account.get',
-    summary: 'Retrieve who is signed in',
+    summary: 'Retrieve the signed-in person',
     description: 'Returns the person of the session and the organizations with the role in each. Keys have no person.',
     answers: {
       200: answer('Returns the person.', personSchema, { examples: { A: personExample, B: personExample } }),
@@ -59,7 +59,7 @@ export function personRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listIdentities',
     'x-client-method': 'account.identities.list',
     summary: 'List the identities of the person',
-    description: 'The identities at the OpenID provider by which the person who is signed in signs in, oldest first.',
+    description: 'The identities at the OpenID provider that the signed-in person can sign in with, oldest first.',
     answers: {
       200: answer('Returns the identities.', identitiesSchema, {
         examples: { A: identitiesExample, B: identitiesExample },
@@ -76,7 +76,7 @@ export function personRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'account.identities.delete',
     summary: 'Unlink an identity of the person',
     description:
-      'The person no longer signs in by this identity. Open sessions go on. Signing in at the provider with the address of the account links it again. Where the person has no password, no passkey and no other identity, it is answered with 409 `conflict` and `details {reason: "only_way_to_sign_in"}`.',
+      'The person can no longer sign in with this identity. Open sessions continue. Signing in at the provider with the address of the account links it again. If the person has no password, no passkey and no other identity, the answer is 409 `conflict` and `details {reason: "only_way_to_sign_in"}`.',
     params: prefixedIdInPath('identityId', exampleIdentityId),
     failures: [403, 409],
     answers: { 200: deletedAnswer('The identity is unlinked.') },

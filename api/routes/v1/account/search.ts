@@ -22,7 +22,7 @@ function hasScope(caller: Caller, scope: string): boolean {
   }
 }
 
-/** One search over what the features have. */
+/** One search over the resources of all features. */
 export function searchRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Account', key: requireKey(services) });
   const list = operation({
@@ -31,9 +31,9 @@ export function searchRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'search',
     'x-client-method': 'search.list',
     summary: 'Search',
-    description: `Finds what has this id or correlation id, workflows and event types with this text in their names, and bookings of attendees with this address: at most ${maxHits}, what has the id first. A kind is searched with the scope that reads it.`,
+    description: `Finds resources with this id or correlation id, workflows and event types with this text in their names, and bookings of attendees with this address. Returns at most ${maxHits} hits; hits by id come first. A kind of resource is searched only with the scope that reads it.`,
     query: searchQuery,
-    answers: { 200: answer('Returns what was found.', hitsSchema, { examples: hitsExamples }) },
+    answers: { 200: answer('Returns the hits.', hitsSchema, { examples: hitsExamples }) },
   });
   const routes = newRoutes();
   routes.openapi(list, async (c) => {

@@ -37,7 +37,7 @@ function readCursor(text: string | undefined): EntryPosition | undefined {
   throw invalid([{ path: 'after', message: 'Expected the nextCursor of a page.' }]);
 }
 
-/** The ledger's statement, and what the plan includes. */
+/** The ledger's statement, and the limits of the plan. */
 export function statementRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Account', key: requireKey(services) });
   const entries = operation({
@@ -57,7 +57,7 @@ export function statementRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'limits.get',
     summary: 'Retrieve the limits of the plan',
     description:
-      'What the plan of the organization includes, by the names that refusals use, and how much of it is used. `used` is null for a number that nothing is counted against. Of what exists at most 100,000 are counted. `keys` counts those of both environments that can be used. Credits and waiting deliveries lag by some seconds.',
+      'The limits of the plan, by the names that refusals use, and how much of each is used. `used` is null where nothing is counted. Counts end at 100,000. `keys` counts the usable keys of both environments. Credits and waiting deliveries lag by some seconds.',
     answers: { 200: answer('Returns the limits.', limitsSchema, { examples: limitsExamples }) },
   });
   const routes = newRoutes();

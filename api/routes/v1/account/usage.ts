@@ -39,7 +39,7 @@ const isHourly = (dimension: UsageDimension | undefined): boolean => dimension =
 
 const refused = (path: string, message: string) => invalid([{ path, message }]);
 
-/** The whole days, or hours, that a query asks for. @throws AppError validation_error */
+/** The requested whole days, or hours, of a query. @throws AppError validation_error */
 function spanOf(from: string | undefined, to: string | undefined, dimension: UsageDimension | undefined): UsageSpan {
   const unit = isHourly(dimension) ? hourMs : dayMs;
   const first = from === undefined ? new Date(to ?? Date.now()) : new Date(from);
@@ -56,7 +56,7 @@ function spanOf(from: string | undefined, to: string | undefined, dimension: Usa
 
 const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-/** Usage of the month, or of a time and by what it was used for. */
+/** Usage of the month, or of a given time by groups. */
 export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Account', key: requireKey(services) });
 
@@ -66,7 +66,7 @@ export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'getUsage',
     'x-client-method': 'usage.get',
     summary: 'Retrieve usage',
-    description: `Usage of the key's environment, in the current UTC month unless \`from\` or \`to\` say otherwise. Of the current month runs, tokens and credits are exact. Requests, other times and \`groups\` are counted every five seconds, so those of the last seconds may be missing; a process that is killed loses them. Days are kept for ${keptDays.days} days, and hours and errors for ${keptDays.hours}: a longer time is 400.`,
+    description: `Usage of the key's environment, in the current UTC month unless \`from\` or \`to\` say otherwise. Runs, tokens and credits of the current month are exact. Requests, other times and \`groups\` are counted every five seconds, so the last seconds may be missing; a process that is killed loses them. Days are kept for ${keptDays.days} days, and hours and errors for ${keptDays.hours} days. A longer time is answered with 400.`,
     query: usageQuery,
     answers: { 200: answer('Returns the usage.', usageSchema, { examples: usageExamples }) },
   });

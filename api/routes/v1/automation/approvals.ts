@@ -78,9 +78,7 @@ export function approvalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'approvals.respond',
     summary: 'Answer an approval',
     description: [
-      'The first answer wins, whichever way it comes, and the run goes on with it as the output of the step. One that is',
-      'answered, expired or cancelled is answered with 409 `conflict` and says who decided and when. Values that do not fit',
-      'the form are answered with 400 and their paths; the approval stays open.',
+      'The first answer wins, and the run continues with it as the output of the step. An approval that is answered, expired or cancelled returns 409 `conflict`, with who decided and when. Values that do not match the form return 400 with their paths, and the approval stays open.',
     ].join('\n'),
     key: requireKey(services, 'runs:execute'),
     params,

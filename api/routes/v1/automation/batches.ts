@@ -67,7 +67,7 @@ export function batchRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'batches.create',
     summary: 'Execute a workflow many times',
     description:
-      'Starts a run for each of up to 1,000 items, in a body of up to 4 MiB: all of them, or none when one is not valid or the day has too few runs left. `GET /runs?batchId=` lists the runs. A webhook of the type `batch.completed` is notified when all have ended.',
+      'Starts a run for each of up to 1,000 items, in a body of up to 4 MiB: all of them, or none if one is invalid or the day has too few runs left. `GET /runs?batchId=` lists the runs. A webhook of the type `batch.completed` is notified when all have ended.',
     params: idInPath(exampleWorkflowIds),
     body: jsonContent(newBatchSchema, newBatchExamples),
     maxBytes,

@@ -57,7 +57,7 @@ function readSelection({ runIds: ids, filter }: NewBulkActionBody): BulkSelectio
   return ids === undefined ? { filter: filterOf(filter!) } : { runIds: ids };
 }
 
-/** Ids of runs as the dialect writes them. What is no id stays as it was given. */
+/** Ids of runs in the form of the dialect. Texts that are not ids stay unchanged. */
 const runIdOf = (c: ApiContext) => (id: string) =>
   c.get('dialect').variant === 'A' || runIds.parse(id) === undefined ? id : runIds.format(id);
 

@@ -59,8 +59,7 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description: [
       'Replaces the triggers that the workflow has. An event that matches one of them starts a run: the event is its',
       'input, `{{input}}`, and `inputs` become its variables. Several triggers that match the same event start one run.',
-      'Such a run counts in the limit of the day, like a request. An event that was caused by a run of the workflow starts',
-      'no further one, nor does one at the end of a chain of more than five workflows: `lastSkipped` has the reason.',
+      'Such a run counts in the limit of the day, like a request. An event that a run of the workflow caused starts no further run. Neither does an event at the end of a chain of more than five workflows. `lastSkipped` has the reason.',
     ].join('\n'),
     key: requireKey(services, 'workflows:write', 'runs:execute'),
     params,
@@ -73,7 +72,8 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'getTriggers',
     'x-client-method': 'workflows.triggers.get',
     summary: 'Retrieve the triggers of a workflow',
-    description: 'Returns the triggers, each with when it last started a run, and why it last did not.',
+    description:
+      'Returns the triggers. Each has the time when it last started a run, and the last reason why it did not.',
     key: requireKey(services, 'workflows:read'),
     params,
     answers: { 200: answer('Returns the triggers.', shownTriggersSchema, { examples: triggersExamples }) },

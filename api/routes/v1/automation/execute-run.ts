@@ -1,9 +1,8 @@
 import { isTerminal, type RunErrorCode } from '../../../../src/automation/core/run-status.ts';
 import { isRunNotFound, workflowNotFound } from '../../../../src/automation/errors.ts';
 import { waitsBeyond } from '../../../../src/automation/flows/late-waits.ts';
-import { createRun } from '../../../../src/automation/runs/create-run.ts';
+import { type CreatedRun, createRun } from '../../../../src/automation/runs/create-run.ts';
 import { getRun, type RunDetail } from '../../../../src/automation/runs/runs.ts';
-import type { CreatedRun } from '../../../../src/automation/runs/start-run-workflow.ts';
 import { readPatiently } from '../../../../src/platform/database/database-errors.ts';
 import { type IdempotencyClaim, resourceDeleted } from '../../../../src/platform/database/idempotency.ts';
 import type { Scope } from '../../../../src/platform/database/scope.ts';
@@ -17,7 +16,7 @@ import { publishedError } from '../../../dialects/automation/published-error.ts'
 import type { AcceptedAnswer, ExecuteBody, ExecutedAnswer, SkippedAnswer } from '../../../schemas/automation/run.ts';
 import { checkStart } from './named-runs.ts';
 
-export type ExecuteAnswer = { replayed: boolean } & (
+type ExecuteAnswer = { replayed: boolean } & (
   | { kind: 'finished'; data: ExecutedAnswer | AcceptedAnswer | SkippedAnswer }
   | { kind: 'unfinished'; data: AcceptedAnswer }
   | { kind: 'failed'; failure: AppError; code: RunErrorCode | undefined }
@@ -34,7 +33,7 @@ function failureOf({ id, error }: RunDetail): AppError {
 }
 
 /**
- * What a request that waits for a run finds.
+ * The result for a request that waits for a run.
  * @returns the run if it has ended; `waits` when it waits for something that comes after the deadline
  */
 async function findOutcome(
@@ -60,7 +59,7 @@ const skipped = (dialect: AutomationDialect): ExecuteAnswer => ({
   data: { ...dialect.skipped(), reason: 'concurrency' },
 });
 
-export interface ExecuteCall {
+interface ExecuteCall {
   caller: Caller;
   /** The id of the workflow as the caller wrote it. */
   id: string;
@@ -100,7 +99,7 @@ export async function executeRun(
 }
 
 /** The outcome of waiting for a run. */
-export type AwaitedRun = RunDetail | 'deleted' | 'unfinished';
+type AwaitedRun = RunDetail | 'deleted' | 'unfinished';
 
 /**
  * Waits until a run has ended: at most `SYNC_WAIT_SECONDS`, and not at all for one whose beginning is not known.

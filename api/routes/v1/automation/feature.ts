@@ -23,10 +23,10 @@ export const automation: ApiFeature = {
   tags: [
     { name: 'Workflows', description: 'Create workflows: sequences of AI steps with inputs, schedules and triggers.' },
     { name: 'Runs', description: 'Execute workflows and read results.' },
-    { name: 'Approvals', description: 'Questions that runs ask people, and their answers.' },
+    { name: 'Approvals', description: 'List, read and answer the questions that runs ask people.' },
     {
       name: 'Tokens',
-      description: 'Short-lived tokens, with which pages in a browser start and follow runs themselves.',
+      description: 'Create short-lived tokens. With one, a page in a browser starts and follows runs itself.',
     },
     { name: 'Events', description: 'Send events that resume and start runs, and set the triggers of workflows.' },
   ],

@@ -50,7 +50,7 @@ export const requireTrigger = (access: Access) => {
       return refuse(error);
     }
     const header = (name: string) => c.req.header(name);
-    // A user who is signed in may send the secret in place of the session.
+    // A signed-in user may send the secret in place of the session.
     const hasSession = secret === undefined && sessionValue(access.accounts, c.req, header) !== undefined;
     if (readKey(header) !== undefined || hasSession) {
       return withKey(c, async () => {

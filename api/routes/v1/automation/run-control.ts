@@ -60,7 +60,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'runs.retry',
     summary: 'Retry a run',
     description:
-      'Starts a new run from the failed step, reusing the outputs of the steps before it; of a map or a parallel step that failed, it reuses what completed within. `path` names a step within others. A step whose outcome is unknown keeps the idempotency keys of its earlier run. `definition: "current"` uses the definition that the workflow has now, and reuses outputs by the ids of the steps. A run that has completed needs `fromStep`; one that has not ended is answered with 409 `conflict`.',
+      'Starts a new run from the failed step, reusing the outputs of the steps before it; in a map or parallel step that failed, it also reuses the items and branches that completed. `path` names a step within others. A step whose outcome is unknown keeps the idempotency keys of its earlier run. `definition: "current"` uses the definition that the workflow has now, and reuses outputs by the ids of the steps. A run that has completed needs `fromStep`; one that has not ended is answered with 409 `conflict`.',
     params,
     body: jsonContent(retrySchema, retryExamples),
     bodyIsOptional: true,

@@ -77,7 +77,7 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const scope = c.get('scope');
     const id = await namedRunInPath(c);
     if (c.req.method === 'HEAD') {
-      // Nothing follows, so nothing is opened that would have to be closed.
+      // No event follows, so nothing is opened that would have to be closed.
       await getRun(scope, id);
       return streamHead(c);
     }

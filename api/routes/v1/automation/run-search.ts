@@ -19,12 +19,12 @@ import { namedRuns } from './named-runs.ts';
 
 type Query = z.output<typeof runSearchQuery>;
 
-/** No resource has it: what is filtered by an unknown id is an empty list. */
+/** No resource has it: a filter with an unknown id gives an empty list. */
 const unknown = '00000000-0000-0000-0000-000000000000';
 const idOf = (ids: ResourceId, text: string | undefined) =>
   text === undefined ? undefined : (ids.parse(text) ?? unknown);
 
-/** A filter as its query or its body says it. Ids that no resource can have find nothing. */
+/** A filter from a query or a body. Ids that no resource can have match nothing. */
 export const filterOf = (query: Omit<Query, 'limit' | 'offset' | 'after'>): RunFilter => ({
   workflowId: idOf(workflowIds, query.workflowId),
   statuses: query.status,

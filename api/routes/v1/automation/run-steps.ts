@@ -42,7 +42,7 @@ export function runStepRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'runs.steps.list',
     summary: 'List the steps of a run',
     description:
-      'In the order of their start, those within others too; then the steps that an ended run never reached. Outputs of more than 256 KiB are replaced by `{$ref, bytes}`; so are the largest ones of a page that has more than 2 MiB.',
+      'Lists the steps in the order of their start, including steps within others, and then the steps that an ended run never reached. Outputs of more than 256 KiB are replaced by `{$ref, bytes}`; so are the largest ones of a page that has more than 2 MiB.',
     params: idInPath(exampleRunIds),
     query,
     answers: { 200: answer('A page of steps.', stepListSchema, { examples: stepListExamples }) },

@@ -33,7 +33,7 @@ export function runsEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'runs.followMany',
     summary: 'Stream the events of many runs',
     description:
-      'Server-Sent Events of all runs that match the filter, from now on, each with its `runId`: those that have not ended, the newest 1,000, and those that are created later. Give exactly one of `workflowId`, `tag`, `batchId` and `parentRunId`. After a lost connection, continue with `Last-Event-ID` within an hour. The stream never closes, and counts as one.',
+      'Server-Sent Events of all runs that match the filter, from now on, each with its `runId`: those that have not ended, the newest 1,000, and those that are created later. Give exactly one of `workflowId`, `tag`, `batchId` and `parentRunId`. After a lost connection, continue with `Last-Event-ID` within an hour. The stream never closes, and counts as one stream.',
     query: filters.extend({ deltas }),
     headers: z.object({ 'last-event-id': lastEventId }),
     answers: {

@@ -31,7 +31,8 @@ export function secretRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listSecrets',
     'x-client-method': 'secrets.list',
     summary: 'List secrets',
-    description: 'The names of the secrets that steps can send, in alphabetical order. Their values are never shown.',
+    description:
+      'Lists the names of the secrets that steps can send, in alphabetical order. The values are never shown.',
     key: requireKeyOrReader(services, 'member', 'workflows:read'),
     query: z.object(pageQuery),
     answers: {

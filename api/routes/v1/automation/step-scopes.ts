@@ -5,7 +5,7 @@ import type { ApiContext } from '../../../context.ts';
 import { checkScopes } from '../../../middleware/authenticate.ts';
 
 /**
- * Steps of features do what a request of the key that saves them may do, and no more.
+ * Steps of features have the rights of a request with the key that saves them, and no more.
  * @throws AppError forbidden unless the key that saves steps may use the features that they use, in whatever list they stand
  */
 export function checkStepScopes(c: ApiContext, { tools }: Pick<Services, 'tools'>, steps: readonly Step[] = []): void {

@@ -10,13 +10,13 @@ import { automationDialect } from '../../../dialects/automation.ts';
 const pingEveryMs = 10_000;
 /** How long a client waits before it reconnects. */
 const comeBackAfterMs = 1_000;
-/** How soon it is asked again whether the key is still valid. */
+/** How soon the validity of the key is checked again. */
 const askAgainMs = 250;
 
 /** An event with the id that a client continues after. */
 export type StreamedEvent = SeenEvent & { cursor?: string };
 
-/** The head of a stream, for requests that ask for no more. */
+/** The head of a stream, for HEAD requests. */
 export function streamHead(c: ApiContext): Response {
   c.header('X-Accel-Buffering', 'no');
   return c.body(null, 200, { 'Content-Type': 'text/event-stream' });

@@ -27,10 +27,7 @@ export function tokenRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'tokens.create',
     summary: 'Create a token for a browser',
     description: [
-      'A short-lived token, with which a page calls the API itself. It may do no more than the key: a scope that the key lacks',
-      'is answered with 403. A token that names runs, workflows, a batch or tags sees and starts those alone;',
-      'with several of these it sees what all of them name. `runs:execute` needs one. It ends when its key does; one that a person',
-      'makes ends with the session, the membership, or the role `member`. It makes no tokens. Tokens reach the execution of workflows, the reading and cancelling of runs, chat without `mcpServers`, and voice.',
+      'A short-lived token, with which a page calls the API itself. It can do no more than the key: a scope that the key lacks is answered with 403. A token that names runs, workflows, a batch or tags sees and starts only those; with several of these it sees what matches all of them. `runs:execute` needs one of them. The token ends when its key ends; a token that a person creates ends with the session, the membership or the role `member`. A token cannot create tokens. Tokens reach the execution of workflows, the reading and cancelling of runs, chat without `mcpServers`, and voice.',
     ].join(' '),
     body: jsonContent(newTokenSchema, newTokenExamples),
     answers: { 201: answer('Returns the token.', issuedTokenSchema, { examples: issuedTokenExamples }) },

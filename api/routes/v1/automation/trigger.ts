@@ -45,7 +45,7 @@ const secretInPath = z.object({
     }),
 });
 
-/** A caller with the secret alone chooses nothing of a run but its variables. @throws AppError validation_error */
+/** A caller with only the secret sets nothing of a run except its variables. @throws AppError validation_error */
 function optionsOf(c: ApiContext, query: z.output<typeof triggerOptionQuery>): RunOptions | undefined {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   if (given.length > 0 && !c.get('caller')) {

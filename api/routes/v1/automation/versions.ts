@@ -76,7 +76,8 @@ export function versionRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'diffWorkflowVersions',
     'x-client-method': 'workflows.versions.diff',
     summary: 'Compare two versions of a workflow',
-    description: 'Returns the operations that turn the definition of this version into that of the other one.',
+    description:
+      'Returns the operations that turn the definition of this version into the definition of the other version.',
     params: versionInPath,
     query: versionQuery,
     answers: { 200: answer('Returns a JSON Patch (RFC 6902).', patchSchema, { examples: patchExamples }) },
@@ -88,7 +89,7 @@ export function versionRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'workflows.versions.restore',
     summary: 'Restore a version of a workflow',
     description:
-      'Saves the definition of this version as a new one, which becomes the current version. Needs the scopes that its steps need.',
+      'Saves the definition of this version as a new version, which becomes the current one. Needs the scopes that its steps need.',
     key: requireKey(services, 'workflows:write'),
     params: versionInPath,
     bodyIsOptional: true,

@@ -36,7 +36,7 @@ import { checkStepScopes } from './step-scopes.ts';
 
 const workflowFields = Object.keys(newWorkflowSchema.shape).filter((name) => !['isActive', 'status'].includes(name));
 
-/** What a document says of the workflow itself, its triggers and its schedule. @throws AppError validation_error */
+/** The parts of a document for the workflow itself, its triggers and its schedule. @throws AppError validation_error */
 function readDocument(document: Record<string, unknown>, steps: unknown) {
   const given = workflowFields.flatMap((name): [string, unknown][] => {
     const value = name === 'steps' ? steps : document[name];
@@ -76,7 +76,7 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
     operationId: 'validateWorkflow',
     'x-client-method': 'workflows.validate',
     summary: 'Validate a workflow',
-    description: 'Makes the checks of a save, and stores nothing.',
+    description: 'Makes the checks of a save and stores nothing.',
     body: jsonContent(draftSchema, draftExamples),
     answers: {
       200: answer('Returns the errors and the warnings of a save.', validationSchema, {
@@ -105,7 +105,7 @@ export function workflowDocumentRoutes(services: Services): OpenAPIHono<ApiEnv> 
     'x-client-method': 'workflows.import',
     summary: 'Import a workflow',
     description:
-      'Creates a workflow from a document, as `application/json` or `application/yaml` of at most 1 MiB with at most 100 expansions of aliases. Needs the scopes of its steps, and `runs:execute` where it has triggers or a schedule. A schedule is imported paused. A name that no single workflow has is a warning, and the workflow is then not active.',
+      'Creates a workflow from a document, as `application/json` or `application/yaml` of at most 1 MiB with at most 100 expansions of aliases. Needs the scopes of its steps, and `runs:execute` where it has triggers or a schedule. A schedule is imported paused. If a name belongs to no workflow, or to several, the answer has a warning and the workflow is not active.',
     body: { ...jsonContent(workflowDocumentSchema, workflowDocumentExamples), ...yamlDocument },
     readYaml: (c, text) => jsonOfYaml(services.boundedWork, c.get('scope').tenantKey, text),
     idempotent: true,

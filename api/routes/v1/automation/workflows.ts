@@ -96,7 +96,7 @@ function statesOf({ active, status }: z.output<typeof listQuery>): AutomationSta
   );
 }
 
-/** The warnings about a workflow that was saved: those about the body as it was sent, and the given ones. */
+/** The warnings about a saved workflow: those about the body, and the given ones. */
 function warningsOf(c: ApiContext, given: WorkflowWarning[], ignored = findIgnoredFields(c.get('body'))) {
   const warnings = [...ignored, ...given];
   return warnings.length > 0 ? { warnings } : {};
@@ -200,7 +200,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const pause = pauses(
     'pause',
     'Pause a workflow',
-    'Runs are accepted and queue until the workflow is resumed. Runs that have begun go on.',
+    'New runs are accepted and wait in the queue until the workflow is resumed. Runs that have begun continue.',
   );
   const resume = pauses('resume', 'Resume a workflow', 'Runs that were queued begin.');
 
@@ -249,7 +249,8 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { id } = c.req.valid('param');
     const { workflow, warnings } = await updateAutomation(services, c.get('scope'), id, change, body.expectedVersion);
     const data = automationDialect(c).workflowChange(workflow);
-    return c.json(success({ ...data, ...warningsOf(c, warnings) }), 200);
+    const ignored = findIgnoredFields(c.get('body'), workflowChangeSchema.shape);
+    return c.json(success({ ...data, ...warningsOf(c, warnings, ignored) }), 200);
   });
   routes.openapi(remove, async (c) => {
     await deleteAutomation(c.get('scope'), c.req.valid('param').id);

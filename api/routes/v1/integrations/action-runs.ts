@@ -47,7 +47,7 @@ export function actionRunRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'integrations.actionRuns.cancel',
     summary: 'Cancel a delayed action',
     description:
-      'Cancels an action that waits for its time. One that is cancelled already is returned as it is; one that is being performed, or has ended otherwise, is 409 `conflict`.',
+      'Cancels an action that waits for its time. A cancelled action is returned unchanged. An action that is being performed, or has ended otherwise, is answered with 409 `conflict`.',
     params: actionRunInPath,
     answers: { 200: answer('Returns the action.', actionRunSchema, { examples: cancelledActionRunExamples }) },
     failures: [409],

@@ -35,7 +35,7 @@ async function finish(services: Services, query: URLSearchParams): Promise<Conse
   return { redirectUrl, error, reason, facts: { integration, ...(reason !== undefined && { reason }) } };
 }
 
-/** What the tester of the sandbox answers. @throws AppError validation_error with path redirect_uri or state */
+/** The answer of the sandbox's tester. @throws AppError validation_error with path redirect_uri or state */
 async function answerOfTester(c: ApiContext, { connections }: Services): Promise<string> {
   const { state = '', redirect_uri: redirectUri, integration, deny } = c.req.query();
   if (redirectUri !== connections.callbackUrl(integrationPurpose)) {

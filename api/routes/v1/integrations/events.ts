@@ -8,7 +8,7 @@ import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
 import { readJson } from '../../../../src/platform/core/bounded-json.ts';
 import { AppError, invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
-import { findRateLimits } from '../../../../src/tenancy/find-rate-limits.ts';
+import { findRateLimits } from '../../../../src/tenancy/plans/find-rate-limits.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { limitRequests } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
@@ -75,8 +75,8 @@ const eventsOperation = (id: string, name: string, { acknowledged, handshake }: 
   );
 
 /**
- * Receives the events of providers, without a key: each provider proves its identity in its own way. A request is acknowledged
- * once its events are committed. Providers repeat what is not acknowledged; each event is published once.
+ * Receives the events of providers, without a key: each provider proves its identity in its own way. A request is
+ * acknowledged once its events are committed. Providers repeat unacknowledged events; each event is published once.
  */
 export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { addressLimits, database, env } = services;
@@ -120,7 +120,7 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     if (unsigned) return unsigned;
     const maxBytes = inbound.maxBodyBytes(head.headers, now);
     if (maxBytes === undefined) return refuse(c);
-    // An address over its limit is not worth parsing: what the provider itself signed is proved by its bytes.
+    // For an address over its limit the body is not parsed: the provider's own signature is proved by the bytes.
     const isLimited = addressLimits.refusal('unproven', addressOf(c)) !== undefined;
     const { request, proven } = await withUnprovenBody(c, maxBytes, async (body) => {
       const read = withBody(head, body);

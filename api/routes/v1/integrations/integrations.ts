@@ -65,7 +65,7 @@ export function integrationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'integrations.connection.delete',
     summary: 'Disconnect an integration',
     description:
-      'Ends the access to the account. Webhooks of the integration stay, and receive nothing until it is connected again. An integration that is not connected is answered with 409 `not_connected`.',
+      'Ends the access to the account. Webhooks of the integration stay, but receive nothing until it is connected again. An integration that is not connected is answered with 409 `not_connected`.',
     params: integrationInPath,
     answers: {
       200: answer('The integration was disconnected.', disconnectedSchema, { examples: disconnectedExamples }),

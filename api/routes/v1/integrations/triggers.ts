@@ -14,7 +14,7 @@ import { triggerInPath } from '../../../schemas/integrations/in-path.ts';
 import { triggerExamples, triggeredExamples, triggeredSchema } from '../../../schemas/integrations/webhooks.ts';
 import { requireIntegration } from './require-integration.ts';
 
-/** The `data` of an event, and nothing else of its body. */
+/** The `data` of an event, without the rest of its body. */
 const simulatedEventSchema = freeForm.openapi('SandboxTrigger', {
   description: 'The `data` of the event, as webhooks receive it.',
 });

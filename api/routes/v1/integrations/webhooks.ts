@@ -49,8 +49,7 @@ const links = {
 };
 
 const beside = [
-  'It is changed, tested and its secret rotated, and its deliveries are seen and replayed, below `/webhooks/{id}`,',
-  'where the list leaves it out.',
+  'The operations below `/webhooks/{id}` change and test it, rotate its secret, and show and replay its deliveries. The list of webhooks omits it.',
 ].join(' ');
 
 /** Webhooks that get one event of an integration each. */

@@ -22,7 +22,7 @@ export function availabilityRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description: [
       'The times at which a booking could start, one duration apart from the beginning of each open range of the host. A',
       'time belongs to the day on which it starts in `timezone`. An inactive event type has none. The last day is 9999-12-30 (UTC).',
-      'Days with more than 10,000 times are refused: `details.longestEnd` of that answer is the last day that can be asked for.',
+      'A request for days with more than 10,000 times is refused; `details.longestEnd` is then the last allowed `end`.',
     ].join(' '),
     query: availabilityQuery,
     answers: { 200: answer('Returns the times.', availabilitySchema, { examples: availabilityExamples }) },

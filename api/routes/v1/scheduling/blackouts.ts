@@ -59,7 +59,7 @@ export function blackoutRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.blackoutPeriods.create',
     summary: 'Create a blackout period',
     description:
-      'A time in which no host can be booked, or the one of `hostId`. Existing bookings stay. The plan limits how many there are. More than 1.5 MiB of them are answered with 409 `conflict`.',
+      'During a blackout period no host can be booked, or only the host `hostId` cannot. Existing bookings stay. The plan limits how many there are. More than 1.5 MiB of them are answered with 409 `conflict`.',
     body: jsonContent(newBlackoutSchema, newBlackoutExamples),
     idempotent: true,
     answers: {

@@ -23,7 +23,7 @@ const words: ConsentWords = {
   reasons: {
     access_denied: 'Access to the calendar was refused.',
     exchange_failed: 'The calendar service did not complete the connection. Try again.',
-    not_found: 'The host of this calendar does not exist any more.',
+    not_found: 'The host of this calendar no longer exists.',
     conflict: 'This host has as many calendars as it can have.',
   },
   otherReason: 'The calendar could not be connected.',

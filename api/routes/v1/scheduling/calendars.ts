@@ -76,8 +76,7 @@ export function calendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.calendars.list',
     summary: 'List calendars',
     description: [
-      'The connected calendars of all hosts, newest first. Events in them take the time of their hosts, and bookings are',
-      'written into the oldest of a host. Where the answer would have more than 2 MiB, long names and messages of errors are',
+      'The connected calendars of all hosts, newest first. Their events block the time of their hosts, and bookings are written into the oldest calendar of a host. Where the answer would have more than 2 MiB, long names and messages of errors are',
       'cut.',
     ].join(' '),
     answers: {

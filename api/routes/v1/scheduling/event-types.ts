@@ -114,8 +114,8 @@ export function eventTypeRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.eventTypes.create',
     summary: 'Create an event type',
     description: [
-      'What can be booked: how long it takes, with whom and by which rules.',
-      `A slug that is taken, more than ${maxEventTypes} event types, and more than 1.5 MiB of them, are answered with 409 \`conflict\`.`,
+      'An event type defines what can be booked: how long it takes, with whom and by which rules.',
+      `A slug that exists, more than ${maxEventTypes} event types, and more than 1.5 MiB of them, are answered with 409 \`conflict\`.`,
     ].join(' '),
     body: jsonContent(newEventTypeSchema, newEventTypeExamples),
     idempotent: true,
@@ -145,7 +145,7 @@ export function eventTypeRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.eventTypes.update',
     summary: 'Update an event type',
     description:
-      'Only the given fields change; lists are replaced as a whole. Existing bookings keep their length and their buffers. A slug that is taken, and more than 1.5 MiB of event types, are answered with 409 `conflict`.',
+      'Only the given fields change; lists are replaced as a whole. Existing bookings keep their length and their buffers. A slug that exists, and more than 1.5 MiB of event types, are answered with 409 `conflict`.',
     params: eventTypeInPath,
     body: jsonContent(eventTypeChangeSchema, eventTypeChangeExamples),
     answers: {

@@ -80,7 +80,7 @@ export function hostRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.hosts.delete',
     summary: 'Delete a host',
     description:
-      'Bookings that are over or cancelled stay; blackouts and exceptions that name it go with it. The default host, one that an event type names, one with connected calendars, and one with confirmed bookings that are not over are answered with 409 `conflict`.',
+      'Past and cancelled bookings stay; blackouts and exceptions that name the host are deleted. The default host, one that an event type names, one with connected calendars, and one with confirmed bookings that are not over are answered with 409 `conflict`.',
     params: hostInPath,
     answers: { 200: deletedAnswer('The host was deleted.') },
     failures: [409],

@@ -64,7 +64,7 @@ export function patternRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.recurringPatterns.create',
     summary: 'Create a recurring pattern',
     description:
-      'A time that repeats and closes the calendars of all hosts, or with `blockType: "available"` opens them beyond the weekly hours. The plan limits how many there are.',
+      'A recurring pattern closes the calendars of all hosts at repeated times, or with `blockType: "available"` opens them beyond the weekly hours. The plan limits how many there are.',
     body: jsonContent(newPatternSchema, newPatternExamples),
     idempotent: true,
     answers: {
@@ -88,7 +88,7 @@ export function patternRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'scheduling.recurringPatterns.generate',
     summary: 'List the occurrences of a recurring pattern',
     description:
-      'Stores nothing. Occurrences are in the zone of the default host; a time that a clock change skips is moved forward. The phase is that of `startDate`, whatever `fromDate` is.',
+      'Stores nothing. Occurrences are in the zone of the default host; a time that a clock change skips is moved forward. The phase depends on `startDate`, not on `fromDate`.',
     params: patternInPath,
     body: jsonContent(generationSchema, generationExamples),
     bodyIsOptional: true,

@@ -25,7 +25,7 @@ const toAnswer = ({ written, ...sandbox }: SandboxView) => ({
   written: written.map(({ bookingId, ...event }) => ({ ...event, bookingId: bookingIds.format(bookingId) })),
 });
 
-/** What is in the calendars of test keys. */
+/** The contents of the calendars of test keys. */
 export function sandboxCalendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'scheduling');
   const operation = operationsOf({ tag: 'Scheduling', key });
@@ -46,11 +46,9 @@ export function sandboxCalendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
     path: '/calendars/{id}/sandbox',
     operationId: 'putSandboxCalendar',
     'x-client-method': 'scheduling.calendars.sandbox.put',
-    summary: 'Replace what is in a sandbox calendar',
+    summary: 'Replace the contents of a sandbox calendar',
     description: [
-      'Replaces the events of others, and what goes wrong; the next sync finds it. An event with the `id` of one of `written`',
-      'stands for a change of the event of a booking: another time moves it, the status `cancelled`',
-      'removes it.',
+      'Replaces the events of other people and the simulated failure. The next sync reads them. An event with the `id` of an event in `written` changes the event of that booking: another time moves it, and the status `cancelled` removes it.',
     ].join(' '),
     params: calendarInPath,
     body: jsonContent(putSandboxSchema, putSandboxExamples),

@@ -59,7 +59,7 @@ const toAnswer = ({
   createdAt: createdAt.toISOString(),
 });
 
-/** Characters that are left of a response where an answer has too many large ones. */
+/** Characters that are kept of a response if an answer has too many large ones. */
 const shortResponse = 1_000;
 
 interface Answered {
@@ -67,7 +67,7 @@ interface Answered {
   responseBodyTruncated: boolean;
 }
 
-/** A response, which its beginning can stand for: a receiver may answer characters that take six bytes each. */
+/** A response, which its beginning can replace: a receiver may answer characters that take six bytes each. */
 function responseOf(answered: Answered): Replaceable[] {
   const { responseBody } = answered;
   if (responseBody === null || responseBody.length <= shortResponse) return [];
@@ -126,9 +126,7 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Remove the content of a delivery',
     description: [
       'Removes the body and the answers of the receiver for good. The log of the attempts stays. The delivery cannot be',
-      'replayed or resent afterwards, and `recover` passes it over. The body is that of the event: other deliveries of the',
-      'event lose it too, as soon as none of them has attempts to come. Answered with 409 `conflict` while the delivery',
-      'itself has.',
+      'replayed or resent afterwards, and `recover` skips it. All deliveries of an event share its body: the others lose it too, as soon as none of them has attempts to come. Answered with 409 `conflict` while this delivery has attempts to come.',
     ].join(' '),
     params: deliveryInPath,
     answers: { 200: deletedAnswer('The content was removed, now or earlier.') },

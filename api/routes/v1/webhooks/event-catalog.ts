@@ -16,7 +16,7 @@ import {
   eventInPath,
 } from '../../../schemas/webhooks/event-catalog.ts';
 
-/** What the product publishes about its events. */
+/** The published information about the product's events. */
 export function eventCatalogRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Webhooks', key: requireKey(services, 'webhooks') });
   const entries = new Map([...services.events].map(([type, declared]) => [type, publishedEntry(declared)]));

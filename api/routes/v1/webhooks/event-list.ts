@@ -10,7 +10,7 @@ import { answer } from '../../../schemas/answers.ts';
 import { withPageDefaults } from '../../../schemas/pagination.ts';
 import { eventListExamples, eventListQuery, eventListSchema } from '../../../schemas/webhooks/event-list.ts';
 
-/** Events for those who cannot be reached by webhooks. */
+/** Events for callers that webhooks cannot reach. */
 export function eventListRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Events', key: requireKey(services, 'webhooks') });
 
@@ -21,8 +21,7 @@ export function eventListRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'events.poll',
     summary: 'Read events',
     description: [
-      'Returns the events of the last seven days in the order in which they were committed, as webhooks get them. Ask again',
-      'with `after`: each event comes once. A page may have fewer events than `limit` although there are more. With',
+      'Returns the events of the last seven days in the order in which they were committed, as webhooks get them. Repeat the request with `after`: each event is returned once. A page may have fewer events than `limit` although there are more. With',
       '`waitSeconds` the request waits until there is an event.',
       '',
       'Events are recorded from the first call on, or from the first webhook, trigger or workflow with an `event` step, until',

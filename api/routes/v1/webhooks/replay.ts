@@ -132,8 +132,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Recover missed deliveries',
     description: [
       'Replays all deliveries dead-lettered since a time, and delivers the events that were not sent because the webhook was',
-      'inactive. Events whose content was removed are passed over. `until`, `eventTypes` and `statusClass` narrow it down. Of many, the',
-      'first are queued at once and the others soon after the answer. Answered with 409 `conflict`',
+      'inactive. Events whose content was removed are skipped. `until`, `eventTypes` and `statusClass` narrow the selection. The first deliveries are queued at once and the others soon after the answer. Answered with 409 `conflict`',
       'while the webhook is inactive.',
     ].join(' '),
     params: webhookInPath,

@@ -21,8 +21,7 @@ export function statisticsRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'webhooks.stats',
     summary: 'Retrieve the statistics of a webhook',
     description: [
-      'How attempts ended and how long they took, in all and over time. Tests and examples do not count. The times are those',
-      'at which attempts ended. The last point is the current one, and the figures are those of all points.',
+      'The results and durations of attempts, in total and over time. Tests and examples do not count. An attempt counts at the time of its end. The last point is the current one, and the totals cover all points.',
     ].join(' '),
     params: webhookInPath,
     query: statisticsQuery,

@@ -67,7 +67,7 @@ const toAnswer = ({ id, createdAt, updatedAt, ...subscription }: Subscription): 
   updatedAt: updatedAt.toISOString(),
 });
 
-/** Custom headers, which a reference to their webhook can stand for. It is a map of texts too, as clients expect. */
+/** Custom headers, which a reference to their webhook can replace. It is a map of texts too, as clients expect. */
 const headersOf = (webhook: WebhookAnswer) =>
   referred(webhook, 'headers', () => ({ $ref: `/api/v1/webhooks/${webhook.id}` }));
 
@@ -143,8 +143,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'webhooks.update',
     summary: 'Update a webhook',
     description: [
-      'Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`. Another',
-      '`signature` makes new keys at once, and earlier ones sign nothing any more.',
+      'Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`. A change of `signature` creates new keys at once, and earlier keys no longer sign.',
       'The fields `filter`, `payload`, `signature` and `ordering` of a webhook of an integration cannot be changed.',
     ].join(' '),
     params: webhookInPath,
@@ -172,7 +171,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description: [
       'Returns a new secret, which is shown once. For 24 hours deliveries are signed with the previous secret too, even if',
       'the secret is rotated again meanwhile; at most the three newest secrets sign.',
-      'With `signature: ed25519` it is a private key that is replaced, and `publicKey` is returned.',
+      'With `signature: ed25519` the private key is replaced, and `publicKey` is returned.',
     ].join(' '),
     params: webhookInPath,
     bodyIsOptional: true,

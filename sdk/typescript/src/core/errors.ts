@@ -5,7 +5,7 @@ export interface FieldError {
   message: string;
 }
 
-/** What is known of a failure. */
+/** The facts about a failure. */
 export interface Failure {
   status?: number | null;
   code?: string | null;
@@ -15,7 +15,7 @@ export interface Failure {
   cause?: unknown;
 }
 
-/** A failed call. Its class says what the failure means. */
+/** A failed call. Its class is the kind of the failure. */
 export class AtelierError extends Error {
   /** The status of the answer, or null if there was none. */
   readonly status: number | null;
@@ -25,7 +25,7 @@ export class AtelierError extends Error {
   readonly requestId: string | null;
   /** Facts for programs. */
   readonly details: Record<string, unknown>;
-  /** After how many seconds the service wants to be asked again, where it says so. */
+  /** The seconds after which the service wants the next attempt, if it says so. */
   readonly retryAfter: number | null;
 
   constructor(message: string, failure: Failure = {}) {
@@ -49,20 +49,20 @@ export class PermissionError extends AtelierError {}
 export class NotFoundError extends AtelierError {}
 /** The request contradicts the state of things (409), or the address has no such method (405). */
 export class ConflictError extends AtelierError {}
-/** Too many requests (429). `retryAfter` says when to ask again. */
+/** Too many requests (429). `retryAfter` is the wait before the next attempt. */
 export class RateLimitError extends AtelierError {}
 /** A provider of models, or of an integration, failed. */
 export class ProviderError extends AtelierError {}
 /** The service cannot answer now (503, 504). */
 export class ServiceUnavailableError extends AtelierError {}
-/** There was no whole answer: the connection failed, or what came was not what the service sends. */
+/** There was no complete answer: the connection failed, or the answer was not one of the service. */
 export class ConnectionError extends AtelierError {}
 /** There was no answer in time. */
 export class TimeoutError extends AtelierError {}
 
 /** The request is not acceptable (400, 413, 415, 422). */
 export class ValidationError extends AtelierError {
-  /** What is wrong with it, where the service lists that. */
+  /** The problems of the request, if the service lists them. */
   readonly errors: FieldError[];
 
   constructor(message: string, failure: Failure = {}) {

@@ -22,13 +22,13 @@ export interface RequestOptions {
   timeoutMs?: number | undefined;
   /** Replaces the client's `maxRetries`. */
   maxRetries?: number | undefined;
-  /** Names what a POST does. Unless given, each call that takes one makes its own. It is kept across repetitions. */
+  /** Identifies the effect of a POST. By default each call that takes one generates its own. Repetitions keep it. */
   idempotencyKey?: string | undefined;
   /** Further headers. */
   headers?: Record<string, string> | undefined;
 }
 
-/** What the reading of a stream may differ in. */
+/** Options for reading a stream. */
 export interface StreamOptions extends Omit<RequestOptions, 'idempotencyKey'> {
   /** The id of the last event that was received. The stream continues after it. */
   lastEventId?: string | undefined;
@@ -42,7 +42,7 @@ export type Form<Body> = {
   [Name in keyof Body]: Blob extends Body[Name] ? UploadSource : Body[Name];
 };
 
-/** What a file can be made of. A stream is sent as it is read, and such a request is never repeated. */
+/** The sources of a file. A stream is sent as it is read, and such a request is never repeated. */
 export type UploadSource =
   | Blob
   | ArrayBuffer

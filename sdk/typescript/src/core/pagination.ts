@@ -10,7 +10,7 @@ export interface Page<Item> {
 
 export type Query = Record<string, unknown>;
 
-/** Reads the data of the page that a query asks for. */
+/** Reads the data of the page that a query selects. */
 export type ReadPage = (query: Query) => Promise<unknown>;
 
 interface Paging {
@@ -50,7 +50,7 @@ export class List<Item> implements AsyncIterable<Item> {
     this.#member = member;
   }
 
-  /** Reads one page: the one that the query asks for. */
+  /** Reads one page: the one that the query selects. */
   page(): Promise<Page<Item>> {
     return this.#page(this.#query);
   }

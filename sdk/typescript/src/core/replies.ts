@@ -2,7 +2,7 @@ import type { ChatReply } from '../generated/api/types.gen.ts';
 import { AtelierError, ProviderError } from './errors.ts';
 import { EventStream, type ServerEvent } from './streams.ts';
 
-/** What a model writes, as it writes it. `reply` is the last event: the whole reply. */
+/** The text of a model, as it is written. `reply` is the last event: the whole reply. */
 export type ReplyEvent =
   | ServerEvent<'delta' | 'thought', { text: string }>
   | ServerEvent<'tool_call', { index: number; name: string; args: Record<string, unknown> | null }>
@@ -49,7 +49,7 @@ class Received {
   }
 }
 
-/** The events of a reply. A lost connection is opened anew with the same key, and nothing comes twice. */
+/** The events of a reply. A lost connection is reopened with the same key, and each event is returned once. */
 export class ReplyStream implements AsyncIterable<ReplyEvent> {
   readonly #events: EventStream<ReplyEvent>;
   readonly #received = new Received();

@@ -7,9 +7,9 @@ const maxPauseMs = 8_000;
 
 const passingStatuses: readonly (number | null)[] = [408, 429, 502, 503, 504];
 
-/** What is known of the call whose attempt failed. */
+/** The facts about the call whose attempt failed. */
 export interface Attempts {
-  /** How many attempts were made. */
+  /** The number of attempts. */
   made: number;
   /** Whether the first attempt used a key that this call made: a conflict is then its own attempt, still in progress. */
   madeKey: boolean;
@@ -26,8 +26,8 @@ function mayPass(error: AtelierError, { made, madeKey }: Attempts): boolean {
 }
 
 /**
- * How long to wait in milliseconds before a failed request is repeated: what the service asks for, or an exponential pause
- * with jitter. Undefined if it must not be repeated.
+ * How long to wait in milliseconds before a failed request is repeated: the wait that the service requests, or an
+ * exponential pause with jitter. Undefined if it must not be repeated.
  */
 export function pauseBeforeRetry(error: AtelierError, attempts: Attempts): number | undefined {
   if (!mayPass(error, attempts)) return undefined;

@@ -33,9 +33,9 @@ export interface StreamSettings {
   isAgain?: boolean;
 }
 
-/** What a model writes is not sent again: such events have no ids. */
+/** The text of a model is not sent again: such events have no ids. */
 const eventWithoutId = 'step.delta';
-/** A pause that the service did not ask for, in milliseconds. */
+/** A pause that the service did not request, in milliseconds. */
 const usualPauseMs = 1_000;
 /** A connection that lasted longer was a good one, whatever ended it: proxies close them after some minutes. */
 const goodConnectionMs = 15_000;
@@ -92,7 +92,7 @@ async function* eventsOf(
   }
 }
 
-/** Whether an id is one that was received before: ids of a stream are numbers that grow, or texts that differ. */
+/** Whether an id was received before: ids of a stream are numbers that grow, or texts that differ. */
 function isOld(id: string | null, last: string | undefined): boolean {
   if (id === null || last === undefined) return false;
   const [one, other] = [Number(id), Number(last)];

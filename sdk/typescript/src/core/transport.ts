@@ -18,7 +18,7 @@ export interface Request {
   body?: unknown;
 }
 
-/** What the document says of an operation. */
+/** The document's data about an operation. */
 export interface Traits {
   answer: 'json' | 'bytes' | 'nothing';
   /** Whether the answer is in the envelope `{success, data}`. */
@@ -29,7 +29,7 @@ export interface Traits {
   takesKey?: boolean;
 }
 
-/** What a generated operation resolves with. */
+/** The result of a generated operation. */
 interface Outcome {
   data?: unknown;
   error?: unknown;
@@ -43,11 +43,11 @@ const keyPattern = /^[!-~]+$/;
 
 const parseAs = { json: 'text', bytes: 'blob', nothing: 'text' } as const;
 
-/** The data of an answer. @throws ConnectionError for what is no answer of the service */
+/** The data of an answer. @throws ConnectionError for an answer that is not one of the service */
 function dataOf({ data, response }: Outcome, { answer, isEnveloped }: Traits): unknown {
   if (answer === 'bytes') return data;
   if (answer === 'nothing') return undefined;
-  // A document that was asked for in another form.
+  // A document in another requested form.
   if (/yaml/.test(response?.headers.get('content-type') ?? '')) return data;
   let body: unknown;
   try {

@@ -38,7 +38,7 @@ async function* partsOf(form: Record<string, unknown>, boundary: string): AsyncG
   yield encoder.encode(`--${boundary}--\r\n`);
 }
 
-/** A stream of what a generator yields. The generator ends when the stream is cancelled. */
+/** A stream of the values of a generator. The generator ends when the stream is cancelled. */
 function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
   return new ReadableStream({
     async pull(controller) {
@@ -53,8 +53,8 @@ function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array
 }
 
 /**
- * Makes a file of what was given: a blob, bytes, or a stream, which is read to its end here. Use it to name a file, or to be
- * able to send a stream more than once.
+ * Makes a file of a blob, bytes, or a stream, which is read to its end here. Use it to name a file, or to be able to
+ * send a stream more than once.
  */
 export async function toUpload(source: UploadSource, options: { name?: string; type?: string } = {}): Promise<File> {
   const parts: (Blob | Uint8Array<ArrayBuffer>)[] = [];

@@ -35,7 +35,7 @@ export async function withinTime<Result>(
   }
 }
 
-/** Reads until what was read has ended. The pauses grow from half a second to five. */
+/** Reads until the resource has ended. The pauses grow from half a second to five. */
 export async function poll<Read>(
   read: () => Promise<Read>,
   hasEnded: (read: Read) => boolean,

@@ -10,7 +10,7 @@ const decoder = new TextDecoder();
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** One way in which a request may be signed: what is signed, when, and the signatures. */
+/** One way in which a request may be signed: the signed data, the time, and the signatures. */
 interface Family {
   content: Bytes;
   at: number;
@@ -127,8 +127,8 @@ function readHeaders(headers: WebhookHeaders): Map<string, string> {
 // biome-ignore lint/complexity/noStaticOnlyClass: it is called as the namespace of what receivers need
 export class Webhooks {
   /**
-   * Verifies a request that the service made, and returns its event. The request is genuine if one of the families of
-   * signatures that it has is that of one of the secrets, and was made within five minutes of now.
+   * Verifies a request of the service, and returns its event. The request is genuine if one of its families of
+   * signatures matches one of the secrets, and was made within five minutes of now.
    * @param rawBody the body before any JSON parser
    * @param secret a secret (`whsec_…`) or a public key (`whpk_…`), or a list of them during a rotation
    * @throws AtelierError `invalid_signature`, `timestamp_out_of_range`

@@ -3,7 +3,7 @@ import type { ProcessingVideo, Video } from '../generated/api/types.gen.ts';
 import { StudioVideos as GeneratedStudioVideos } from '../generated/resources/studio-videos.ts';
 
 export class StudioVideos extends GeneratedStudioVideos {
-  /** Wait until a video is made, has failed or was cancelled, and return it. */
+  /** Wait until a video is completed, has failed or was cancelled, and return it. */
   async wait(id: string, options: WaitOptions = {}): Promise<Exclude<Video, ProcessingVideo>> {
     const video = await withinTime(options, (signal) =>
       poll(

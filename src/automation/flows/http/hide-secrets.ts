@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 
-/** What stands in the place of a secret. */
+/** The replacement of a secret. */
 export const hiddenSecret = '[secret]';
 
 /** Shorter ones would replace what only looks like them. */
@@ -45,8 +45,8 @@ export function hideSecrets(secrets: Iterable<string>): Hide {
   };
   return (async (value: unknown) => {
     if (typeof value === 'string') return inText(value);
-    // All texts are looked through together, because each look costs far more than a short text. No one can guess what is
-    // between them, and no header has a NUL.
+    // All texts are searched together, because each search costs far more than a short text. The text between them
+    // cannot be guessed, and no header has a NUL.
     const between = `\0${randomUUID()}\0`;
     const texts: string[] = [];
     withTexts(value, (text) => {

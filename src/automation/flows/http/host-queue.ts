@@ -9,19 +9,19 @@ interface Waiting {
 /** Requests to one host that wait, by organization. */
 type Queues = Map<TenantKey, Waiting[]>;
 
-export interface HostRatePort {
+interface HostRatePort {
   /** @returns how many of `wanted` requests to the host may be sent now */
   take(host: string, wanted: number): Promise<number>;
   /** After how long to ask again where not all of them may. */
   waitMs: number;
 }
 
-/** Asked for at once. */
+/** Maximum requests that are admitted at once. */
 const maxWanted = 100;
 
 /**
- * Lets requests of steps go as fast as the rate of their host allows, which deliveries of webhooks share. The organizations that wait in
- * this process alternate. One loop for each host asks for all of its requests together.
+ * Sends requests of steps at the rate of their host, which deliveries of webhooks share. The organizations that wait in
+ * this process alternate. One loop for each host admits all of its requests.
  */
 export class HostQueue {
   readonly #rate: HostRatePort;

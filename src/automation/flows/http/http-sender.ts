@@ -17,9 +17,9 @@ export interface HttpAnswer {
   /** Names in lower case. */
   headers: Record<string, string>;
   body: Buffer;
-  /** Whether the body is longer than what is read. */
+  /** Whether the body exceeds the read limit. */
   truncated: boolean;
-  /** Whether no other attempt gets another answer, whatever the status is. */
+  /** Whether another attempt would get the same answer, whatever the status is. */
   isFinal?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface SendOptions {
   /** The organization, among those that wait for a host. */
   tenantKey: TenantKey;
   signal: AbortSignal;
-  /** Called right before the request leaves. Where it throws, nothing is sent. */
+  /** Called right before the request leaves. If it throws, nothing is sent. */
   sending(): Promise<void>;
 }
 

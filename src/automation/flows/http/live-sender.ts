@@ -22,10 +22,10 @@ function redirected(request: Sent, { status, headers }: EgressResponse): Sent | 
   return { method: 'GET', url: url.href, headers: Object.fromEntries(kept), body: undefined };
 }
 
-export interface LiveSenderOptions {
+interface LiveSenderOptions {
   egress: Pick<Egress, 'request' | 'checkDestination'>;
   hosts: HostQueue;
-  /** The host whose rate counts; undefined for one that has none. */
+  /** The host whose rate counts; undefined if there is none. */
   limitedHost(url: string): string | undefined;
 }
 

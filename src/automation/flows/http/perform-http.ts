@@ -1,4 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { BoundedWork } from '../../../platform/bounded-work/bounded-work.ts';
 import { readRetryAfter } from '../../../platform/core/retry-after.ts';
 import { withoutEnd } from '../../../platform/core/without-end.ts';
 import type { Scope } from '../../../platform/database/scope.ts';
@@ -30,6 +31,7 @@ import { AlreadySent, recordSending } from './sent-steps.ts';
 export interface HttpServices {
   httpSenders: HttpSenders;
   sealer: Sealer;
+  boundedWork: BoundedWork;
   log: Log;
 }
 
@@ -56,7 +58,7 @@ const lost: StepFault = {
 
 const invalid = (message: string): StepFault => ({ status: 'failed', code: 'invalid_payload', message });
 
-/** What a failed request says of its answer: its status and the beginning of its body. */
+/** The part of an answer that the failure of a request shows: its status and the beginning of its body. */
 async function detailsOf({ status, ...answer }: HttpAnswer, hide: Hide) {
   const { body } = await readBody(answer, hide);
   const text = typeof body === 'string' ? body : body === null ? '' : JSON.stringify(body);
@@ -123,8 +125,8 @@ async function headerSecrets(
 }
 
 /**
- * Makes one attempt of a step of type `http`. A request that must not be repeated is recorded before it is sent: after a
- * crash it is not sent again, and its step fails with `outcome_unknown`.
+ * Makes one attempt of a step of type `http`. A request that must not be repeated is recorded before it is sent: after
+ * a crash it is not sent again, and its step fails with `outcome_unknown`.
  * @throws ProviderFailure when another attempt may succeed; TemplateTooLong; the reason of `signal`; errors of the database
  */
 export async function performHttp(
@@ -136,7 +138,8 @@ export async function performHttp(
 ): Promise<StepEnd> {
   let rendered: RenderedRequest;
   try {
-    rendered = renderRequest(step, values, attempt.key);
+    const parts = renderRequest(step, values, attempt.key);
+    rendered = await services.boundedWork.inMainThreadByParts(scope.tenantKey, parts);
   } catch (error) {
     if (!(error instanceof InvalidRequest)) throw error;
     return { ...invalid(error.message), warnings: error.warnings };

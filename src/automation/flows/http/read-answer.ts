@@ -5,7 +5,7 @@ import type { Hide } from './hide-secrets.ts';
 import { type HttpAnswer, maxAnswerBytes } from './http-sender.ts';
 
 /** The body of an answer as a step has it: JSON, a text, or base64. */
-export interface ReadBody {
+interface ReadBody {
   body: unknown;
   encoding?: 'base64';
 }
@@ -25,7 +25,7 @@ function textOf(bytes: Buffer, type: string): string | undefined {
 }
 
 /**
- * Parses a body whose type is JSON; one that is malformed or too complex stays a text. Null where there is none.
+ * Parses a body of a JSON type. A malformed or too complex body stays a text. Null without a body.
  * @param hide takes the secrets out
  */
 export async function readBody({ headers, body }: Pick<HttpAnswer, 'headers' | 'body'>, hide: Hide): Promise<ReadBody> {

@@ -12,7 +12,7 @@ const answerOf = (status: number, body: unknown): HttpAnswer => ({
   truncated: false,
 });
 
-/** What the server of the sandbox was sent, as it answers. */
+/** The request to the sandbox server, in the form of its answer. */
 function echoOf({ method, url, headers, secretHeaders, body }: HttpRequest) {
   const shown = Object.entries(headers).map(([name, value]) => [
     name.toLowerCase(),
@@ -22,7 +22,7 @@ function echoOf({ method, url, headers, secretHeaders, body }: HttpRequest) {
   return { method, url, headers: Object.fromEntries(shown.toSorted()), body: parsed === undefined ? body : parsed };
 }
 
-/** Answers every request with what it was. The magic words of prompts work in `url` and `body`. */
+/** Answers every request with a copy of the request. The sandbox words of prompts work in `url` and `body`. */
 export const sandboxSender: HttpSender = {
   async send(request, { attempt, timeoutMs, signal }) {
     const words = readSandboxWords(`${request.url}\n${request.body ?? ''}`, '');

@@ -10,7 +10,7 @@ export type Quality = (typeof qualities)[number];
 /** The names of a provider's fields, and how it wants their values. A field that it does not have is absent. */
 export interface InputMapping {
   prompt?: 'prompt' | 'promptText';
-  /** Without it, what is unwanted is added to the prompt. */
+  /** Without it, the negative prompt is added to the prompt. */
   negativePrompt?: string;
   seed?: string;
   image?: string;
@@ -38,14 +38,14 @@ export interface Upstream {
 export interface ImageModel extends Upstream {
   kind: 'image';
   ratios: readonly AspectRatio[];
-  /** What a quality changes: another model, or further fields. Never the size. */
+  /** The effect of a quality: another model, or further fields. Never the size. */
   qualities?: Readonly<Partial<Record<Quality, Partial<Pick<Upstream, 'upstream' | 'input'>>>>>;
 }
 
 export interface VideoModel extends Upstream {
   kind: 'video';
   ratios: readonly AspectRatio[];
-  /** The longest video that callers may ask for. */
+  /** The longest video that callers may request. */
   maxSeconds: number;
   /** Lengths that the provider makes, ascending. Empty: every whole second. */
   offers: readonly number[];
@@ -88,7 +88,7 @@ const ultra = {
 
 const image = { kind: 'image', provider: 'FAL', ratios: aspectRatios, typicalSeconds: 8 } as const;
 const video = { kind: 'video', provider: 'FAL' } as const;
-/** musicgen is served by no provider any more; stable-audio takes its place. */
+/** No provider serves musicgen any more; stable-audio replaces it. */
 const audio = {
   kind: 'music',
   provider: 'FAL',

@@ -15,7 +15,7 @@ interface Box {
 const text = (data: DataView, at: number) =>
   String.fromCharCode(data.getUint8(at), data.getUint8(at + 1), data.getUint8(at + 2), data.getUint8(at + 3));
 
-/** The boxes that stand in a part of a file, up to the first that is broken. */
+/** The boxes in a part of a file, up to the first broken one. */
 function boxesIn(data: DataView, start: number, end: number): Box[] {
   const found: Box[] = [];
   for (let at = start; at + 8 <= end; ) {

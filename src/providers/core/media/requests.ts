@@ -1,7 +1,7 @@
 import type { AspectRatio } from './aspect-ratios.ts';
 import { findModel, type MediaKind, type ModelTable, modelNames, type Quality, toolModels } from './models.ts';
 
-/** A request for a generation, with its defaults filled in. Absent values are null. Images travel beside it. */
+/** A request for a generation, with its defaults filled in. Absent values are null. Images travel separately. */
 export type GenerationRequest = ImageRequest | VideoRequest | MusicRequest | UpscaleRequest | BackgroundRemovalRequest;
 
 export interface ImageRequest {
@@ -54,10 +54,10 @@ export const requestLimits = {
   bpm: { min: 40, max: 240 },
 } as const;
 
-/** Limits of images that are worked on, and of what is made of them, in pixels. */
+/** Limits of input images, and of the results, in pixels. */
 export const pixelLimits = { input: 40_000_000, output: 64_000_000 } as const;
 
-/** A request that says in words alone what is to be made. */
+/** A request that describes its result in words alone. */
 export type PromptedRequest = ImageRequest | VideoRequest | MusicRequest;
 
 /** The name of the model in the table: that which the request names, or the one behind its kind of work. */
@@ -79,7 +79,7 @@ export const codePoints = (text: string): number => {
 
 const listOf = (names: readonly string[]) => names.join(', ');
 
-/** What no schema says of a request: whether its model is listed, and makes what it asks for. */
+/** The checks of a request that no schema makes: whether its model is listed, and makes the requested kind. */
 export function problemsOf(request: GenerationRequest, models: ModelTable): Problem[] {
   switch (request.kind) {
     case 'image':
@@ -100,8 +100,8 @@ export function problemsOf(request: GenerationRequest, models: ModelTable): Prob
 }
 
 /**
- * What the table of models says of a body that does not fit its schema, field by field: its author gets every problem at
- * once, with the limits of the model that he named.
+ * The problems of a body that does not match its schema, by the table of models, field by field: the author gets every
+ * problem at once, with the limits of the named model.
  * @param fallback the model where the body names none
  */
 export function problemsOfBody(
@@ -172,8 +172,8 @@ export function upscaledSize(
 }
 
 /**
- * The text that decides what a sandbox makes of a request, and whether two requests are the same: the published fields
- * with their defaults filled in, and the SHA-256 of the image. Neither the caller nor the time is part of it.
+ * The text that determines the sandbox's result for a request, and whether two requests are the same: the published
+ * fields with their defaults filled in, and the SHA-256 of the image. Neither the caller nor the time is part of it.
  * @param imageSha256 in hex, of requests with an image
  */
 export function canonicalRequest(request: GenerationRequest, imageSha256: string | null = null): string {

@@ -2,14 +2,14 @@ import { type AspectRatio, sizes } from './aspect-ratios.ts';
 import type { ImageModel, InputMapping, MusicModel, ToolModel, Upstream, VideoModel } from './models.ts';
 import type { BackgroundRemovalRequest, ImageRequest, MusicRequest, UpscaleRequest, VideoRequest } from './requests.ts';
 
-/** What a provider is sent. */
+/** The request to a provider. */
 export interface UpstreamRequest {
   /** The provider's name of the model. */
   upstream: string;
   input: Record<string, unknown>;
 }
 
-/** The seconds that a model is asked for: its next longer offer. */
+/** The seconds that are requested from a model: its next longer offer. */
 export const offeredSeconds = ({ offers }: Pick<VideoModel, 'offers'>, seconds: number): number =>
   offers.find((offer) => offer >= seconds) ?? offers.at(-1) ?? Math.ceil(seconds);
 

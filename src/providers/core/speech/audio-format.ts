@@ -16,7 +16,7 @@ const isFrame = ([first, second = 0]: Uint8Array) =>
   first === 0xff && (second & 0xe0) === 0xe0 && (second & 0x18) !== 0x08 && (second & 0x06) !== 0;
 
 /**
- * The format that a file begins like, whatever its name says.
+ * The format that the first bytes of a file have, whatever its name says.
  * @param head its first 12 bytes, or all of a shorter file
  * @returns undefined for any other file
  */

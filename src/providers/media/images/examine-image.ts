@@ -5,7 +5,7 @@ import { decoding, type ImageProblem, ImageRefused, openImage, type Size } from 
 const sample = 16;
 
 /** What an image is once it is upright, or why it cannot be worked on. */
-export type Examined = { size: Size; hasTransparency: boolean } | { refused: ImageProblem };
+type Examined = { size: Size; hasTransparency: boolean } | { refused: ImageProblem };
 
 /**
  * Decodes the whole of an image, a few lines at a time.

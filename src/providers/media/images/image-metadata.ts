@@ -1,9 +1,9 @@
 import { inflateSync } from 'node:zlib';
 
-/** Larger profiles are left out, and the image is taken for sRGB. Those of printers take half as much. */
+/** Larger profiles are left out, and the image is treated as sRGB. Profiles of printers are half as large. */
 export const maxProfileBytes = 1024 * 1024;
 
-/** What stands before an EXIF block in a JPEG, and may stand there in a WebP. */
+/** The prefix of an EXIF block in a JPEG, which a WebP may also have. */
 export const exifHead = Buffer.from('Exif\0\0', 'latin1');
 
 const orientationTag = 0x0112;
@@ -28,7 +28,7 @@ function orientationIn(block: Buffer): number | undefined {
   return undefined;
 }
 
-/** An EXIF block that holds nothing but the orientation of a given one; undefined if that states none. */
+/** An EXIF block with only the orientation of a given one; undefined if that has none. */
 export function orientationAlone(block: Buffer): Buffer | undefined {
   const orientation = orientationIn(block);
   if (orientation === undefined) return undefined;

@@ -2,8 +2,8 @@ import { open, readFile, writeFile } from 'node:fs/promises';
 import sharp, { type Sharp } from 'sharp';
 import { plainImage } from './plain-image.ts';
 
-// Loaded by the pool's processes alone, because these settings are those of a whole process.
-// One thread for each picture and nothing kept: the pool decides how many are worked on, and what they may occupy.
+// Only the pool's processes load it, because these settings apply to a whole process. One thread for each picture and
+// no cache: the pool decides how many are processed, and how much memory they may use.
 sharp.concurrency(1);
 sharp.cache(false);
 // Loaders of formats that are refused cannot be reached, whatever a file pretends to be.
@@ -54,7 +54,10 @@ export interface GivenImage {
   open(): Sharp;
 }
 
-/** Writes what the image needs of its file beside it. A file and no buffer, for which loaders of drawings are there. */
+/**
+ * Writes the needed parts of the image's file to a new file beside it. A file and not a buffer, because buffers also
+ * reach the loaders of drawings.
+ */
 async function writePlain(path: string): Promise<string> {
   const parts = plainImage(await readFile(path));
   if (!parts) throw new ImageRefused('undecodable');

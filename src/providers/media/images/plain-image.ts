@@ -4,7 +4,7 @@ import { exifHead, isSmallProfile, maxProfileBytes, orientationAlone } from './i
 /** Each scan of a JPEG goes over the whole image. Encoders write about ten. */
 const maxScans = 64;
 
-/** A chunk of a PNG as it is, or undefined for what is left out. `found` holds the names of those that were kept. */
+/** A chunk of a PNG unchanged, or undefined for an omitted one. `found` holds the names of the kept ones. */
 function keptOfPng(name: string, whole: Buffer, found: Set<string>): Buffer | undefined {
   const isCritical = name.charCodeAt(0) >= 0x41 && name.charCodeAt(0) <= 0x5a;
   if (isCritical) return whole;
@@ -45,7 +45,7 @@ function plainPng(file: Buffer): Buffer[] {
 const marker = { app0: 0xe0, app1: 0xe1, app2: 0xe2, app14: 0xee, app15: 0xef, comment: 0xfe } as const;
 const [startOfScan, endOfImage] = [0xda, 0xd9];
 
-/** Whether a marker stands alone, without a length: fill bytes, stuffed bytes, TEM, and RST0 to SOI. */
+/** Whether a marker has no length: fill bytes, stuffed bytes, TEM, and RST0 to SOI. */
 const isAlone = (code: number) => code === 0xff || code <= 0x01 || (code >= 0xd0 && code <= 0xd8);
 
 const iccHead = Buffer.from('ICC_PROFILE\0', 'latin1');
@@ -69,7 +69,7 @@ class JpegSegments {
     return whole;
   }
 
-  /** The profile, which stands in several segments. */
+  /** The profile, which can span several segments. */
   get profile(): Buffer[] {
     return this.#profileBytes > maxProfileBytes ? [] : this.#profile;
   }
@@ -170,9 +170,9 @@ function plainWebp(file: Buffer): Buffer[] {
 }
 
 /**
- * The parts of an image's file that its pixels and their colours need. Whatever else a file may carry (texts, EXIF, XMP,
- * comments, profiles larger than 1 MiB, further images) is left out without being unpacked: some of it takes more work than
- * the image. Of EXIF the orientation stays. Takes linear time.
+ * The parts of an image's file that its pixels and their colours need. Other parts (texts, EXIF, XMP, comments,
+ * profiles larger than 1 MiB, further images) are left out without being unpacked: some of them take more work than the
+ * image. The orientation in EXIF stays. Takes linear time.
  * @returns undefined for a JPEG with more than 64 scans
  */
 export function plainImage(file: Buffer): Buffer[] | undefined {

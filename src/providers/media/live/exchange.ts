@@ -6,7 +6,7 @@ import { SubmissionLost } from '../media-ports.ts';
 import type { HostJob, HostOptions, MediaHost } from './media-host.ts';
 
 /** An error body in the form in which `failures.ts` reads it, whatever form the provider has. */
-export interface ErrorText {
+interface ErrorText {
   code?: string;
   message?: string;
 }
@@ -15,11 +15,11 @@ export interface ErrorText {
 export interface Wording {
   /** @param body JSON, or undefined */
   read(status: number, body: unknown): ErrorText;
-  /** Whether the error says that the job was not taken although the status leaves it open. */
+  /** Whether the error says that the job was not taken although the status leaves that open. */
   saysNotTaken?(body: unknown): boolean;
 }
 
-/** One call to a provider of media, as its adapter makes it. */
+/** One call to a media provider, as its adapter makes it. */
 export interface MediaCall {
   host: Pick<MediaHost, 'provider'>;
   options: HostOptions;
@@ -69,8 +69,8 @@ export async function exchange<Result>(
 }
 
 /**
- * Submits a job, once. Only what certainly was not taken may be sent again: 429, a connection that was refused, and errors
- * that say so. An aborted call, a broken answer and an error of the server leave it open.
+ * Submits a job, once. Only a job that certainly was not taken may be sent again: after 429, a refused connection, and
+ * errors that say so. An aborted call, a broken answer and an error of the server leave it open.
  * @throws ProviderFailure; SubmissionLost
  */
 export async function submitOnce(

@@ -9,7 +9,7 @@ import { upstreamIdPattern } from './media-host.ts';
 export const reportWindowMs = 300_000;
 /** fal allows to keep them for 24 hours. */
 const keepKeysMs = 3_600_000;
-/** New keys are looked for when a signature fits none, and at most this often, whatever is sent. */
+/** If a signature matches no key, new keys are fetched, at most this often, whatever requests arrive. */
 const againMs = 60_000;
 const timeoutMs = 10_000;
 const maxKeyBytes = 64 * 1024;
@@ -64,7 +64,7 @@ const jwks = z.object({
   keys: z.array(z.looseObject({ kty: z.string(), crv: z.string().optional(), x: z.string().optional() })),
 });
 
-/** The ED25519 keys of a JSON Web Key Set; others are left out. @throws for what is no key set */
+/** The ED25519 keys of a JSON Web Key Set; others are left out. @throws for an invalid key set */
 export function readKeys(text: string): KeyObject[] {
   return jwks
     .parse(parseJson(text, maxKeyBytes))
@@ -87,7 +87,7 @@ async function fetchText(url: string): Promise<string> {
   return collected.bytes().toString('utf8');
 }
 
-export interface FalReportsOptions {
+interface FalReportsOptions {
   /** Where fal publishes its keys. */
   keysUrl: string;
   /** Reads the text at a URL. */
@@ -126,7 +126,7 @@ export class FalReports {
     return this.#fetchedAt !== fetchedAt && isSigned(report, body, this.#keys);
   }
 
-  /** All that wait share one request. Keys that were good go on being used where new ones cannot be had. */
+  /** All waiters share one request. If new keys cannot be fetched, the earlier ones stay in use. */
   async #refresh(): Promise<void> {
     if (!this.#fetching && this.#now() - this.#triedAt > againMs) {
       this.#triedAt = this.#now();

@@ -6,7 +6,7 @@ import type { MediaStatus } from '../media-ports.ts';
 import { exchange, type MediaCall, submitOnce, type Wording } from './exchange.ts';
 import { type HostJob, type HostOptions, type MediaHost, upstreamIdPattern } from './media-host.ts';
 
-export interface FalOptions extends HostOptions {
+interface FalOptions extends HostOptions {
   /** The address at which fal reports the end of a generation's job; undefined where it cannot reach us. */
   webhookUrl?: ((generationId: string) => string) | undefined;
 }
@@ -77,7 +77,7 @@ const wording: Wording = {
   saysNotTaken: (body) => ownErrors.test(errorBody.safeParse(body).data?.error_type ?? ''),
 };
 
-/** Only a submit names the model: what is not found later is the job. */
+/** Only a submit names the model: later, a missing resource is the job. */
 const ofSubmit: Wording = {
   ...wording,
   read: (status, body) => ({ ...wording.read(status, body), ...(status === 404 && { code: 'model_not_found' }) }),
@@ -153,7 +153,7 @@ export function falHost(options: FalOptions): MediaHost {
   };
 }
 
-/** A job that failed is `COMPLETED` too: only the result says so. */
+/** A failed job is `COMPLETED` too: only the result says so. */
 async function findOutput(call: MediaCall, options: FalOptions, requestId: string): Promise<string> {
   let body: unknown;
   const read: Wording['read'] = (status, said) => {
@@ -165,7 +165,7 @@ async function findOutput(call: MediaCall, options: FalOptions, requestId: strin
       const { queue } = await connect(options, http);
       const { data } = await queue.result(call.job.upstream, { requestId, abortSignal });
       const { images, image, video, audio, audio_file, has_nsfw_concepts } = output.parse(data);
-      // What it gives then is a black picture.
+      // Its result is then a black picture.
       if (has_nsfw_concepts?.[0]) throw new ProviderFailure('content_refused', 'fal refused the content.');
       const found = images?.[0] ?? image ?? video ?? audio ?? audio_file;
       if (!found) throw new Error('The result has no file.');

@@ -16,7 +16,7 @@ import { finishOutput } from './finishing.ts';
 import { liveMediaModel } from './media-model.ts';
 import { runwayHost } from './runway.ts';
 
-/** What goes wrong at a provider, and in which words it is told. Each call is made once, whatever comes. */
+/** Faults of a provider, and their messages. Each call is made once, whatever the answer is. */
 
 let work: BoundedWork;
 let egress: Egress;
@@ -142,7 +142,7 @@ describe('a submit that was certainly not taken', () => {
     expect([fakeOf(name).journal.length, fakeOf(name).jobs.length]).toEqual([1, 0]);
   });
 
-  test('a refused connection, and a wrong key that is shown to nobody', async () => {
+  test('a refused connection, and a wrong key that is never shown', async () => {
     const gone = await startFakeFal();
     await gone.close();
     const refused = await failureOf(open(gone.origin).submit(jobOf('fal'), call()));
@@ -183,11 +183,11 @@ test('a job of fal carries our id in the address of its report, and everything g
   expect(fal.journal.filter(({ path }) => !path.startsWith('/output')).every(({ key }) => key === fal.apiKey)).toBe(
     true,
   );
-  // Where the file is, nobody is shown the key.
+  // The server of the file does not get the key.
   expect(fal.journal.find(({ path }) => path.startsWith('/output'))!.headers.authorization).toBeUndefined();
 });
 
-test('progress is told as far as the provider tells it', async () => {
+test('progress is reported as far as the provider reports it', async () => {
   for (const name of providers) {
     fakeOf(name).next({ takesMs: Number.POSITIVE_INFINITY }, { takesMs: 60_000 });
     const [model, job] = [modelOf(name), jobOf(name)];
@@ -282,7 +282,7 @@ describe('the file of a finished job', () => {
     expect(await fetchWith('missing')).toMatchObject({ kind: 'malformed_answer', status: 404, retryable: false });
   });
 
-  test('is not fetched from where nobody may go', async () => {
+  test('is not fetched from a forbidden destination', async () => {
     const strict = fromEgress();
     for (const url of ['http://127.0.0.1:1/', 'http://169.254.169.254/latest', 'file:///etc/passwd', 'data:,x', 'x']) {
       const failure = await fetchWith({ url }, 1, strict);

@@ -6,7 +6,7 @@ import { perform as examine } from '../images/examine-image.ts';
 import { type ImageProblem, openImage, type Size } from '../images/open-image.ts';
 import { readVideoFile } from './video-file.ts';
 
-/** A file that a provider made, and what it should be. Paths are files of the local disk. */
+/** A file of a provider, and its expected format. Paths are files of the local disk. */
 export interface Finishing {
   kind: 'image' | 'video' | 'sound';
   path: string;
@@ -17,7 +17,7 @@ export interface Finishing {
   asCutOut: boolean;
 }
 
-/** What the file is, or what is wrong with it in words that follow "The file". */
+/** The format of the file, or its problem in words that follow "The file". */
 export type Finished =
   | {
       type: 'png' | 'jpg' | 'webp' | 'mp4' | 'mp3';

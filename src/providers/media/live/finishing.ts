@@ -1,7 +1,7 @@
 import type { BoundedTask } from '../../../platform/bounded-work/task.ts';
 import type { Finished, Finishing } from './finish-output.ts';
 
-/** Examines what a provider made, and converts it where another format is wanted. For the pool of renderings. */
+/** Examines the file of a provider, and converts it if another format is wanted. For the pool of renderings. */
 export const finishOutput: BoundedTask<Finishing, Finished> = {
   module: new URL('./finish-output.ts', import.meta.url).href,
   limitMs: 120_000,

@@ -11,12 +11,12 @@ import { ImageUnusable, type JobImage } from '../media-ports.ts';
 const uri = (type: keyof typeof contentTypes, bytes: Buffer) =>
   `data:${contentTypes[type]};base64,${bytes.toString('base64')}`;
 
-/** Base64 takes four characters for three bytes; the rest is for what stands before them. */
+/** Base64 takes four characters for three bytes; the rest is for the prefix. */
 const bytesIn = (characters: number) => Math.floor(((characters - 100) * 3) / 4);
 
 /**
- * A job's image as a `data:` URI: providers are given bytes, because the image's server may know us alone, and our own
- * addresses cannot be reached from everywhere. One that is too long for the provider is made smaller.
+ * A job's image as a `data:` URI: providers get bytes, because the image's server may serve only us, and our own
+ * addresses cannot be reached from everywhere. An image that is too long for the provider is made smaller.
  * @throws ImageUnusable; WorkQueueFull; WorkTooCostly; StorageFailure
  */
 export async function dataUri(

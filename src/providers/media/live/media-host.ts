@@ -13,8 +13,8 @@ export interface HostJob {
 }
 
 /**
- * One provider's API of jobs. An adapter speaks its wire format and names its failures; files, images and the model table are
- * common to all. Each call is made once: the workflow decides about others.
+ * One provider's API of jobs. An adapter speaks its wire format and names its failures; files, images and the model
+ * table are common to all. Each call is made once: the workflow decides about others.
  */
 export interface MediaHost {
   provider: MediaProvider;
@@ -46,5 +46,5 @@ export interface HostOptions {
   timeoutMs: number;
 }
 
-/** What is expected of every id that a provider gives: it becomes a part of addresses. */
+/** The expected form of every id of a provider: it becomes a part of addresses. */
 export const upstreamIdPattern = /^[A-Za-z0-9_-]{1,200}$/;

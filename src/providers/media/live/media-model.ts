@@ -42,7 +42,7 @@ interface OutputRules extends Pick<Finishing, 'kind' | 'asCutOut'> {
 
 const mebibytes = (count: number) => count * 1024 * 1024;
 const picture: OutputRules = { kind: 'image', asCutOut: false, maxBytes: mebibytes(256), deadlineMs: 60_000 };
-/** What is accepted of each kind of work. */
+/** The accepted formats of each kind of work. */
 const rules: Record<MediaKind, OutputRules> = {
   image: picture,
   upscale: { ...picture, asCutOut: true },
@@ -51,9 +51,9 @@ const rules: Record<MediaKind, OutputRules> = {
   music: { kind: 'sound', asCutOut: false, maxBytes: mebibytes(64), deadlineMs: 60_000 },
 };
 
-/** After so many attempts in a row a job or a file that is not there is not expected any more. */
+/** After this many attempts in a row, a missing job or file is no longer expected. */
 const findAttempts = 4;
-/** Submits with an image, which stands in memory several times while it is sent. Its longest form has 33 MiB. */
+/** Submits with an image, which is in memory several times while it is sent. Its longest form has 33 MiB. */
 const imageSlots = new KeyedSemaphore(2, Number.POSITIVE_INFINITY);
 /** How long a file may wait until it is examined. */
 const waitMs = 60_000;
@@ -62,7 +62,7 @@ function entryOf<Kind extends MediaKind>(models: ModelTable, request: Generation
   const entry = models.get(modelOf(request));
   if (entry?.kind === request.kind) return entry as Extract<ModelEntry, { kind: Kind }>;
   // The operator took the name out of MEDIA_ALIASES, or gave it to another kind of work, after the request was accepted.
-  throw new ProviderFailure('retired_model', `The model ${modelOf(request)} is not offered any more.`);
+  throw new ProviderFailure('retired_model', `The model ${modelOf(request)} is no longer offered.`);
 }
 
 /** @param imageUrl where the provider reads the image; any where only the name of the model is needed */
@@ -105,7 +105,7 @@ export function liveMediaModel(host: MediaHost, { models, egress, work }: LiveMe
     return finished;
   }
 
-  /** Before anything is sent, a failure of ours says that the job was not taken. */
+  /** Before a request is sent, a failure of ours says that the job was not taken. */
   const imageOf = async ({ image }: MediaJob, tenantKey: TenantKey): Promise<string> => {
     if (!image) return '';
     return dataUri(work, tenantKey, image, host.maxImageCharacters).catch((error) => {
@@ -126,7 +126,7 @@ export function liveMediaModel(host: MediaHost, { models, egress, work }: LiveMe
     submit(job, { tenantKey, signal }) {
       const send = async () => {
         const imageUrl = await imageOf(job, tenantKey);
-        // Nothing was sent yet, so that it may be submitted again.
+        // No request was sent yet, so that it may be submitted again.
         if (signal.aborted) throw new ProviderFailure('unavailable', 'The job could not be sent in time.');
         return host.submit(hostJob(job), upstreamOf(models, job, imageUrl).input, signal);
       };

@@ -16,7 +16,7 @@ const timeoutMs = 50_000;
 const loopback = new AddressRanges(['127.0.0.0/8', '::1/128', '0.0.0.0/8', '::/128']);
 
 /** The path at which fal reports the end of a generation's job. */
-export const falHookPath = (generationId: string): string => `/hooks/fal/${generationId}`;
+const falHookPath = (generationId: string): string => `/hooks/fal/${generationId}`;
 
 /** Where fal reports to. Undefined where PUBLIC_URL is on this machine alone. */
 function webhookUrls(publicUrl: string): ((generationId: string) => string) | undefined {

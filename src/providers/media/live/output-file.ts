@@ -5,16 +5,16 @@ import { EgressFailure } from '../../../platform/egress/egress-failure.ts';
 import { ProviderFailure } from '../../../platform/provider-failure.ts';
 import { openWorkFolder } from '../../../platform/work-folder.ts';
 
-/** A file that a provider made, on the local disk, and nothing known of it yet. */
-export interface OutputFile {
-  /** A folder of its own, for what is made of the file. */
+/** An unexamined file of a provider, on the local disk. */
+interface OutputFile {
+  /** A folder of its own, for files derived from the file. */
   folder: string;
   path: string;
   /** Removes the folder. */
   discard(): Promise<void>;
 }
 
-export interface FetchOutput {
+interface FetchOutput {
   /** The provider's display name. */
   title: string;
   url: string;
@@ -74,7 +74,7 @@ async function download(
   }
 }
 
-/** A finished job whose file is not what it should be, perhaps because it is still being written where it is read. */
+/** A finished job whose file is not the expected one, perhaps because it is still being written. */
 export const unusable = (title: string, why: string) =>
   new ProviderFailure('malformed_answer', `The file that ${title} made ${why}.`, { retryable: false });
 

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { readVideoHeader, type VideoHeader } from '../../core/media/mp4-header.ts';
 
-/** The index of a film. Those of films of a few seconds have some kilobytes. */
+/** The index of a film. Films of a few seconds have an index of some kilobytes. */
 const maxMoovBytes = 16 * 1024 * 1024;
 
 interface Box {
@@ -22,7 +22,10 @@ async function readBox(file: FileHandle, at: number, fileSize: number): Promise<
   return size >= head ? { type: buffer.toString('latin1', 4, 8), start: at, head, size } : undefined;
 }
 
-/** Reads where the boxes of an MP4 file stand, and of its index the size and the length. Pictures are not decoded. */
+/**
+ * Reads the positions of the boxes of an MP4 file, and the size and the length from its index. Pictures are not
+ * decoded.
+ */
 export async function readVideoFile(path: string): Promise<VideoHeader | 'another type' | 'damaged'> {
   const file = await open(path);
   try {
@@ -33,7 +36,7 @@ export async function readVideoFile(path: string): Promise<VideoHeader | 'anothe
     let hasPictures = false;
     for (let at = 0; at < fileSize; ) {
       const box = await readBox(file, at, fileSize);
-      // What is cut ends in the middle of a box.
+      // A truncated file ends in the middle of a box.
       if (!box || at + box.size > fileSize) return 'damaged';
       if (box.type === 'moov' && box.size <= maxMoovBytes) {
         const moov = Buffer.alloc(box.size - box.head);

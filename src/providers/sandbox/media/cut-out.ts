@@ -10,7 +10,7 @@ const tolerance = 60;
 /** Below this share of the border in one colour there is no background to find. */
 const leastBorder = 0.4;
 
-/** Above this share of the whole there is nothing that it is the background of. */
+/** Above this share of the image there is no foreground. */
 const maxCoverage = 0.995;
 
 /** The indices of the pixels at the border. */
@@ -55,7 +55,7 @@ function borderColour(pixels: Uint8Array, raster: Raster): Colour | undefined {
 }
 
 /**
- * Finds the background of an image: what is of the border's colour and touches the border.
+ * Finds the background of an image: the area of the border's colour that touches the border.
  * @param pixels red, green, blue and alpha of each
  * @returns an alpha value for each pixel, 0 for the background; undefined when no background can be distinguished from the rest
  */

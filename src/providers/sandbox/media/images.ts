@@ -7,7 +7,7 @@ import { randomFrom } from './random.ts';
 // Our own drawings are SVG. An image that a caller gave is opened as a file, for which there is no such loader.
 sharp.unblock({ operation: ['VipsForeignLoadSvgBuffer'] });
 
-/** Says in the file alone that it is the sandbox's. */
+/** Records in the file alone that it comes from the sandbox. */
 const mark = { IFD0: { Software: 'sandbox' } };
 
 /** Only metadata: the file is 8-bit, not interlaced, and its colours are sRGB. */

@@ -51,8 +51,8 @@ export function fastStart(file: Buffer): Buffer {
 }
 
 /**
- * Gives an MP4 file of one video track and version 0 another length, with frames of equal lengths, and removes the times at
- * which it was made, so that equal requests give equal bytes. The encoder knows whole frames a second alone.
+ * Gives an MP4 file of one video track and version 0 another length, with frames of equal lengths, and removes its
+ * times of creation, so that equal requests give equal bytes. The encoder knows only whole frames a second.
  * @param ticksPerFrame in units of the file's own time scale, which movie and track share
  */
 export function retimed(file: Buffer, frames: number, ticksPerFrame: number): Buffer {

@@ -20,7 +20,7 @@ const fade = { inSeconds: 0.01, outSeconds: 0.5 };
 
 const frequency = (note: number) => 440 * 2 ** ((note - 69) / 12);
 
-/** The tempo of music whose request names none. */
+/** The tempo of music if the request names none. */
 export const tempoOf = (digest: string): number => randomFrom(digest).whole(defaultTempo.min, defaultTempo.max);
 
 /** Adds a tone that dies away to a channel. */
@@ -38,7 +38,7 @@ function addTone(
   }
 }
 
-/** A drum on the beat: it falls in pitch and is the loudest there is, so that the beat can be heard and measured. */
+/** A drum on the beat. It falls in pitch and is the loudest sound, so that the beat can be heard and measured. */
 function addKick(channel: Float32Array, at: number): void {
   const start = round(at * sampleRate);
   const end = Math.min(channel.length, start + round(0.16 * sampleRate));
@@ -63,7 +63,7 @@ function addBeat({ both, left, right }: Channels, beat: number, secondsPerBeat: 
   addTone(random.next() < 0.5 ? left : right, melody);
 }
 
-/** What is heard on both sides is computed once. */
+/** The sound that both sides share is computed once. */
 interface Channels {
   both: Float32Array;
   left: Float32Array;

@@ -38,8 +38,8 @@ function shape({ width, height }: Size, random: Random, hue: number): string {
 }
 
 /**
- * A picture of coloured shapes as SVG. It is made of numbers alone: nothing that a caller wrote is part of it, and it has
- * no text, whose look would depend on the fonts of the machine.
+ * A picture of coloured shapes as SVG. It consists of numbers alone: it contains no text of a caller, and no other
+ * text, whose look would depend on the fonts of the machine.
  */
 export function pictureSvg(size: Size, random: Random, shapes: number): string {
   const hue = random.between(0, 360);

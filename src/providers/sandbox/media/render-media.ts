@@ -7,7 +7,7 @@ import { drawImage, removeBackground, upscaleImage } from './images.ts';
 import { compose, sampleRate, tempoOf } from './music.ts';
 import { makeVideo } from './video.ts';
 
-/** What is to be made. `digest` is the SHA-256 of the canonical request, in hex; paths are files of the local disk. */
+/** The file to make. `digest` is the SHA-256 of the canonical request, in hex; paths are files of the local disk. */
 export type Rendering = { output: string } & (
   | { kind: 'image'; digest: string; size: Size; shapes: number }
   | { kind: 'upscale'; input: string; maxPixels: number; scale: number }
@@ -16,7 +16,7 @@ export type Rendering = { output: string } & (
   | { kind: 'music'; digest: string; seconds: number; bpm: number | null }
 );
 
-/** What was made, or why the given image cannot be worked on. */
+/** The file, or the reason why the given image cannot be used. */
 export type Rendered = { made: Made } | { refused: ImageProblem };
 
 export interface Made {

@@ -6,7 +6,7 @@ type Kind = Rendering['kind'];
 const module = new URL('./render-media.ts', import.meta.url).href;
 
 /**
- * By the clock, several times what the largest work that is accepted takes on an idle processor: an upscale to 64
+ * In real time, several times the duration of the largest accepted work on an idle processor: an upscale to 64
  * megapixels, a video of ten seconds.
  */
 const limitSeconds: Record<Kind, number> = { image: 20, upscale: 90, background_removal: 45, video: 90, music: 45 };

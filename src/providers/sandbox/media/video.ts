@@ -8,7 +8,10 @@ import { type Random, randomFrom } from './random.ts';
 /** Ticks of the encoder's time scale. */
 const ticksPerSecond = 90_000;
 
-/** Both divide 90, and with it any length in ticks that is given in milliseconds: so the file is exactly as long as asked. */
+/**
+ * Both divide 90, and with it any length in ticks that is given in milliseconds: so the file has exactly the requested
+ * length.
+ */
 const frameCounts = { short: 45, long: 90 };
 const shortSeconds = 6;
 

@@ -47,7 +47,7 @@ function writeTo(file: File, bytes: Uint8Array): void {
 }
 
 /**
- * As much of WASI as the synthesizer uses: arguments, one directory with files in memory, and a clock that stands still, so
+ * The part of WASI that the synthesizer uses: arguments, one directory with files in memory, and a constant clock, so
  * that equal texts have equal sound. It can reach nothing else. Node's own WASI ends the process on long texts.
  */
 class Wasi {
@@ -142,7 +142,7 @@ class Wasi {
       for (let index = 0; index < count; index++) {
         const at = this.#view.getUint32(vectors + 8 * index, true);
         const length = this.#view.getUint32(vectors + 8 * index + 4, true);
-        // What it would print is not of interest.
+        // Its output is ignored.
         if (file) writeTo(file, this.#bytes(at, length));
         total += length;
       }

@@ -25,7 +25,7 @@ export function piecesOf(text: string): string[] {
   return pieces;
 }
 
-/** Some characters are short for several, as those of other scripts are in Latin letters. */
+/** Some characters represent several, as letters of other scripts do in Latin letters. */
 const maxTextLength = 3 * speechLimits.codePoints;
 
 /** Signs in a row have no more sound than this; the synthesizer would name each of them, which takes a second. */
@@ -38,8 +38,8 @@ const inLatin = (letter: string): string =>
   /\p{Script=Han}/u.test(letter) ? `${anyAscii(letter)} ` : anyAscii(letter);
 
 /**
- * What the synthesizer can read: it knows ASCII, so accents are left out, letters of other scripts are written in Latin ones,
- * and what it has no sound for is a space. So are signs that are not read out.
+ * The text as the synthesizer can read it: it knows ASCII, so accents are removed, letters of other scripts are written
+ * in Latin ones, and characters without a sound become spaces. So do signs that are not spoken.
  */
 export const pronounceable = (text: string): string =>
   text

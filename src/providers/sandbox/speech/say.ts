@@ -8,7 +8,7 @@ import { id3Tag } from '../media/id3.ts';
 import { runFlite } from './flite.ts';
 import { piecesOf, pronounceable } from './pieces.ts';
 
-/** What is to be said, and the file of the local disk that it is written to. */
+/** The text to speak, and the file of the local disk for the result. */
 export type Saying = SpeechRequest & { output: string };
 
 interface Sound {
@@ -29,8 +29,8 @@ const sounds: Record<Voice, Sound> = {
 };
 
 /**
- * Characters at the ordinary pace. Longer texts, and those that take as long because they are said slowly, are said by the
- * fastest voice, at the pitch of the one that is asked for.
+ * Maximum characters at the ordinary speed. Longer texts, and texts that take as long because of a slow speed, are
+ * spoken by the fastest voice, at the pitch of the requested one.
  */
 const longText = 1_000;
 const longSounds: Record<Voice, number> = { alloy: 170, echo: 110, fable: 125, onyx: 80, nova: 190, shimmer: 220 };

@@ -21,7 +21,7 @@ const waitMs = 60_000;
 
 const tooCostly = (error: unknown): unknown =>
   error instanceof WorkTooCostly
-    ? new ProviderFailure('timeout', `The sandbox gave the request up. ${error.message}`, { retryable: false })
+    ? new ProviderFailure('timeout', `The sandbox gave up the request. ${error.message}`, { retryable: false })
     : error;
 
 async function say(work: BoundedWork, tenantKey: TenantKey, request: SpeechRequest): Promise<MadeSpeech> {
@@ -54,7 +54,7 @@ async function digestOf(path: string): Promise<string> {
   return hash.digest('hex').slice(0, 8);
 }
 
-/** Transcriptions without a provider: what the sandbox's own speech says, which its files have in them. */
+/** Transcriptions without a provider: the text of the sandbox's own speech, which its files contain. */
 export const sandboxTranscriptionModel = (work: BoundedWork): TranscriptionModel => ({
   async transcribe({ path, seconds, language = 'en' }, { tenantKey, signal }) {
     signal.throwIfAborted();

@@ -13,7 +13,7 @@ export type ExaminedAudio = {
   format: AudioFormat;
   /** To the millisecond. */
   seconds: number;
-  /** What the sandbox's speech says, from the file itself. */
+  /** The text of the sandbox's speech, from the file itself. */
   transcript: string | null;
 } | null;
 
@@ -38,7 +38,10 @@ async function readTranscript(file: Buffer): Promise<string | null> {
   return typeof own === 'string' && [...own.slice(0, 3 * maxLength)].length <= maxLength ? own : null;
 }
 
-/** Measures what is in a file. Its headers are not believed: they decide what a transcription costs. */
+/**
+ * Measures the contents of a file. Its headers are not trusted, because the length decides the price of a
+ * transcription.
+ */
 export async function perform({ path }: { path: string }): Promise<ExaminedAudio> {
   const file = await readFile(path);
   const format = audioFormatOf(file.subarray(0, formatBytes));

@@ -35,7 +35,7 @@ export class Mp3File {
     }
   }
 
-  /** The whole file. Nothing can be added any more. */
+  /** The whole file. It can no longer be extended. */
   end(): Buffer {
     return Buffer.concat([...this.#parts, Buffer.from(this.#encoder.finalize())]);
   }

@@ -1,13 +1,13 @@
 /** Sound as samples, -1 to 1, one array for each channel. */
-export interface Samples {
+interface Samples {
   sampleRate: number;
   channels: Float32Array[];
 }
 
-/** Format tags of a WAV file: whole numbers, floating point, and one that names its format further on. */
+/** Format tags of a WAV file: whole numbers, floating point, and one that refers to a later tag. */
 const formats = { whole: 1, float: 3, extensible: 0xfffe } as const;
 
-/** Those that MP3 has too. */
+/** Formats that MP3 has too. */
 const sampleRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000];
 
 interface Format {
@@ -47,7 +47,7 @@ export function readWav(file: Buffer): Samples | undefined {
   let format: Format | undefined;
   for (let at = 12; at + 8 <= file.length; ) {
     const type = file.toString('latin1', at, at + 4);
-    // What is written as it is made says 0xffffffff, or 0: it goes on to the end of the file.
+    // The header of a streamed file says 0xffffffff, or 0: it extends to the end of the file.
     const declared = file.readUInt32LE(at + 4);
     const start = at + 8;
     if (type === 'fmt ') format = readFormat(file.subarray(start, start + declared));

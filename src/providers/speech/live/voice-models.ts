@@ -136,7 +136,7 @@ const answer = z.object({
   languages: z.array(z.object({ code: z.string() })).nullish(),
 });
 
-/** Only Whisper's longer form says which language it heard; the newer models have no longer form. */
+/** Only Whisper's long form returns the detected language; the newer models have no long form. */
 const formOf = (model: string) => (/^whisper/.test(model) ? 'verbose_json' : 'json');
 
 function transcriptOf(said: unknown, asked: string | undefined): Transcript {

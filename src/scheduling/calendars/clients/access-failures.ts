@@ -14,7 +14,7 @@ function lostAccessOf(error: unknown): LostAccess | undefined {
 }
 
 /**
- * Ends the syncs of a calendar whose client failed because access was withdrawn or the calendar is gone.
+ * Ends the syncs of a calendar whose client failed because access was withdrawn or the calendar was deleted.
  * @param error of a client
  * @returns why it has to be connected again; undefined when it need not be
  */

@@ -10,8 +10,8 @@ import { EgressFailure } from '../../../platform/egress/egress-failure.ts';
 import { type FailureKind, ProviderFailure } from '../../../platform/provider-failure.ts';
 import type { Account } from './ports.ts';
 
-/** Access tokens of connected accounts; `use` throws AccessTokenRefused for one that the provider does not take. */
-export interface AccountAccess {
+/** Access tokens of connected accounts; `use` throws AccessTokenRefused for a token that the provider refuses. */
+interface AccountAccess {
   withAccessToken<Result>(
     scope: Scope,
     connectionId: string,
@@ -43,7 +43,7 @@ export interface CalendarRequest {
 /** A page of 1,000 events is about a MiB. */
 const maxAnswerBytes = 8 * 1024 * 1024;
 
-/** An answer that is no success, before it is known what it means for the request. */
+/** An answer without success, before its meaning for the request is known. */
 export class CalendarRefusal extends Error {
   override name = 'CalendarRefusal';
   readonly status: number;
@@ -66,7 +66,7 @@ export class CalendarRefusal extends Error {
 export const isStatus = (error: unknown, ...statuses: number[]): boolean =>
   error instanceof CalendarRefusal && statuses.includes(error.status);
 
-/** An address that attendees are sent to, as a provider gave it; null for one that is not to be given on. */
+/** An address for attendees, as a provider gave it; null for an address that must not be passed on. */
 export const meetingUrlOf = (url: string | null | undefined): string | null =>
   url?.startsWith('https://') && url.length <= 2_000 ? url : null;
 
@@ -116,7 +116,7 @@ export class CalendarHttp {
     });
   }
 
-  /** What a refusal is to the caller, where the request gives it no meaning of its own. */
+  /** The caller's error for a refusal, if the request gives it no other meaning. */
   failureOf(error: unknown): unknown {
     if (!(error instanceof CalendarRefusal)) return error;
     const kind = kindOf(error);

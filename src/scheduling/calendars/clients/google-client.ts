@@ -23,7 +23,7 @@ import {
 // https://developers.google.com/workspace/calendar/api/v3/reference/events
 const events = '/calendar/v3/calendars/primary/events';
 const perPage = 1_000;
-/** Google ends channels by itself; a week is well below what it allows. */
+/** Google ends channels by itself; a week is well below its limit. */
 const channelSeconds = 604_800;
 
 const time = z.object({ date: z.string().optional(), dateTime: z.string().optional() });
@@ -48,7 +48,7 @@ const pageSchema = z.object({
   nextSyncToken: z.string().min(1).max(8_192).optional(),
 });
 
-/** The fields that are read: nothing else of an event leaves Google. */
+/** The fields that are read: no other data of an event leaves Google. */
 const fields = [
   'timeZone,nextPageToken,nextSyncToken',
   'items(id,status,transparency,eventType,recurringEventId,start,end,attendees(self,responseStatus)',
@@ -102,7 +102,7 @@ function meetingOf({ conferenceData, hangoutLink }: z.infer<typeof writtenSchema
   return meetingUrlOf(video ?? hangoutLink);
 }
 
-/** Google Calendar, version 3, of which the primary calendar is read and written. */
+/** Google Calendar, version 3. Only the primary calendar is read and written. */
 export class GoogleCalendarClient implements CalendarClient {
   readonly #http: CalendarHttp;
 
@@ -141,7 +141,7 @@ export class GoogleCalendarClient implements CalendarClient {
       if (error.status === 410 || (error.status === 400 && isContinued)) {
         throw new SyncTokenExpired('Google no longer accepts the sync token.');
       }
-      if (error.status === 404) throw new CalendarGone('The calendar does not exist any more.');
+      if (error.status === 404) throw new CalendarGone('The calendar no longer exists.');
       throw this.#http.failureOf(error);
     }
   }
@@ -162,7 +162,7 @@ export class GoogleCalendarClient implements CalendarClient {
         { method: 'PATCH', path: `${events}/${encodeURIComponent(id)}?${query}`, body, signal },
         writtenSchema,
       );
-    // 409: an event of this id is there already. 404: it is not there any more.
+    // 409: an event with this id exists. 404: it no longer exists.
     const [first, second, other] = entry.eventId === null ? [insert, change, 409] : [change, insert, 404];
     try {
       const written = await first().catch((error: unknown) => {
@@ -223,7 +223,7 @@ export class GoogleCalendarClient implements CalendarClient {
       start: { dateTime: new Date(startsAt).toISOString(), timeZone: 'UTC' },
       end: { dateTime: new Date(endsAt).toISOString(), timeZone: 'UTC' },
       extendedProperties: { private: { [bookingTag]: bookingId } },
-      // The same request makes one link, however often it is sent.
+      // The same request creates one link, however often it is sent.
       ...(withMeeting && {
         conferenceData: {
           createRequest: { requestId: eventIdOf(bookingId), conferenceSolutionKey: { type: 'hangoutsMeet' } },
@@ -232,7 +232,7 @@ export class GoogleCalendarClient implements CalendarClient {
     };
   }
 
-  /** Google makes links in its own time; one that fails stays without. */
+  /** Google creates links asynchronously; an event whose creation fails stays without a link. */
   async #withLink(
     account: Account,
     { withMeeting }: EntryToWrite,

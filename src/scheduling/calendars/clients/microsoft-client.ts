@@ -48,7 +48,7 @@ const lostState = /^(syncStateNotFound|syncStateInvalid|resyncRequired|ErrorInva
 
 const meetingOf = ({ onlineMeeting }: z.infer<typeof writtenSchema>) => meetingUrlOf(onlineMeeting?.joinUrl);
 
-/** Outlook's calendars by Microsoft Graph, version 1.0, of which the default calendar is read and written. */
+/** Outlook's calendars by Microsoft Graph, version 1.0. Only the default calendar is read and written. */
 export class MicrosoftCalendarClient implements CalendarClient {
   readonly #http: CalendarHttp;
 
@@ -87,7 +87,7 @@ export class MicrosoftCalendarClient implements CalendarClient {
       if (error.status === 410 || error.has(lostState)) {
         throw new SyncTokenExpired('Microsoft no longer accepts the sync token.');
       }
-      if (error.status === 404) throw new CalendarGone('The calendar does not exist any more.');
+      if (error.status === 404) throw new CalendarGone('The calendar no longer exists.');
       throw this.#http.failureOf(error);
     }
   }
@@ -197,7 +197,7 @@ export class MicrosoftCalendarClient implements CalendarClient {
     return `/me/events/${encodeURIComponent(eventId)}`;
   }
 
-  /** Occurrences have their times alone: the rest is that of their series, which mostly comes on the same page. */
+  /** Occurrences have only their times: the rest is in their series, which is usually on the same page. */
   async #readAll(account: Account, events: MicrosoftEvent[], { memory, timezone, signal }: CalendarCall) {
     const keep = (event: MicrosoftEvent) => {
       const { showAs, isCancelled, isAllDay, responseStatus, originalStartTimeZone } = event;

@@ -33,12 +33,12 @@ export type Series = Pick<
 >;
 
 /** A zone as Outlook names it, of Windows mostly; undefined for an unknown one. */
-export const zoneOf = (name: string | null | undefined): string | undefined =>
+const zoneOf = (name: string | null | undefined): string | undefined =>
   name ? (findTimezone(name) ?? findIana(name)[0]) : undefined;
 
 const freeWords = ['free', 'workingElsewhere'];
 
-/** Times come in UTC, as was asked for. */
+/** Times arrive in UTC, as requested. */
 function instant({ dateTime, timeZone }: z.infer<typeof time>): number {
   const wall = Date.parse(`${dateTime.slice(0, 19)}Z`);
   const zone = zoneOf(timeZone);
@@ -71,6 +71,6 @@ export function readEvent(event: MicrosoftEvent, series: Series | undefined, tim
   const zone = zoneOf(said('originalStartTimeZone')) ?? timezone;
   const at = timeOf(event, said('isAllDay') === true, zone);
   const isFree = freeWords.includes(said('showAs') ?? 'busy') || said('responseStatus')?.response === 'declined';
-  // The series itself stands for its first occurrence, which is listed too.
+  // The series itself represents its first occurrence, which is listed too.
   return { id, time: at, blocks: at !== null && !isFree && event.type !== 'seriesMaster', bookingId, seriesId: null };
 }

@@ -21,7 +21,7 @@ function google(env: CalendarEnv): OAuthProvider | undefined {
     revokesAccount: true,
     grantsInPart: true,
     scopes: ['https://www.googleapis.com/auth/calendar.events', 'https://www.googleapis.com/auth/calendar.readonly'],
-    // Google gives a refresh token for `offline`, and to who agreed before only when he is asked again.
+    // Google returns a refresh token for `offline`; for a user who agreed before only if the user is asked again.
     authorizeParameters: { access_type: 'offline', prompt: 'consent' },
   };
 }

@@ -15,15 +15,15 @@ export interface ListedEvent {
   id: string;
   /** When it is, in milliseconds; null when it was deleted or cancelled. */
   time: Interval | null;
-  /** Whether it takes the host's time: false when it is free, declined or gone. */
+  /** Whether it blocks the host: false if it is free, declined or removed. */
   blocks: boolean;
   /** UUID of the booking in the tag of our own events. Copies of them carry it too. */
   bookingId: string | null;
-  /** The provider's id of the event that repeats, of which this one is an instance. */
+  /** The provider's id of the series of which this event is an instance. */
   seriesId: string | null;
 }
 
-/** What is to be listed: all that overlaps a window, or what changed since an earlier listing. */
+/** The range of a listing: all events that overlap a window, or the changes since an earlier listing. */
 export type Listing = { kind: 'window'; window: Interval } | { kind: 'changes'; since: string };
 
 export interface ListedPage {
@@ -32,7 +32,7 @@ export interface ListedPage {
   next: { page: string } | { token: string };
 }
 
-/** What stands for a booking in a calendar. */
+/** The calendar event of a booking. */
 export interface EntryToWrite extends Interval {
   /** UUID. */
   bookingId: string;
@@ -52,7 +52,7 @@ export interface WrittenEvent {
   meetingUrl: string | null;
 }
 
-/** What a provider is to push to when the calendar changes. */
+/** The address to which a provider pushes changes of the calendar. */
 export interface PushAddress {
   url: string;
   /** Comes back with every push. */
@@ -61,7 +61,7 @@ export interface PushAddress {
 
 export interface PushChannel {
   id: string;
-  /** The provider's name of what is watched; null where it has none. */
+  /** The provider's name of the watched resource; null without one. */
   resource: string | null;
   endsAt: Date;
 }
@@ -83,11 +83,11 @@ export interface CalendarClient {
   /** Creates or changes the event of a booking. A second call writes no second event, whatever became of the first. */
   write(account: Account, entry: EntryToWrite, call: CalendarCall): Promise<WrittenEvent>;
   /**
-   * Removes the event of a booking. One that is gone is no failure.
+   * Removes the event of a booking. A missing event is not a failure.
    * @param eventId the provider's; null where it is not known whether one was written
    */
   remove(account: Account, entry: { bookingId: string; eventId: string | null }, call: CalendarCall): Promise<void>;
-  /** Undefined where the service pushes nothing. @param channel the one that is to be replaced or continued */
+  /** Undefined if the service does not push. @param channel the channel to replace or continue */
   watch?(
     account: Account,
     address: PushAddress,
@@ -101,7 +101,7 @@ export class SyncTokenExpired extends Error {
   override name = 'SyncTokenExpired';
 }
 
-/** The calendar does not exist any more. */
+/** The calendar no longer exists. */
 export class CalendarGone extends Error {
   override name = 'CalendarGone';
 }

@@ -32,8 +32,8 @@ interface State {
   faultIsSpent: boolean;
 }
 
-// The calendar is locked before its sandbox, as those who put events do: an event that is new locks it too, and two who lock
-// in different orders wait for each other.
+// The calendar is locked before its sandbox, in the same order as in a write of events: a new event locks the calendar
+// too, and different orders would deadlock.
 const open = statement({
   name: 'sandbox_calendar.open',
   parameters: { calendarId: 'uuid' },
@@ -108,7 +108,7 @@ export async function raiseVersion(tx: Transaction, calendarId: string): Promise
   return (await tx.one(raise, { calendarId }))!.version;
 }
 
-/** Where a listing stands: what it began with, and the last event that it gave. */
+/** The position of a listing: the state at its start, and the last event that it returned. */
 interface Cursor {
   since: number;
   /** What later changes are listed from: the version when the listing began. */

@@ -12,7 +12,7 @@ import {
 import { lockCalendar } from '../calendars.ts';
 import { raiseVersion } from './sandbox-client.ts';
 
-export interface PutSandbox {
+interface PutSandbox {
   events: SandboxEvent[];
   fault: SandboxFault | null;
 }
@@ -56,8 +56,8 @@ const replace = statement({
 });
 
 /**
- * Replaces the events of others in a sandbox calendar, and its fault: what the next sync finds. An event with the id of one
- * that we wrote stands for a change of ours; with status `cancelled` ours is gone.
+ * Replaces the events of other people in a sandbox calendar, and its fault: the next sync reads them. An event with the
+ * id of an event that we wrote changes our event; the status `cancelled` removes it.
  * @param id in either form. @throws AppError not_found
  */
 export async function putSandbox(scope: Scope, id: string, { events, fault }: PutSandbox): Promise<SandboxView> {
@@ -74,12 +74,12 @@ export async function putSandbox(scope: Scope, id: string, { events, fault }: Pu
   return getSandbox(scope, id);
 }
 
-/** Events of bookings that are shown: a calendar has those of all days for which bookings are kept. */
+/** Maximum events of bookings that are shown: a calendar has those of all days for which bookings are kept. */
 export const maxWritten = 500;
 /** Events of others: they are replaced together, so that there are never more. */
 const maxOthers = 500;
 
-/** What is in a sandbox calendar. @param id in either form. @throws AppError not_found */
+/** The contents of a sandbox calendar. @param id in either form. @throws AppError not_found */
 export async function getSandbox(scope: Scope, id: string): Promise<SandboxView> {
   requireSandbox(scope, id);
   const calendarId = calendarIds.parse(id);
@@ -100,7 +100,7 @@ export async function getSandbox(scope: Scope, id: string): Promise<SandboxView>
     return {
       events: others.flatMap(({ event }) => (event ? [event] : [])),
       fault: state?.fault ?? null,
-      // For the owner of the calendar a removed one is gone.
+      // The owner of the calendar does not see removed events.
       written: ours
         .toReversed()
         .flatMap(({ event, bookingId }) =>

@@ -15,7 +15,7 @@ const ways = [
   { href: '/api/auth/second-factor', label: 'Second factor' },
 ];
 
-/** The person who has signed in. Passwords, passkeys and second factors have pages of their own. */
+/** The signed-in person. Passwords, passkeys and second factors have pages of their own. */
 export default function Account() {
   const { account, api } = useSession();
   const queries = useQueryClient();
@@ -104,7 +104,7 @@ function Identities() {
               <ConfirmButton
                 look="danger"
                 question={`Unlink the identity at ${new URL(issuer).host}?`}
-                consequence="You no longer sign in by it. It is linked again when you sign in there with the address of your account."
+                consequence="You can no longer sign in with this identity. It is linked again when you sign in there with the address of your account."
                 confirmLabel="Unlink"
                 onConfirm={() => unlink(id)}
               >

@@ -20,7 +20,7 @@ import { useSession } from '../../session/context.tsx';
 const limit = 20;
 const statuses = ['pending', 'answered', 'expired', 'cancelled'] as const;
 
-/** What runs ask people: open approvals, which can be answered here, and the earlier ones. */
+/** The questions of runs to people: open approvals, which can be answered here, and the earlier ones. */
 export default function Inbox() {
   const { api, key } = useSession();
   const { filters, offset, set, setOffset } = useFilters(['status', 'workflowId']);
@@ -122,7 +122,7 @@ function Answer({ approval }: { approval: Approval }) {
       await api.approvals.respond(approval.id, bodyOf(action));
       notify('The answer has been recorded.');
     } finally {
-      // Somebody else may have answered first.
+      // Another person may have answered first.
       await queries.invalidateQueries({ queryKey: key('approvals') });
     }
   });

@@ -106,7 +106,7 @@ function Configure({ server }: { server: ToolServer }) {
         />
         <TextArea
           label="Secrets (optional)"
-          hint={`A JSON object. Stored: ${server.secrets.join(', ') || 'none'}. What is left out keeps its value.`}
+          hint={`A JSON object. Stored: ${server.secrets.join(', ') || 'none'}. Omitted values stay unchanged.`}
           className="font-mono text-xs"
           value={secrets}
           onChange={({ target }) => setSecrets(target.value)}

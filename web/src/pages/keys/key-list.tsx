@@ -21,7 +21,7 @@ import { useSession } from '../../session/context.tsx';
 const limit = 50;
 const daySeconds = 86_400;
 
-/** The API keys of both environments. A key is shown once, when it is made. */
+/** The API keys of both environments. A key is shown once, when it is created. */
 export default function KeyList() {
   const { api, key, may } = useSession();
   const queries = useQueryClient();

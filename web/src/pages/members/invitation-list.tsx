@@ -17,7 +17,7 @@ import { rolesFor } from './roles.ts';
 
 const limit = 50;
 
-/** Who is invited. An invitation is mailed, holds for 48 hours and works once. */
+/** The invitations. An invitation is mailed, is valid for 48 hours and works once. */
 export function InvitationList() {
   const { api, key, may } = useSession();
   const queries = useQueryClient();
@@ -37,7 +37,7 @@ export function InvitationList() {
       {may('admin') && <Invite onSent={refresh} />}
       {invitations.error && <Problem error={invitations.error} retry={() => void invitations.refetch()} />}
       {invitations.isPending && <Loading what="invitations" />}
-      {invitations.data?.items.length === 0 && <Empty title="Nobody is invited" />}
+      {invitations.data?.items.length === 0 && <Empty title="No invitations" />}
       {invitations.data && invitations.data.items.length > 0 && (
         <>
           <Table

@@ -80,7 +80,7 @@ export function MemberList() {
                 <ConfirmButton
                   look="danger"
                   question={email === account.user.email ? 'Leave the organization?' : `Remove ${email}?`}
-                  consequence="All of their sessions end at once. Keys that they made stay."
+                  consequence="All of their sessions end at once. Keys that they created stay."
                   confirmLabel="Remove"
                   onConfirm={() => remove(id)}
                 >

@@ -4,7 +4,7 @@ import { InvitationList } from './invitation-list.tsx';
 import { MemberList } from './member-list.tsx';
 import { OrganizationSettings } from './organization-settings.tsx';
 
-/** The people of the organization, who is invited, and what it is called. */
+/** The people of the organization, its invitations, and its name. */
 export default function Members() {
   return (
     <Page title="Members">

@@ -14,7 +14,7 @@ import { notify } from '../../components/toast.tsx';
 import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
 
-/** What the organization is called, where its redirects may lead, and its end. */
+/** The name of the organization, its redirect addresses, and its deletion. */
 export function OrganizationSettings() {
   const { api, key, may } = useSession();
   const organization = useQuery({

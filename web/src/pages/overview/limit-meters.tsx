@@ -7,7 +7,7 @@ import { limitName, limitNumber } from '../usage/limit-names.ts';
 
 const maxShown = 8;
 
-/** The limits of the plan of which most is used. */
+/** The limits of the plan with the highest use. */
 export function LimitMeters() {
   const { api, key } = useSession();
   const limits = useQuery({

@@ -4,6 +4,7 @@ import { SelectField } from '../../components/field.tsx';
 import { useFilters } from '../../components/filters.ts';
 import { Facts, Page, Section } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
+import { RunLink } from '../../components/run-link.tsx';
 import { Status } from '../../components/status.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
@@ -16,7 +17,7 @@ import { LimitMeters } from './limit-meters.tsx';
 const unitMs = { hour: 3_600_000, day: 86_400_000 };
 const maxFailures = 100;
 
-/** The state of the organization: runs, failures, credits and limits, and what waits for an answer. */
+/** The state of the organization: runs, failures, credits and limits, and open approvals. */
 export default function Overview() {
   const { filters, set } = useFilters(['window']);
   const window = usageWindows[filters.window ?? ''] ? filters.window! : '7d';
@@ -112,14 +113,7 @@ function Failures({ from }: { from: string }) {
           keyOf={({ id }) => id}
           columns={[
             { title: 'Status', cell: ({ status }) => <Status value={status} /> },
-            {
-              title: 'Run',
-              cell: ({ id }) => (
-                <Link to="/runs/$runId" params={{ runId: id }} className="font-mono text-xs">
-                  {id}
-                </Link>
-              ),
-            },
+            { title: 'Run', cell: ({ id, workflowName }) => <RunLink id={id} workflowName={workflowName} /> },
             { title: 'Error', cell: ({ error }) => error },
             { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} isRelative /> },
           ]}

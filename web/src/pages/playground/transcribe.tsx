@@ -19,7 +19,7 @@ function exampleOfFile(environment: Environment) {
   };
 }
 
-/** Transcribes a file, or what is said into the microphone. */
+/** Transcribes a file, or a recording of the microphone. */
 export function Transcribe() {
   const { api, environment } = useSession();
   const [file, setFile] = useState<Blob>();

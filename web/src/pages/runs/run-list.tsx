@@ -4,6 +4,7 @@ import { SelectField, TextField } from '../../components/field.tsx';
 import { useFilters } from '../../components/filters.ts';
 import { Empty, Loading, Page } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
+import { RunLink } from '../../components/run-link.tsx';
 import { Status } from '../../components/status.tsx';
 import { Pager, Table } from '../../components/table.tsx';
 import { Duration, Time } from '../../components/time.tsx';
@@ -30,7 +31,7 @@ const filterNames = [
   'test',
 ] as const;
 
-/** Runs of all workflows, newest first. The list is read again while one of its runs goes on. */
+/** Runs of all workflows, newest first. The list is read again while one of its runs has not ended. */
 export default function RunList() {
   const { api, key } = useSession();
   const { filters, offset, set, setOffset } = useFilters(filterNames);
@@ -97,14 +98,7 @@ export default function RunList() {
             rows={runs.data.items}
             columns={[
               { title: 'Status', cell: ({ status }) => <Status value={status} /> },
-              {
-                title: 'Run',
-                cell: ({ id }) => (
-                  <Link to="/runs/$runId" params={{ runId: id }} className="font-mono text-xs">
-                    {id}
-                  </Link>
-                ),
-              },
+              { title: 'Run', cell: ({ id, workflowName }) => <RunLink id={id} workflowName={workflowName} /> },
               {
                 title: 'Started by',
                 isWideOnly: true,
@@ -118,7 +112,12 @@ export default function RunList() {
                 isWideOnly: true,
                 cell: ({ tokensUsed }) => tokensUsed?.toLocaleString(),
               },
-              { title: 'Duration', isNumber: true, cell: ({ durationMs }) => <Duration ms={durationMs} /> },
+              {
+                title: 'Duration',
+                isNumber: true,
+                isWideOnly: true,
+                cell: ({ durationMs }) => <Duration ms={durationMs} />,
+              },
               { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} isRelative /> },
             ]}
           />

@@ -24,7 +24,7 @@ import { Waterfall } from './waterfall.tsx';
 const open = ['PENDING', 'RUNNING'];
 const workflowIdInTemporal = (runId: string) => `run-${runId}`;
 
-/** One run, live: its steps on a timeline, what went in and came out, and what can be done with it. */
+/** One run, live: its steps on a timeline, its input and output, and its actions. */
 export default function Run() {
   const { runId } = useParams({ strict: false }) as { runId: string };
   const { account, api, environment, key, may } = useSession();
@@ -182,7 +182,7 @@ function Retry({ runId, steps }: { runId: string; steps: string[] }) {
       </Button>
       <Dialog
         title="Retry this run"
-        description="A new run takes over the results of the steps before the one that it starts from."
+        description="A new run reuses the results of the steps before the step that it starts from."
         isOpen={isOpen}
         onClose={() => setOpen(false)}
       >

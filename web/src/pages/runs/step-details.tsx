@@ -73,7 +73,7 @@ export function StepDetails({ runId, step }: { runId: string; step: StepResult }
   );
 }
 
-/** A value of a run. A large one is only a reference in the record, and is read when it is asked for. */
+/** A value of a run. A large one is only a reference in the record, and is read on request. */
 function Value({
   runId,
   stepId,

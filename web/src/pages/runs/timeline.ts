@@ -1,4 +1,4 @@
-/** Where a step stands, as its dotted path. */
+/** The position of a step, as its dotted path. */
 export type Path = string;
 
 /** An event of a run's stream, as far as the timeline needs it. */

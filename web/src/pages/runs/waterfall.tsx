@@ -2,13 +2,13 @@ import { Status } from '../../components/status.tsx';
 import { formatDuration } from '../../components/time.tsx';
 import { nest, type Step, type Stretch } from './timeline.ts';
 
-export interface ShownStep extends Step {
+interface ShownStep extends Step {
   name: string;
   status: string;
   durationMs: number | null;
 }
 
-export interface WaterfallProps<One extends ShownStep> {
+interface WaterfallProps<One extends ShownStep> {
   steps: readonly One[];
   stretches: ReadonlyMap<string, readonly Stretch[]>;
   /** Path of the step whose details are shown. */

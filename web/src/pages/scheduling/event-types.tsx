@@ -17,7 +17,7 @@ import { notify } from '../../components/toast.tsx';
 import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
 
-/** What can be booked, with the address of its page. */
+/** The event types, with the addresses of their pages. */
 export function EventTypes() {
   const { api, key, may } = useSession();
   const queries = useQueryClient();
@@ -94,7 +94,7 @@ export function EventTypes() {
   );
 }
 
-/** An event type by its id: its form, or what it says for those who may not change it. */
+/** An event type by its id: its form, or its data for people who may not change it. */
 function ShownEventType({ id, onSaved }: { id: string; onSaved(): void }) {
   const { api, key, may } = useSession();
   const found = useQuery({

@@ -57,7 +57,7 @@ export function WeekCalendar() {
       {bookings.error && <Problem error={bookings.error} retry={() => void bookings.refetch()} />}
       {bookings.isPending && <Loading what="bookings" />}
       {bookings.data && (
-        <div className="overflow-x-auto rounded-lg border border-line bg-surface">
+        <div className="relative overflow-x-auto rounded-lg border border-line bg-surface">
           <div className="grid min-w-3xl grid-cols-[3rem_repeat(7,1fr)]">
             <div aria-hidden="true" className="pt-8 text-right text-xs text-muted">
               {hours.map((hour) => (

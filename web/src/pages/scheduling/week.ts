@@ -25,7 +25,7 @@ export interface Interval {
   end: string;
 }
 
-export interface Placed<Item> {
+interface Placed<Item> {
   item: Item;
   /** Minutes from midnight. */
   from: number;

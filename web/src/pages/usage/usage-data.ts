@@ -65,7 +65,7 @@ const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-di
 // A day of usage is one of UTC.
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
-export interface UsageChart {
+interface UsageChart {
   labels: string[];
   series: ChartSeries[];
 }

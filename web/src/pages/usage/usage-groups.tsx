@@ -57,7 +57,7 @@ function useNames(groupBy: string): Map<string, string> {
   return new Map(items.map(({ id, name }) => [id, name]));
 }
 
-/** What was used, by day or by what it was used for. */
+/** Usage by day or by another group. */
 export function UsageGroups() {
   const { filters, set } = useFilters(['groupBy', 'window']);
   const groupBy = groupings[filters.groupBy ?? ''] ? filters.groupBy! : 'day';

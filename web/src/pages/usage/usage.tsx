@@ -14,7 +14,7 @@ function MonthAndGroups() {
   );
 }
 
-/** What was used, what it cost, and how much of the plan is left. */
+/** Usage, its cost, and the rest of the plan. */
 export default function Usage() {
   return (
     <Page title="Usage">

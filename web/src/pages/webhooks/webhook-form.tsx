@@ -7,7 +7,7 @@ import { Problem } from '../../components/problem.tsx';
 import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
 
-/** What a form for a webhook asks for. */
+/** The values of a form for a webhook. */
 export interface WebhookValues {
   name: string;
   url: string;
@@ -20,7 +20,7 @@ export interface WebhookValues {
   ordering: 'none' | 'subject';
 }
 
-export interface WebhookFormProps {
+interface WebhookFormProps {
   initial: WebhookValues;
   submitLabel: string;
   /** The id of a webhook that is changed. */
@@ -108,7 +108,7 @@ export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormP
       />
       <SelectField
         label="Payload"
-        hint="A thin body has the ids alone, and your receiver reads the rest through the API."
+        hint="A thin body has only the ids, and your receiver reads the rest through the API."
         options={payloads}
         value={payload}
         onChange={({ target }) => setPayload(target.value as WebhookValues['payload'])}
@@ -117,7 +117,7 @@ export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormP
         label="Signature"
         hint={
           id
-            ? 'Another signature makes new keys at once. The old ones sign nothing any more.'
+            ? 'Another signature creates new keys at once. The old keys no longer sign.'
             : 'With Ed25519 your receiver needs the public key alone.'
         }
         options={signatures}
@@ -126,7 +126,7 @@ export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormP
       />
       <SelectField
         label="Order"
-        hint="With an order, the next delivery about the same id waits until the one before was taken or given up."
+        hint="With an order, the next delivery about the same id waits until the previous one was delivered or dead-lettered."
         options={orderings}
         value={ordering}
         onChange={({ target }) => setOrdering(target.value as WebhookValues['ordering'])}

@@ -40,8 +40,8 @@ function read(text: string): { definition?: Definition; problem?: string } {
 }
 
 /**
- * Edits a definition, as forms or as JSON: both are views of one document. It is validated while it is edited, and what is
- * typed survives a reload of the page. Saving is refused when somebody else saved meanwhile.
+ * Edits a definition, as forms or as JSON: both are views of one document. It is validated while it is edited, and the
+ * edits survive a reload of the page. Saving is refused if another person has saved in the meantime.
  */
 export function Editor({ workflow }: { workflow: WorkflowDetail }) {
   const { api, environment, key, may } = useSession();

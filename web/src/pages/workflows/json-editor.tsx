@@ -7,7 +7,7 @@ export interface EditorProblem {
   isWarning?: boolean;
 }
 
-export interface JsonEditorProps {
+interface JsonEditorProps {
   label: string;
   text: string;
   onChange(text: string): void;

@@ -2,14 +2,14 @@ import { useState } from 'react';
 import { SelectField, TextArea, TextField } from '../../components/field.tsx';
 import type { StepField } from './step-fields.ts';
 
-export interface StepFieldInputProps {
+interface StepFieldInputProps {
   field: StepField;
   value: unknown;
   /** Undefined removes the field from the step. */
   onChange(value: unknown): void;
 }
 
-/** One field of a step. A field that is left empty is left out of the step. */
+/** One field of a step. An empty field is omitted from the step. */
 export function StepFieldInput({ field, value, onChange }: StepFieldInputProps) {
   const { label, hint, kind } = field;
   if (kind === 'json') return <JsonField field={field} value={value} onChange={onChange} />;
@@ -60,7 +60,7 @@ export function StepFieldInput({ field, value, onChange }: StepFieldInputProps) 
   );
 }
 
-/** A field whose value is JSON. What is no JSON stays in the field and changes nothing. */
+/** A field whose value is JSON. Invalid JSON stays in the field and changes nothing. */
 function JsonField({ field, value, onChange }: StepFieldInputProps) {
   const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, null, 2));
   const [problem, setProblem] = useState<string>();

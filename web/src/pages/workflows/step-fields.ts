@@ -1,5 +1,5 @@
 /** How a field of a step is edited. */
-export type FieldKind = 'line' | 'text' | 'number' | 'json' | 'choice' | 'list';
+type FieldKind = 'line' | 'text' | 'number' | 'json' | 'choice' | 'list';
 
 export interface StepField {
   name: string;
@@ -207,7 +207,7 @@ export interface StepDefinition extends Record<string, unknown> {
   type: string;
 }
 
-/** All ids of a definition's steps, whatever list they stand in. */
+/** All ids of a definition's steps, in any of its lists. */
 export function idsOf(steps: readonly StepDefinition[]): string[] {
   return steps.flatMap((step) => [
     step.id,

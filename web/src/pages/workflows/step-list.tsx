@@ -9,7 +9,7 @@ interface Branch {
   steps: StepDefinition[];
 }
 
-export interface StepListProps {
+interface StepListProps {
   label: string;
   steps: readonly StepDefinition[];
   /** The ids of all steps of the workflow. */
@@ -18,7 +18,7 @@ export interface StepListProps {
 }
 
 /** A list of steps as forms: each can be edited, moved and removed, and new ones are added at its end. */
-export function StepList({ label, steps, taken, onChange }: StepListProps) {
+function StepList({ label, steps, taken, onChange }: StepListProps) {
   const replace = (index: number, ...by: StepDefinition[]) => onChange(steps.toSpliced(index, 1, ...by));
   const move = (index: number, to: number) => onChange(steps.toSpliced(index, 1).toSpliced(to, 0, steps[index]!));
   return (

@@ -48,7 +48,7 @@ export type WorkflowRunStartedEvent = {
         workflowName: string;
         status: 'RUNNING';
         /**
-         * From its start to its end; 0 when it starts.
+         * The time from its start to its end; 0 when it starts.
          */
         durationMs: number;
         tokensUsed: number;
@@ -77,7 +77,7 @@ export type WorkflowRunCompletedEvent = {
         workflowName: string;
         status: 'COMPLETED';
         /**
-         * From its start to its end; 0 when it starts.
+         * The time from its start to its end; 0 when it starts.
          */
         durationMs: number;
         tokensUsed: number;
@@ -106,7 +106,7 @@ export type WorkflowRunFailedEvent = {
         workflowName: string;
         status: 'FAILED';
         /**
-         * From its start to its end; 0 when it starts.
+         * The time from its start to its end; 0 when it starts.
          */
         durationMs: number;
         tokensUsed: number;
@@ -135,7 +135,7 @@ export type WorkflowRunCancelledEvent = {
         workflowName: string;
         status: 'CANCELLED';
         /**
-         * From its start to its end; 0 when it starts.
+         * The time from its start to its end; 0 when it starts.
          */
         durationMs: number;
         tokensUsed: number;
@@ -166,11 +166,11 @@ export type BatchCompletedEvent = {
         counts: {
             total: number;
             /**
-             * Items whose key had started a run before.
+             * Items whose Idempotency-Key had started a run before.
              */
             reused: number;
             /**
-             * Items that the concurrency of the workflow left out.
+             * Items that were skipped because of the concurrency of the workflow.
              */
             skipped: number;
             queued: number;
@@ -213,7 +213,7 @@ export type ApprovalRequestedEvent = {
             id: string;
             label: string;
             /**
-             * Whether its answer takes no values.
+             * Whether an answer with this action has no values.
              */
             skipForm?: boolean;
         }>;
@@ -268,7 +268,7 @@ export type ApprovalAnsweredEvent = {
             id: string;
             label: string;
             /**
-             * Whether its answer takes no values.
+             * Whether an answer with this action has no values.
              */
             skipForm?: boolean;
         }>;
@@ -323,7 +323,7 @@ export type ApprovalExpiredEvent = {
             id: string;
             label: string;
             /**
-             * Whether its answer takes no values.
+             * Whether an answer with this action has no values.
              */
             skipForm?: boolean;
         }>;
@@ -371,15 +371,15 @@ export type StudioVideoCompletedEvent = {
          */
         url: string;
         /**
-         * Of the file, in seconds.
+         * The length of the file in seconds.
          */
         duration: number;
         /**
-         * In pixels.
+         * Pixels.
          */
         width: number;
         /**
-         * In pixels.
+         * Pixels.
          */
         height: number;
         creditsUsed: number;
@@ -437,7 +437,7 @@ export type BookingCreatedEvent = {
         id: string;
         eventTypeId: string;
         /**
-         * Whose time is booked.
+         * The host whose time is booked.
          */
         hostId: string;
         status: 'confirmed';
@@ -463,7 +463,7 @@ export type BookingCreatedEvent = {
             [key: string]: unknown;
         };
         /**
-         * Of the change, where one was given.
+         * The reason for the change, if one was given.
          */
         reason: string | null;
         source: 'api' | 'page' | 'calendar';
@@ -494,7 +494,7 @@ export type BookingRescheduledEvent = {
         id: string;
         eventTypeId: string;
         /**
-         * Whose time is booked.
+         * The host whose time is booked.
          */
         hostId: string;
         status: 'confirmed';
@@ -520,7 +520,7 @@ export type BookingRescheduledEvent = {
             [key: string]: unknown;
         };
         /**
-         * Of the change, where one was given.
+         * The reason for the change, if one was given.
          */
         reason: string | null;
         source: 'api' | 'page' | 'calendar';
@@ -554,7 +554,7 @@ export type BookingCancelledEvent = {
         id: string;
         eventTypeId: string;
         /**
-         * Whose time is booked.
+         * The host whose time is booked.
          */
         hostId: string;
         status: 'cancelled';
@@ -580,7 +580,7 @@ export type BookingCancelledEvent = {
             [key: string]: unknown;
         };
         /**
-         * Of the change, where one was given.
+         * The reason for the change, if one was given.
          */
         reason: string | null;
         source: 'api' | 'page' | 'calendar';
@@ -833,7 +833,7 @@ export type NewWorkflow = {
     name: string;
     description?: string | null;
     /**
-     * Executed in this order. Each has an id of its own, and there are at most 100, those within others included.
+     * Executed in this order. Each has an id of its own. At most 100, including steps within others.
      */
     steps?: Array<WorkflowStepInput | ParallelStepInput | MapStepInput | WaitStepInput | EventStepInput | ApprovalStepInput | WorkflowCallStepInput | HttpStepInput | FailStepInput | ImageStepInput | UpscaleStepInput | RemoveBgStepInput | VideoStepInput | MusicStepInput | SpeechStepInput | TranscriptionStepInput | BookingStepInput>;
     config?: {
@@ -1351,7 +1351,7 @@ export type Concurrency = {
      */
     key?: string;
     /**
-     * What happens to one more run: it waits (`queue`), by priority and then in the order of creation; it is not started (`skip`); or the oldest run is cancelled with the code `superseded` (`cancel_running`).
+     * What happens to a run over the limit: it waits (`queue`), by priority and then in the order of creation; it is not started (`skip`); or the oldest run is cancelled with the code `superseded` (`cancel_running`).
      */
     strategy: 'queue' | 'skip' | 'cancel_running';
 };
@@ -1403,7 +1403,7 @@ export type WorkflowValidation = {
 };
 
 /**
- * The body of `POST /workflows`, valid or not.
+ * The body of `POST /workflows`. It may be invalid.
  */
 export type WorkflowDraft = {
     [key: string]: unknown;
@@ -1424,14 +1424,14 @@ export type CreatedWorkflow = {
     name: string;
     description: string | null;
     /**
-     * Runs that were started, those that were deleted since included.
+     * Started runs, including runs that have since been deleted.
      */
     totalRuns: number;
     createdAt: string;
     updatedAt: string;
     isActive: boolean;
     /**
-     * Present when something was saved that is probably not meant.
+     * Present when the saved workflow probably contains a mistake.
      */
     warnings?: Array<WorkflowWarning>;
 };
@@ -1456,7 +1456,7 @@ export type WorkflowTemplate = {
     description: string;
     inputs: Array<InputDefinition>;
     /**
-     * What the workflow can be executed with. Dialect B takes `variables` as `inputs`.
+     * An example of a body that executes the workflow. Dialect B takes `variables` as `inputs`.
      */
     example: {
         input?: unknown;
@@ -1481,7 +1481,7 @@ export type WorkflowDetail = {
     name: string;
     description: string | null;
     /**
-     * Runs that were started, those that were deleted since included.
+     * Started runs, including runs that have since been deleted.
      */
     totalRuns: number;
     createdAt: string;
@@ -1597,7 +1597,7 @@ export type Workflow = {
     name: string;
     description: string | null;
     /**
-     * Runs that were started, those that were deleted since included.
+     * Started runs, including runs that have since been deleted.
      */
     totalRuns: number;
     createdAt: string;
@@ -1616,7 +1616,7 @@ export type ChangedWorkflow = {
     isActive: boolean;
     aiModel: string;
     /**
-     * Present when something was saved that is probably not meant.
+     * Present when the saved workflow probably contains a mistake.
      */
     warnings?: Array<WorkflowWarning>;
 };
@@ -1625,7 +1625,7 @@ export type WorkflowChange = {
     name?: string;
     description?: string | null;
     /**
-     * Executed in this order. Each has an id of its own, and there are at most 100, those within others included.
+     * Executed in this order. Each has an id of its own. At most 100, including steps within others.
      */
     steps?: Array<WorkflowStepInput | ParallelStepInput | MapStepInput | WaitStepInput | EventStepInput | ApprovalStepInput | WorkflowCallStepInput | HttpStepInput | FailStepInput | ImageStepInput | UpscaleStepInput | RemoveBgStepInput | VideoStepInput | MusicStepInput | SpeechStepInput | TranscriptionStepInput | BookingStepInput>;
     config?: {
@@ -1672,14 +1672,14 @@ export type Schedule = {
         [key: string]: unknown;
     };
     /**
-     * Of its runs.
+     * The tags of its runs.
      */
     tags?: Array<string>;
     metadata?: {
         [key: string]: unknown;
     };
     /**
-     * Seconds.
+     * The seconds after which a run that has not begun is cancelled.
      */
     expiresIn?: number;
     priority?: number;
@@ -1697,7 +1697,7 @@ export type Schedule = {
      */
     lastSkipped: {
         /**
-         * The time at which the run was due.
+         * When the run was due.
          */
         at: string;
         /**
@@ -1737,11 +1737,11 @@ export type NewSchedule = {
         [key: string]: unknown;
     };
     /**
-     * What the run is found by in `GET /runs`.
+     * `GET /runs` finds the run by its tags.
      */
     tags?: Array<string>;
     /**
-     * What the run shows again, of at most 16 KiB as JSON. Steps do not see it.
+     * Any value of at most 16 KiB as JSON. The run returns it, and steps do not see it.
      */
     metadata?: {
         [key: string]: unknown;
@@ -1833,11 +1833,11 @@ export type WorkflowExecution = {
      */
     async?: boolean;
     /**
-     * What the run is found by in `GET /runs`.
+     * `GET /runs` finds the run by its tags.
      */
     tags?: Array<string>;
     /**
-     * What the run shows again, of at most 16 KiB as JSON. Steps do not see it.
+     * Any value of at most 16 KiB as JSON. The run returns it, and steps do not see it.
      */
     metadata?: {
         [key: string]: unknown;
@@ -1901,7 +1901,7 @@ export type RunDetail = {
      */
     parentRunId?: string;
     /**
-     * The run at the top of those whose steps started each other. It has none itself.
+     * The first run of the chain of runs that led to this one. The first run itself has none.
      */
     rootRunId?: string;
     batchId?: string;
@@ -1948,7 +1948,7 @@ export type RunWait = {
     type: 'wait' | 'event' | 'approval' | 'workflow' | 'slot';
     stepId: string;
     /**
-     * Where a step within others stands.
+     * The position of a step within others.
      */
     path?: Array<string | number>;
     since: string;
@@ -1967,7 +1967,7 @@ export type RunStep = {
     stepId: string;
     name: string;
     /**
-     * Where a step within others stands: ids and indexes from the top, as `["each", 3, "ask"]`.
+     * The position of a step within others: ids and indexes from the top, as `["each", 3, "ask"]`.
      */
     path?: Array<string | number>;
     /**
@@ -2018,7 +2018,7 @@ export type RunError = {
      */
     code: string;
     /**
-     * What more is known of the failure.
+     * More facts about the failure.
      */
     details?: {
         [key: string]: unknown;
@@ -2064,7 +2064,7 @@ export type TestRun = {
      */
     version?: number;
     /**
-     * By step id: what steps end with instead of being executed. A mock of a step in a map is that of every item. At most 256 KiB as JSON.
+     * Mocks by step id: a step with a mock is not executed and ends with its mock. The mock of a step in a map applies to every item. At most 256 KiB as JSON.
      */
     mocks?: {
         [key: string]: StepMock;
@@ -2134,7 +2134,7 @@ export type Run = {
      */
     parentRunId?: string;
     /**
-     * The run at the top of those whose steps started each other. It has none itself.
+     * The first run of the chain of runs that led to this one. The first run itself has none.
      */
     rootRunId?: string;
     batchId?: string;
@@ -2203,7 +2203,7 @@ export type FoundRun = {
      */
     parentRunId?: string;
     /**
-     * The run at the top of those whose steps started each other. It has none itself.
+     * The first run of the chain of runs that led to this one. The first run itself has none.
      */
     rootRunId?: string;
     batchId?: string;
@@ -2259,7 +2259,7 @@ export type NewBatch = {
 
 export type BatchItem = {
     /**
-     * As in `execute`.
+     * The same as in `execute`.
      */
     input?: unknown;
     variables?: {
@@ -2272,15 +2272,15 @@ export type BatchItem = {
         [key: string]: unknown;
     };
     /**
-     * Has the scope of the Idempotency-Key of `execute` for the workflow. An item whose key was used in the last 24 hours stands for the run of that request, and counts as `reused`.
+     * Shares the scope of the Idempotency-Key of `execute` for the workflow. If the key was used in the last 24 hours, the item refers to the run of that request and counts as `reused`.
      */
     idempotencyKey?: string;
     /**
-     * What the run is found by in `GET /runs`.
+     * `GET /runs` finds the run by its tags.
      */
     tags?: Array<string>;
     /**
-     * What the run shows again, of at most 16 KiB as JSON. Steps do not see it.
+     * Any value of at most 16 KiB as JSON. The run returns it, and steps do not see it.
      */
     metadata?: {
         [key: string]: unknown;
@@ -2318,11 +2318,11 @@ export type RunBatch = {
     counts: {
         total: number;
         /**
-         * Items whose key had started a run before.
+         * Items whose Idempotency-Key had started a run before.
          */
         reused: number;
         /**
-         * Items that the concurrency of the workflow left out.
+         * Items that were skipped because of the concurrency of the workflow.
          */
         skipped: number;
         queued: number;
@@ -2337,7 +2337,7 @@ export type RunBatch = {
 
 export type BulkActionPreview = {
     /**
-     * Its runs.
+     * The number of its runs.
      */
     total: number;
     /**
@@ -2353,7 +2353,7 @@ export type AcceptedBulkAction = {
      */
     status: 'pending' | 'running' | 'completed' | 'aborted';
     /**
-     * Its runs.
+     * The number of its runs.
      */
     total: number;
 };
@@ -2364,12 +2364,12 @@ export type AcceptedBulkAction = {
 export type NewBulkAction = {
     action: 'cancel' | 'retry';
     /**
-     * Ids of runs, in either form. One that is given twice counts once.
+     * Ids of runs, in either form. A repeated id counts once.
      */
     runIds?: Array<string>;
     filter?: RunFilter;
     /**
-     * The definition that retries use: the one that each run had (`pinned`, the default), or the one that its workflow has now (`current`).
+     * The definition that retries use: that of each run (`pinned`, the default), or the current one of its workflow (`current`).
      */
     definition?: 'pinned' | 'current';
     /**
@@ -2379,7 +2379,7 @@ export type NewBulkAction = {
 };
 
 /**
- * As the query of `GET /runs`. The runs that match now are meant, at most 10,000, and none that matches later.
+ * The same filter as the query of `GET /runs`. It selects at most 10,000 runs that match now, and none that matches later.
  */
 export type RunFilter = {
     /**
@@ -2429,7 +2429,7 @@ export type BulkAction = {
     id: string;
     action: 'cancel' | 'retry';
     /**
-     * The one that retries use.
+     * The definition that retries use.
      */
     definition: 'pinned' | 'current';
     /**
@@ -2438,7 +2438,7 @@ export type BulkAction = {
     status: 'pending' | 'running' | 'completed' | 'aborted';
     counts: {
         /**
-         * Its runs.
+         * The number of its runs.
          */
         total: number;
         /**
@@ -2472,7 +2472,7 @@ export type RunChange = {
      */
     startAt?: string;
     /**
-     * What the run is found by in `GET /runs`.
+     * `GET /runs` finds the run by its tags.
      */
     tags?: Array<string>;
     metadata?: {
@@ -2493,7 +2493,7 @@ export type RunRetry = {
      */
     path?: string | Array<string | number>;
     /**
-     * The definition to run: `pinned`, the one that the run had (the default), or `current`, the one that the workflow has now.
+     * The definition to run: `pinned`, that of the run (the default), or `current`, the current one of the workflow.
      */
     definition?: 'pinned' | 'current';
 };
@@ -2521,7 +2521,7 @@ export type Token = {
 
 export type NewToken = {
     /**
-     * What the token may do. The key has each of them.
+     * What the token may do. The key must have each of these scopes.
      */
     scopes: Array<'runs:read' | 'runs:execute' | 'chat' | 'voice'>;
     /**
@@ -2545,11 +2545,11 @@ export type NewToken = {
      */
     expiresInSeconds?: number;
     /**
-     * How many requests are accepted. Without it any number.
+     * The number of requests that are accepted. Default: no limit.
      */
     maxUses?: number;
     /**
-     * Origins from which browsers may use the token. Without it from everywhere.
+     * Origins from which browsers may use the token. Default: any origin.
      */
     origins?: Array<string>;
 };
@@ -2619,7 +2619,7 @@ export type ApprovalAnswer = {
      */
     action: string;
     /**
-     * What the form of the approval asks for. An action with `skipForm` takes none. Default: `{}`.
+     * The values of the form. An action with `skipForm` takes none. Default: `{}`.
      */
     values?: {
         [key: string]: unknown;
@@ -2630,11 +2630,11 @@ export type ApprovalAnswer = {
 export type ReceivedEvent = {
     id: string;
     /**
-     * Steps of runs that waited for it and go on.
+     * Steps that waited for the event and continue.
      */
     resumed: number;
     /**
-     * Runs that it starts, those included that start later.
+     * Runs that the event starts, including those that start later.
      */
     started: number;
     /**
@@ -2645,7 +2645,7 @@ export type ReceivedEvent = {
 
 export type NewEvent = {
     /**
-     * The name of the event, none of the names that the platform publishes: no type of the event catalogue, nothing below `workflow.`, `approval.`, `batch.`, `studio.`, `booking.` or `api_key.`, and nothing below the id of an integration.
+     * The name of the event. Names that the platform publishes are refused: the types of the event catalogue, names below `workflow.`, `approval.`, `batch.`, `studio.`, `booking.` or `api_key.`, and names below the id of an integration.
      */
     name: string;
     /**
@@ -2655,7 +2655,7 @@ export type NewEvent = {
         [key: string]: unknown;
     };
     /**
-     * Names the event for 24 hours: sent again it gets the first answer and does nothing twice, and with other content it is refused. Default: an id of ours.
+     * Identifies the event for 24 hours. An event with the same id gets the first answer and has no further effect; with other content it is refused. Default: a generated id.
      */
     id?: string;
 };
@@ -2725,7 +2725,7 @@ export type Secret = {
 
 export type SecretValue = {
     /**
-     * Never shown again.
+     * The value is never shown again.
      */
     value: string;
 };
@@ -2746,7 +2746,7 @@ export type WorkflowVersion = {
      */
     createdBy: string | null;
     /**
-     * Where it differs from the version before, as dotted paths such as `steps.1.prompt`; at most 50.
+     * The differences from the previous version, as dotted paths such as `steps.1.prompt`; at most 50.
      */
     changes: Array<string>;
     isCurrent: boolean;
@@ -2763,7 +2763,7 @@ export type WorkflowVersionDetail = {
 };
 
 /**
- * What a version keeps of its workflow, as a save takes it.
+ * The part of a workflow that a version keeps. A save accepts it.
  */
 export type WorkflowDefinition = {
     steps: Array<{
@@ -2917,7 +2917,7 @@ export type NewWebhook = {
      */
     maxAttempts?: number;
     /**
-     * Custom headers sent with every delivery. Names differ in more than case; those of the connection, `Content-Type`, `User-Agent`, `$ref` and those of signatures are refused. At most 8 KiB together. Stored encrypted.
+     * Custom headers sent with every delivery. Names are compared without regard to case. Headers of the connection and of signatures, `Content-Type`, `User-Agent` and `$ref` are refused. At most 8 KiB together. Stored encrypted.
      */
     headers?: {
         [key: string]: string;
@@ -2935,7 +2935,7 @@ export type NewWebhook = {
      */
     filter?: string | null;
     /**
-     * What the body of a request has. Default `full`. `full`: the whole event. `thin`: `id`, `type` and `createdAt` of the event, and `data.id` alone. An event whose data has no `id` is then named by its own.
+     * What the body of a request has. Default `full`. `full`: the whole event. `thin`: `id`, `type` and `createdAt` of the event, and `data.id` alone. If the data of an event has no `id`, the body has the id of the event.
      */
     payload?: 'full' | 'thin';
     /**
@@ -2943,7 +2943,7 @@ export type NewWebhook = {
      */
     signature?: 'hmac' | 'ed25519';
     /**
-     * In which order deliveries are made. Default `none`. `none`: deliveries do not wait for each other. `subject`: the next delivery about the same `data.id` starts only after the one before was delivered or dead-lettered, and others do not wait for it. An event whose data has no `id` waits for nothing. It holds for events that occur after it was chosen.
+     * In which order deliveries are made. Default `none`. `none`: deliveries do not wait for each other. `subject`: the next delivery about the same `data.id` starts only after the one before was delivered or dead-lettered, and others do not wait for it. An event whose data has no `id` waits for no other. The order applies to events that occur after it was chosen.
      */
     ordering?: 'none' | 'subject';
 };
@@ -2982,11 +2982,11 @@ export type WebhookDetail = {
 };
 
 /**
- * How deliveries to the webhook fare.
+ * The health of deliveries to the webhook.
  */
 export type WebhookHealth = {
     /**
-     * `healthy`: the latest attempt succeeded, or none was made yet. `failing`: the latest attempt failed. `open`: ten attempts in a row failed: one attempt every 30 seconds probes the receiver, and other deliveries wait.
+     * `healthy`: the latest attempt succeeded, or no attempt has been made. `failing`: the latest attempt failed. `open`: ten attempts in a row failed, one attempt every 30 seconds probes the receiver, and other deliveries wait.
      */
     state: 'healthy' | 'failing' | 'open';
     /**
@@ -3046,7 +3046,7 @@ export type ChangedWebhook = {
     createdAt: string;
     updatedAt: string;
     /**
-     * A new secret, where `signature` became `hmac`. It is shown only here.
+     * The new secret, if `signature` became `hmac`. It is shown only here.
      */
     secret?: string;
 };
@@ -3070,7 +3070,7 @@ export type WebhookChange = {
      */
     maxAttempts?: number;
     /**
-     * Custom headers sent with every delivery. Names differ in more than case; those of the connection, `Content-Type`, `User-Agent`, `$ref` and those of signatures are refused. At most 8 KiB together. Stored encrypted.
+     * Custom headers sent with every delivery. Names are compared without regard to case. Headers of the connection and of signatures, `Content-Type`, `User-Agent` and `$ref` are refused. At most 8 KiB together. Stored encrypted.
      */
     headers?: {
         [key: string]: string;
@@ -3088,7 +3088,7 @@ export type WebhookChange = {
      */
     filter?: string | null;
     /**
-     * What the body of a request has. Default `full`. `full`: the whole event. `thin`: `id`, `type` and `createdAt` of the event, and `data.id` alone. An event whose data has no `id` is then named by its own.
+     * What the body of a request has. Default `full`. `full`: the whole event. `thin`: `id`, `type` and `createdAt` of the event, and `data.id` alone. If the data of an event has no `id`, the body has the id of the event.
      */
     payload?: 'full' | 'thin';
     /**
@@ -3096,7 +3096,7 @@ export type WebhookChange = {
      */
     signature?: 'hmac' | 'ed25519';
     /**
-     * In which order deliveries are made. Default `none`. `none`: deliveries do not wait for each other. `subject`: the next delivery about the same `data.id` starts only after the one before was delivered or dead-lettered, and others do not wait for it. An event whose data has no `id` waits for nothing. It holds for events that occur after it was chosen.
+     * In which order deliveries are made. Default `none`. `none`: deliveries do not wait for each other. `subject`: the next delivery about the same `data.id` starts only after the one before was delivered or dead-lettered, and others do not wait for it. An event whose data has no `id` waits for no other. The order applies to events that occur after it was chosen.
      */
     ordering?: 'none' | 'subject';
 };
@@ -3202,7 +3202,7 @@ export type Delivery = {
      */
     contentExpungedAt: string | null;
     /**
-     * Whether it is a test event, or an example that was asked for.
+     * Whether it is a test event or a requested example.
      */
     isTest: boolean;
     /**
@@ -3221,7 +3221,7 @@ export type DeliveryDelay = {
      */
     reason: 'paused' | 'failing' | 'rate_limit' | 'concurrency' | 'order' | 'busy';
     /**
-     * No attempt is made before; null if that is not known.
+     * The earliest time of the next attempt; null if it is not known.
      */
     until: string | null;
 };
@@ -3273,7 +3273,7 @@ export type DeliveryDetail = {
      */
     contentExpungedAt: string | null;
     /**
-     * Whether it is a test event, or an example that was asked for.
+     * Whether it is a test event or a requested example.
      */
     isTest: boolean;
     /**
@@ -3310,7 +3310,7 @@ export type DeliveryDetail = {
 
 export type WebhookExample = {
     /**
-     * An event type, whichever the webhook subscribes to.
+     * Any event type, even if the webhook does not subscribe to it.
      */
     type: string;
 };
@@ -3321,7 +3321,7 @@ export type DeliveryRecovery = {
      */
     since: string;
     /**
-     * Not before `since`. What was created later is left out. Default: now.
+     * Not before `since`. Later deliveries and events are left out. Default: now.
      */
     until?: string;
     /**
@@ -3329,7 +3329,7 @@ export type DeliveryRecovery = {
      */
     eventTypes?: Array<WebhookEventType>;
     /**
-     * Only dead letters whose last attempt was answered with such a status; `error`: was not answered, or was never made. Events without a delivery are left out then. Default: all.
+     * Only dead letters whose last attempt was answered with such a status; `error`: only those whose last attempt got no answer, or that had no attempt. With this filter, events without a delivery are left out. Default: all.
      */
     statusClass?: string;
 };
@@ -3380,7 +3380,7 @@ export type Usage = {
      */
     groups?: Array<{
         /**
-         * The day, the start of the hour, the id of the workflow or key, the model, the kind (`workflow`, `chat`, `agent`, `image`, `webhook` …), or the code of the error. `other` is what was used of more than the 200 values that a day keeps apart, or that an answer shows.
+         * The day, the start of the hour, the id of the workflow or key, the model, the kind (`workflow`, `chat`, `agent`, `image`, `webhook` …), or the code of the error. `other` is the use of values beyond the 200 that a day counts, or that an answer shows.
          */
         group: string;
         /**
@@ -3417,7 +3417,7 @@ export type Usage = {
 export type TextModels = {
     models: Array<{
         /**
-         * What `model` takes in prompts of workflows, in chat and of agents.
+         * The value of `model` in prompts of workflows, in chat and for agents.
          */
         id: string;
         provider: 'ANTHROPIC' | 'OPENAI' | 'GOOGLE';
@@ -3449,7 +3449,7 @@ export type SignedInPerson = {
         role: Role;
     }>;
     /**
-     * The namespace in Temporal's web UI, for operators of the installation; null for everybody else.
+     * The namespace in Temporal's web UI, for operators of the installation; null for other users.
      */
     temporalUrl: string | null;
 };
@@ -3485,7 +3485,7 @@ export type ApiKey = {
     environment: 'live' | 'test';
     scopes: Array<string>;
     /**
-     * `expiring`: it ends within seven days.
+     * `expiring`: it expires within seven days.
      */
     status: 'active' | 'expiring' | 'expired' | 'revoked';
     createdAt: string;
@@ -3508,7 +3508,7 @@ export type IssuedApiKey = {
     environment: 'live' | 'test';
     scopes: Array<string>;
     /**
-     * `expiring`: it ends within seven days.
+     * `expiring`: it expires within seven days.
      */
     status: 'active' | 'expiring' | 'expired' | 'revoked';
     createdAt: string;
@@ -3538,11 +3538,11 @@ export type NewApiKey = {
      */
     expiresAt?: string;
     /**
-     * All that the caller has unless given.
+     * Default: all scopes of the caller.
      */
     scopes?: Array<string>;
     /**
-     * The dialect of answers; A unless given.
+     * The dialect of answers. Default: A.
      */
     variant?: 'A' | 'B';
 };
@@ -3553,7 +3553,7 @@ export type ApiKeyName = {
 
 export type ApiKeyRotation = {
     /**
-     * How long the old key goes on. With 0 it ends at once.
+     * How long the old key stays valid. With 0 it ends at once.
      */
     overlapSeconds: number;
 };
@@ -3602,11 +3602,11 @@ export type Organization = {
     id: string;
     name: string;
     /**
-     * Its name in addresses of pages, unique in the installation.
+     * The name of the organization in addresses of pages. It is unique in the installation.
      */
     slug: string;
     /**
-     * Where notices go.
+     * The address that receives notices.
      */
     contactEmail: string | null;
     plan: 'free' | 'pro' | 'team' | 'enterprise';
@@ -3663,7 +3663,7 @@ export type AuditLog = {
             id: string;
         };
         /**
-         * `X-Request-ID` of the request that asked; null for commands and background work.
+         * The `X-Request-ID` of the request that caused the entry; null for commands and background work.
          */
         requestId: string | null;
         /**
@@ -3677,7 +3677,7 @@ export type AuditLog = {
         }>;
     }>;
     /**
-     * Asks for the entries after these; null where there are none.
+     * The cursor of the next page; null on the last page.
      */
     nextCursor: string | null;
 };
@@ -3692,7 +3692,7 @@ export type SearchHits = {
         title: string;
         at: string;
         /**
-         * Where the path of the hit begins with another resource: its id, as that of the webhook of a delivery.
+         * The id of the resource that the path of the hit begins with, such as the webhook of a delivery. Absent if the path begins with the hit itself.
          */
         parentId?: string;
     }>;
@@ -3710,22 +3710,22 @@ export type CreditEntries = {
          */
         operation: string | null;
         /**
-         * Names the work: its entries have the same key.
+         * Identifies the work: all its entries have the same key.
          */
         key: string;
         /**
-         * By how much the credits for new work changed.
+         * The change of the credits for new work.
          */
         available: number;
         /**
-         * By how much the credits of work in progress changed.
+         * The change of the credits of work in progress.
          */
         reserved: number;
         spent: number;
         reason: string | null;
     }>;
     /**
-     * Asks for the entries after these; null where there are none.
+     * The cursor of the next page; null on the last page.
      */
     nextCursor: string | null;
 };
@@ -3774,7 +3774,7 @@ export type ToolServer = {
 };
 
 /**
- * What is left out stays as it is. Which values, secrets and address are allowed, and which are required, depends on the server.
+ * Omitted members stay unchanged. The server determines which values, secrets and address are allowed and which are required.
  */
 export type ToolServerChange = {
     /**
@@ -3792,7 +3792,7 @@ export type ToolServerChange = {
         [key: string]: string | null;
     };
     /**
-     * Credentials, by name; stored encrypted and never shown. Null removes one. A change of the address that they are sent to must include every secret again.
+     * Credentials, by name. They are stored encrypted and never shown. Null removes one. A request that changes the address they are sent to must include every secret again.
      */
     secrets?: {
         [key: string]: string | null;
@@ -3935,7 +3935,7 @@ export type ImageRequest = {
      */
     quality?: 'standard' | 'high' | 'ultra';
     /**
-     * Chosen, and returned, when it is absent.
+     * Default: a random seed. The answer returns it.
      */
     seed?: number;
 };
@@ -3993,7 +3993,7 @@ export type GeneratedMusic = {
      */
     url: string;
     /**
-     * Of the file, in seconds.
+     * The length of the file in seconds.
      */
     duration: number;
     format: 'mp3';
@@ -4052,7 +4052,7 @@ export type VideoRequest = {
      */
     model?: 'runway-gen3' | 'kling-1.5-pro' | 'minimax-video' | 'luma-dream-machine';
     /**
-     * In seconds, fractions too. Default 5. What is delivered is paid by started seconds, and never more than what was asked. By model: runway-gen3 5 to 10; kling-1.5-pro 5 to 10; minimax-video 5 to 6; luma-dream-machine 5 to 5.
+     * Seconds, fractions included. Default 5. The price counts the started seconds of the delivered video, up to the requested duration. By model: runway-gen3 5 to 10; kling-1.5-pro 5 to 10; minimax-video 5 to 6; luma-dream-machine 5 to 5.
      */
     duration?: number;
     /**
@@ -4062,7 +4062,7 @@ export type VideoRequest = {
 };
 
 /**
- * A video: its `status` says which of these it is.
+ * A video in one of these states, which `status` names.
  */
 export type Video = ProcessingVideo | CompletedVideo | FailedVideo | CancelledVideo;
 
@@ -4070,7 +4070,7 @@ export type ProcessingVideo = {
     id: string;
     status: 'processing';
     /**
-     * In percent. It never falls.
+     * The progress in percent. It never falls.
      */
     progress: number;
 };
@@ -4083,7 +4083,7 @@ export type CompletedVideo = {
      */
     url: string;
     /**
-     * Of the file, in seconds.
+     * The length of the file in seconds.
      */
     duration: number;
     width: number;
@@ -4136,7 +4136,7 @@ export type Generation = {
      */
     creditsUsed?: number;
     /**
-     * Of a video that is being made, in percent.
+     * The progress of a video that is being made, in percent.
      */
     progress?: number;
     createdAt: string;
@@ -4175,7 +4175,7 @@ export type MediaModels = {
         available: boolean;
         aspectRatios?: Array<string>;
         /**
-         * In seconds.
+         * The maximum duration in seconds.
          */
         maxDuration?: number;
         maxPromptLength: number;
@@ -4343,7 +4343,7 @@ export type Consent = {
      */
     state: string;
     /**
-     * Seconds.
+     * Seconds until the request expires.
      */
     expiresIn: number;
 };
@@ -4370,21 +4370,21 @@ export type Integration = {
      */
     status: 'connected' | 'auth_expired' | 'not_connected';
     /**
-     * Of a connected integration.
+     * When the integration was connected. Absent while it is not.
      */
     connectedAt?: string;
     /**
-     * Of a connected integration.
+     * The account of a connected integration.
      */
     account?: {
         /**
-         * The provider's.
+         * The id of the account at the provider.
          */
         id: string;
         name: string;
     };
     /**
-     * Present for a connected integration of a test key whose provider sends events: how to send such an event yourself.
+     * How to send an event as the provider does. Present for a connected integration of a test key whose provider sends events.
      */
     sandbox?: {
         eventsUrl: string;
@@ -4406,7 +4406,7 @@ export type Integration = {
 export type IntegrationTestResult = {
     success: boolean;
     /**
-     * Of the request to the provider, in milliseconds.
+     * The duration of the request to the provider in milliseconds.
      */
     latency: number;
     /**
@@ -4582,7 +4582,7 @@ export type LinkedinViewProfile = {
     accountId: string;
     profileUrl: string;
     /**
-     * Which of the actions that wait goes first. LinkedIn does not receive it.
+     * The order among actions that wait. LinkedIn does not receive it.
      */
     priority?: 'low' | 'normal' | 'high';
 };
@@ -4602,7 +4602,7 @@ export type ScheduledAction = {
      */
     actionRunId: string;
     /**
-     * When it is done.
+     * When the action is performed.
      */
     runAt: string;
 };
@@ -4614,7 +4614,7 @@ export type LinkedinSendConnection = {
     accountId: string;
     profileUrl: string;
     /**
-     * Which of the actions that wait goes first. LinkedIn does not receive it.
+     * The order among actions that wait. LinkedIn does not receive it.
      */
     priority?: 'low' | 'normal' | 'high';
     note?: string;
@@ -4630,7 +4630,7 @@ export type ActionRun = {
      */
     status: 'scheduled' | 'running' | 'completed' | 'failed' | 'cancelled' | 'unknown';
     /**
-     * When it is due.
+     * When the action is due.
      */
     runAt: string;
     /**
@@ -4642,7 +4642,7 @@ export type ActionRun = {
      */
     error: {
         /**
-         * As in the error that an action without a delay is answered with.
+         * The code of the error that an action without a delay gets.
          */
         code: string;
         message: string;
@@ -4727,7 +4727,7 @@ export type EventType = {
 
 export type EventTypeLocation = {
     /**
-     * A word of yours, such as `phone`, `in_person` or `google_meet`.
+     * Any word, such as `phone`, `in_person` or `google_meet`.
      */
     type: string;
     autoCreate?: boolean;
@@ -4747,7 +4747,7 @@ export type BookingQuestion = {
      */
     required?: boolean;
     /**
-     * Of a `select`, which needs at least one.
+     * The options of a `select`, which needs at least one.
      */
     options?: Array<string>;
 };
@@ -4758,11 +4758,11 @@ export type NewEventType = {
      */
     name: string;
     /**
-     * Minutes.
+     * The length of a booking in minutes.
      */
     duration: number;
     /**
-     * Unique among your event types; made of the name when it is not given.
+     * Unique among your event types. Default: a slug of the name.
      */
     slug?: string;
     description?: string | null;
@@ -4800,7 +4800,7 @@ export type NewEventType = {
      */
     isActive?: boolean;
     /**
-     * Whose time is booked. Default null: the default host.
+     * The host whose time is booked. Default null: the default host.
      */
     hostId?: string | null;
 };
@@ -4811,11 +4811,11 @@ export type EventTypeChange = {
      */
     name?: string;
     /**
-     * Minutes.
+     * The length of a booking in minutes.
      */
     duration?: number;
     /**
-     * Unique among your event types; made of the name when it is not given.
+     * Unique among your event types. Default: a slug of the name.
      */
     slug?: string;
     description?: string | null;
@@ -4853,7 +4853,7 @@ export type EventTypeChange = {
      */
     isActive?: boolean;
     /**
-     * Whose time is booked. Default null: the default host.
+     * The host whose time is booked. Default null: the default host.
      */
     hostId?: string | null;
 };
@@ -5006,7 +5006,7 @@ export type NewBusinessHours = {
         sunday?: Array<HourRange> | null;
     } | null;
     /**
-     * A date stands once for all hosts, and once for each host, for which that one takes the place of the other.
+     * A date has at most one exception for all hosts and one for each host. The exception of a host overrides the one for all hosts.
      */
     exceptions?: Array<{
         /**
@@ -5015,7 +5015,7 @@ export type NewBusinessHours = {
         date: string;
         name?: string;
         /**
-         * The one host that it is for. Without it, or null: all hosts.
+         * The host that it applies to. Without it, or null: all hosts.
          */
         hostId?: string | null;
         /**
@@ -5048,7 +5048,7 @@ export type Booking = {
     id: string;
     eventTypeId: string;
     /**
-     * Whose time is booked.
+     * The host whose time is booked.
      */
     hostId: string;
     /**
@@ -5092,7 +5092,7 @@ export type Booking = {
     cancelledAt?: string;
     cancellationReason?: string;
     /**
-     * What follows from the latest change.
+     * The effects of the latest change.
      */
     effects: Array<BookingEffect>;
     createdAt: string;
@@ -5100,7 +5100,7 @@ export type Booking = {
 };
 
 /**
- * Mails to the attendee and to the contact of the organization, the entry in the calendar of the host, the link that the calendar makes, and the reminders. One that fails is tried again after 5 seconds, doubling to an hour, until the booking starts.
+ * Mails to the attendee and to the contact of the organization, the entry in the calendar of the host, the link that the calendar makes, and the reminders. A failed effect is tried again after 5 seconds, doubling to an hour, until the booking starts.
  */
 export type BookingEffect = {
     type: 'attendee_mail' | 'contact_mail' | 'calendar_entry' | 'meeting_link' | 'reminder';
@@ -5109,12 +5109,12 @@ export type BookingEffect = {
      */
     status: 'pending' | 'retrying' | 'succeeded' | 'failed' | 'skipped';
     /**
-     * Made so far.
+     * The number of attempts so far.
      */
     attempts: number;
     lastError: string | null;
     /**
-     * When it is due; once it is over, when that was.
+     * When the effect is due or, once it is over, when it ended.
      */
     at: string;
 };
@@ -5133,13 +5133,13 @@ export type NewBooking = {
         [key: string]: unknown;
     };
     /**
-     * Anything; returned as it is. At most 16 KiB as JSON.
+     * Any value. It is returned unchanged. At most 16 KiB as JSON.
      */
     metadata?: {
         [key: string]: unknown;
     };
     /**
-     * One that the event type offers. Default: its first.
+     * A location that the event type offers. Default: its first one.
      */
     location?: {
         type: string;
@@ -5215,7 +5215,7 @@ export type NewRecurringPattern = {
      */
     interval?: number;
     /**
-     * Of WEEKLY and BI_WEEKLY; 0 is Sunday. Default: the weekday of `startDate`.
+     * For WEEKLY and BI_WEEKLY: the weekdays, where 0 is Sunday. Default: the weekday of `startDate`.
      */
     daysOfWeek?: Array<number>;
     /**
@@ -5268,7 +5268,7 @@ export type OccurrenceRange = {
      */
     count?: number;
     /**
-     * A date that exists: the first one of interest. Default: `startDate`.
+     * The first day, a date that exists. Default: `startDate`.
      */
     fromDate?: string;
 };
@@ -5311,7 +5311,7 @@ export type NewBlackoutPeriod = {
     recurring?: boolean;
     reason?: string | null;
     /**
-     * The one host that it is for. Without it, or null: all hosts.
+     * The host that it applies to. Without it, or null: all hosts.
      */
     hostId?: string | null;
 };
@@ -5338,7 +5338,7 @@ export type BookingLimits = {
      */
     minGapMinutes: number | null;
     /**
-     * Where the limits are those of one host.
+     * Present if the limits are those of one host.
      */
     hostId?: string;
 };
@@ -5368,14 +5368,14 @@ export type NewBookingLimits = {
      */
     minGapMinutes?: number | null;
     /**
-     * The one host that it is for. Without it, or null: all hosts.
+     * The host that it applies to. Without it, or null: all hosts.
      */
     hostId?: string | null;
 };
 
 export type BookingLimitCheck = {
     /**
-     * Whether the limits of day, week and month leave room for one more.
+     * Whether the limits of day, week and month allow one more booking.
      */
     allowed: boolean;
     /**
@@ -5395,7 +5395,7 @@ export type Host = {
     email: string | null;
     timezone: string;
     /**
-     * Whether it is the host of event types that name none.
+     * Whether this host is used for event types that name no host.
      */
     isDefault: boolean;
 };
@@ -5443,7 +5443,7 @@ export type NewCalendarConsent = {
      */
     provider?: 'google' | 'microsoft' | 'office365' | 'outlook';
     /**
-     * Whose time it is. The default host where it is missing.
+     * The host of the calendar. Default: the default host.
      */
     hostId?: string;
     /**
@@ -5473,7 +5473,7 @@ export type Calendar = {
 };
 
 /**
- * `syncing`: it is being read, or will be at once. `active`: it was read. `error`: it could not be read, and will be tried again. `auth_expired`: access was withdrawn. `disconnected`: it does not exist any more. The last two are not read until the account is connected again. Busy times that were read before stay in force in any case.
+ * `syncing`: it is being read, or will be at once. `active`: it was read. `error`: it could not be read, and will be tried again. `auth_expired`: access was withdrawn. `disconnected`: it no longer exists. A calendar in one of the last two states is not read until the account is connected again. Busy times of earlier reads stay in force in any case.
  */
 export type CalendarStatus = 'syncing' | 'active' | 'error' | 'auth_expired' | 'disconnected';
 
@@ -5495,7 +5495,7 @@ export type SandboxCalendar = {
         allDay?: boolean;
     }>;
     /**
-     * The failure from the next sync on. `revoked`: access was withdrawn. `unavailable`: requests get no answer. `rate_limited`: once. `gone`: the calendar was deleted. `sync_token_expired`: once, so that everything is read again. `partial_pages`: pages of one event.
+     * The failure that begins with the next sync. `revoked`: access was withdrawn. `unavailable`: requests get no answer. `rate_limited`: once. `gone`: the calendar was deleted. `sync_token_expired`: once, so that everything is read again. `partial_pages`: pages of one event.
      */
     fault: 'revoked' | 'unavailable' | 'rate_limited' | 'gone' | 'sync_token_expired' | 'partial_pages' | null;
     /**
@@ -5520,7 +5520,7 @@ export type SandboxCalendarInput = {
      */
     events: Array<SandboxEvent>;
     /**
-     * The failure from the next sync on. `revoked`: access was withdrawn. `unavailable`: requests get no answer. `rate_limited`: once. `gone`: the calendar was deleted. `sync_token_expired`: once, so that everything is read again. `partial_pages`: pages of one event.
+     * The failure that begins with the next sync. `revoked`: access was withdrawn. `unavailable`: requests get no answer. `rate_limited`: once. `gone`: the calendar was deleted. `sync_token_expired`: once, so that everything is read again. `partial_pages`: pages of one event.
      */
     fault?: 'revoked' | 'unavailable' | 'rate_limited' | 'gone' | 'sync_token_expired' | 'partial_pages' | null;
 };
@@ -6681,7 +6681,7 @@ export type TriggerWorkflowData = {
          */
         tags?: string;
         /**
-         * As in `execute`. Needs an API key.
+         * The same as in `execute`. Needs an API key.
          */
         delay?: number | string;
         /**
@@ -6693,11 +6693,11 @@ export type TriggerWorkflowData = {
          */
         expiresIn?: number | string;
         /**
-         * As in `execute`. Needs an API key.
+         * The same as in `execute`. Needs an API key.
          */
         priority?: number;
         /**
-         * As in `execute`. Needs an API key.
+         * The same as in `execute`. Needs an API key.
          */
         version?: number;
     };
@@ -6886,7 +6886,7 @@ export type PollEventsResponses = {
         data: {
             events: Array<WebhookEvent | ExpungedEvent>;
             /**
-             * Send it as `after` to read on. It is never null.
+             * Send it as `after` to continue. It is never null.
              */
             nextCursor: string;
         };
@@ -7282,7 +7282,7 @@ export type RotateWebhookSecretResponses = {
              */
             secret?: string;
             /**
-             * With `signature: ed25519`, in the place of the secret.
+             * Present with `signature: ed25519`, in place of the secret.
              */
             publicKey?: string;
             /**
@@ -7620,7 +7620,7 @@ export type GetUsageData = {
          */
         from?: string;
         /**
-         * The time before which use counts: a date or a date-time. Default: the end of the month of `from`.
+         * The end of the time, exclusive: a date or a date-time. Default: the end of the month of `from`.
          */
         to?: string;
         /**
@@ -7915,7 +7915,7 @@ export type DeleteMemberData = {
 
 export type DeleteMemberResponses = {
     /**
-     * The person is no member any more.
+     * The person is no longer a member.
      */
     200: {
         success: true;
@@ -8203,7 +8203,7 @@ export type SearchData = {
 
 export type SearchResponses = {
     /**
-     * Returns what was found.
+     * Returns the hits.
      */
     200: {
         success: true;

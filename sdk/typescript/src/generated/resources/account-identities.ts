@@ -10,7 +10,7 @@ export class AccountIdentities extends Resource {
   /**
    * List the identities of the person.
    *
-   * The identities at the OpenID provider by which the person who is signed in signs in, oldest first.
+   * The identities at the OpenID provider that the signed-in person can sign in with, oldest first.
    */
   list(options?: RequestOptions): List<api.Identity> {
     return this.transport.list(sdk.listIdentities, {}, 'identities', options);
@@ -19,9 +19,9 @@ export class AccountIdentities extends Resource {
   /**
    * Unlink an identity of the person.
    *
-   * The person no longer signs in by this identity. Open sessions go on. Signing in at the provider with the
-   * address of the account links it again. Where the person has no password, no passkey and no other identity, it
-   * is answered with 409 `conflict` and `details {reason: "only_way_to_sign_in"}`.
+   * The person can no longer sign in with this identity. Open sessions continue. Signing in at the provider with
+   * the address of the account links it again. If the person has no password, no passkey and no other identity,
+   * the answer is 409 `conflict` and `details {reason: "only_way_to_sign_in"}`.
    */
   delete(identityId: string, options?: RequestOptions): Promise<Data<api.DeleteIdentityResponse>> {
     return this.transport.call(sdk.deleteIdentity, { path: { identityId } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

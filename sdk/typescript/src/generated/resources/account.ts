@@ -12,7 +12,7 @@ export class Account extends Resource {
   readonly identities = new AccountIdentities(this.transport);
 
   /**
-   * Retrieve who is signed in.
+   * Retrieve the signed-in person.
    *
    * Returns the person of the session and the organizations with the role in each. Keys have no person.
    */

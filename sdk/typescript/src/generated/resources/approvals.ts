@@ -30,11 +30,9 @@ export class Approvals extends Resource {
   /**
    * Answer an approval.
    *
-   * The first answer wins, whichever way it comes, and the run goes on with it as the output of the step. One
-   * that is
-   * answered, expired or cancelled is answered with 409 `conflict` and says who decided and when. Values that do
-   * not fit
-   * the form are answered with 400 and their paths; the approval stays open.
+   * The first answer wins, and the run continues with it as the output of the step. An approval that is answered,
+   * expired or cancelled returns 409 `conflict`, with who decided and when. Values that do not match the form
+   * return 400 with their paths, and the approval stays open.
    */
   respond(approvalId: string, body: NonNullable<api.RespondToApprovalData['body']>, options?: RequestOptions): Promise<api.Approval> {
     return this.transport.call(sdk.respondToApproval, { path: { approvalId }, body }, { answer: 'json', isEnveloped: true }, options);

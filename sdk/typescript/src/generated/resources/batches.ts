@@ -10,8 +10,8 @@ export class Batches extends Resource {
   /**
    * Execute a workflow many times.
    *
-   * Starts a run for each of up to 1,000 items, in a body of up to 4 MiB: all of them, or none when one is not
-   * valid or the day has too few runs left. `GET /runs?batchId=` lists the runs. A webhook of the type
+   * Starts a run for each of up to 1,000 items, in a body of up to 4 MiB: all of them, or none if one is invalid
+   * or the day has too few runs left. `GET /runs?batchId=` lists the runs. A webhook of the type
    * `batch.completed` is notified when all have ended.
    */
   create(id: string, body: NonNullable<api.CreateBatchData['body']>, options?: RequestOptions): Promise<api.CreatedBatch> {

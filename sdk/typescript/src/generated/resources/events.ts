@@ -10,8 +10,8 @@ export class Events extends Resource {
    * Read events.
    *
    * Returns the events of the last seven days in the order in which they were committed, as webhooks get them.
-   * Ask again
-   * with `after`: each event comes once. A page may have fewer events than `limit` although there are more. With
+   * Repeat the request with `after`: each event is returned once. A page may have fewer events than `limit`
+   * although there are more. With
    * `waitSeconds` the request waits until there is an event.
    *
    * Events are recorded from the first call on, or from the first webhook, trigger or workflow with an `event`

@@ -19,8 +19,8 @@ export class IntegrationsActionRuns extends Resource {
   /**
    * Cancel a delayed action.
    *
-   * Cancels an action that waits for its time. One that is cancelled already is returned as it is; one that is
-   * being performed, or has ended otherwise, is 409 `conflict`.
+   * Cancels an action that waits for its time. A cancelled action is returned unchanged. An action that is being
+   * performed, or has ended otherwise, is answered with 409 `conflict`.
    */
   cancel(actionRunId: string, options?: RequestOptions): Promise<api.ActionRun> {
     return this.transport.call(sdk.cancelActionRun, { path: { actionRunId } }, { answer: 'json', isEnveloped: true }, options);

@@ -9,7 +9,7 @@ export class IntegrationsConnection extends Resource {
   /**
    * Disconnect an integration.
    *
-   * Ends the access to the account. Webhooks of the integration stay, and receive nothing until it is connected
+   * Ends the access to the account. Webhooks of the integration stay, but receive nothing until it is connected
    * again. An integration that is not connected is answered with 409 `not_connected`.
    */
   delete(integrationId: string, options?: RequestOptions): Promise<Data<api.DisconnectIntegrationResponse>> {

@@ -22,9 +22,9 @@ export class IntegrationsWebhooks extends Resource {
    * Sends an event of the integration to your URL while the integration is connected. The body of a delivery is
    * `{id, type, timestamp, integration, data, signature}`: `signature` is `sha256=` and the HMAC-SHA256 in
    * hexadecimal of the same JSON without that member, with the whole secret as key. The headers are those of
-   * every webhook. It is changed, tested and its secret rotated, and its deliveries are seen and replayed, below
-   * `/webhooks/{id}`, where the list leaves it out. It counts toward the webhooks that the plan includes; one
-   * more is answered with 403 `forbidden`.
+   * every webhook. The operations below `/webhooks/{id}` change and test it, rotate its secret, and show and
+   * replay its deliveries. The list of webhooks omits it. It counts toward the webhooks that the plan includes;
+   * one more is answered with 403 `forbidden`.
    */
   create(integrationId: string, body: NonNullable<api.CreateIntegrationWebhookData['body']>, options?: RequestOptions): Promise<api.CreatedIntegrationWebhook> {
     return this.transport.call(sdk.createIntegrationWebhook, { path: { integrationId }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);

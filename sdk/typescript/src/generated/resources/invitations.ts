@@ -19,8 +19,8 @@ export class Invitations extends Resource {
   /**
    * Invite a person.
    *
-   * Mails a link that makes its reader a member, once, within 48 hours. An earlier invitation of the address
-   * ends. Needs the session of an admin; an owner invites owners.
+   * Mails a link that makes its reader a member. The link works once, within 48 hours. An earlier invitation of
+   * the address ends. Needs the session of an admin, or of an owner to invite an owner.
    */
   create(body: NonNullable<api.CreateInvitationData['body']>, options?: RequestOptions): Promise<api.Invitation> {
     return this.transport.call(sdk.createInvitation, { body }, { answer: 'json', isEnveloped: true }, options);
@@ -29,7 +29,7 @@ export class Invitations extends Resource {
   /**
    * Revoke an invitation.
    *
-   * Its link is dead at once. Needs the session of an admin.
+   * Its link stops working at once. Needs the session of an admin.
    */
   delete(invitationId: string, options?: RequestOptions): Promise<Data<api.DeleteInvitationResponse>> {
     return this.transport.call(sdk.deleteInvitation, { path: { invitationId } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

@@ -19,7 +19,7 @@ export class Members extends Resource {
   /**
    * Change the role of a member.
    *
-   * Needs the session of an admin, or of an owner where it is about an owner. One owner stays (409).
+   * Needs the session of an admin, or of an owner to change an owner. The last owner cannot be changed (409).
    */
   update(memberId: string, body: NonNullable<api.UpdateMemberData['body']>, options?: RequestOptions): Promise<api.Member> {
     return this.transport.call(sdk.updateMember, { path: { memberId }, body }, { answer: 'json', isEnveloped: true }, options);
@@ -28,7 +28,8 @@ export class Members extends Resource {
   /**
    * Remove a member.
    *
-   * All sessions of the person end at once. Needs the session of an admin. One owner stays (409).
+   * All sessions of the person end at once. Needs the session of an admin. The last owner cannot be removed
+   * (409).
    */
   delete(memberId: string, options?: RequestOptions): Promise<Data<api.DeleteMemberResponse>> {
     return this.transport.call(sdk.deleteMember, { path: { memberId } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

@@ -10,7 +10,8 @@ export class Models extends Resource {
   /**
    * List the text models.
    *
-   * Every name of a model that workflows, chat and agents accept. Those of Studio are at `/api/studio/models`.
+   * The names of all models that workflows, chat and agents accept. The models of Studio are at
+   * `/api/studio/models`.
    */
   list(options?: RequestOptions): List<Data<api.ListModelsResponse>['models'][number]> {
     return this.transport.list(sdk.listModels, {}, 'models', options);

@@ -28,7 +28,7 @@ export class Organization extends Resource {
    * Delete the organization.
    *
    * Needs an owner's session and the organization's name. Its keys, tokens and sessions stop working at once, and
-   * nothing works for it any more. For 30 days the operator can restore it; then everything is removed.
+   * no work is done for it any more. For 30 days the operator can restore it; then everything is removed.
    */
   delete(body: NonNullable<api.DeleteOrganizationData['body']>, options?: RequestOptions): Promise<api.DeletedOrganization> {
     return this.transport.call(sdk.deleteOrganization, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

@@ -10,7 +10,7 @@ export class RedirectUrls extends Resource {
   /**
    * List redirect addresses.
    *
-   * Where users may be sent back after they connected an account, in the order in which they were added.
+   * The addresses to which users may return after they connect an account, in the order in which they were added.
    */
   list(options?: RequestOptions): List<Data<api.ListRedirectUrlsResponse>['redirects'][number]> {
     return this.transport.list(sdk.listRedirectUrls, {}, 'redirects', options);
@@ -19,7 +19,7 @@ export class RedirectUrls extends Resource {
   /**
    * Add a redirect address.
    *
-   * Allows an address with any query. One that is there already stays once.
+   * Allows an address with any query. Adding an address again is a no-op.
    */
   create(body: NonNullable<api.CreateRedirectUrlData['body']>, options?: RequestOptions): Promise<api.RedirectUrls> {
     return this.transport.call(sdk.createRedirectUrl, { body }, { answer: 'json', isEnveloped: true }, options);
@@ -28,7 +28,7 @@ export class RedirectUrls extends Resource {
   /**
    * Remove a redirect address.
    *
-   * An address that is not there is none.
+   * Removing an address that is not in the list is a no-op.
    */
   delete(query: api.DeleteRedirectUrlData['query'], options?: RequestOptions): Promise<Data<api.DeleteRedirectUrlResponse>> {
     return this.transport.call(sdk.deleteRedirectUrl, { query }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

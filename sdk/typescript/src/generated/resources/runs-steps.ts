@@ -10,9 +10,9 @@ export class RunsSteps extends Resource {
   /**
    * List the steps of a run.
    *
-   * In the order of their start, those within others too; then the steps that an ended run never reached. Outputs
-   * of more than 256 KiB are replaced by `{$ref, bytes}`; so are the largest ones of a page that has more than 2
-   * MiB.
+   * Lists the steps in the order of their start, including steps within others, and then the steps that an ended
+   * run never reached. Outputs of more than 256 KiB are replaced by `{$ref, bytes}`; so are the largest ones of a
+   * page that has more than 2 MiB.
    */
   list(id: string, query?: api.ListRunStepsData['query'], options?: RequestOptions): List<api.RunStep> {
     return this.transport.list(sdk.listRunSteps, { path: { id }, query }, 'steps', options);

@@ -67,11 +67,11 @@ export class Runs extends Resource {
   /**
    * Retry a run.
    *
-   * Starts a new run from the failed step, reusing the outputs of the steps before it; of a map or a parallel
-   * step that failed, it reuses what completed within. `path` names a step within others. A step whose outcome is
-   * unknown keeps the idempotency keys of its earlier run. `definition: "current"` uses the definition that the
-   * workflow has now, and reuses outputs by the ids of the steps. A run that has completed needs `fromStep`; one
-   * that has not ended is answered with 409 `conflict`.
+   * Starts a new run from the failed step, reusing the outputs of the steps before it; in a map or parallel step
+   * that failed, it also reuses the items and branches that completed. `path` names a step within others. A step
+   * whose outcome is unknown keeps the idempotency keys of its earlier run. `definition: "current"` uses the
+   * definition that the workflow has now, and reuses outputs by the ids of the steps. A run that has completed
+   * needs `fromStep`; one that has not ended is answered with 409 `conflict`.
    */
   retry(id: string, body?: NonNullable<api.RetryRunData['body']>, options?: RequestOptions): Promise<api.AcceptedRun> {
     return this.transport.call(sdk.retryRun, { path: { id }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
@@ -93,7 +93,7 @@ export class Runs extends Resource {
    * Server-Sent Events of all runs that match the filter, from now on, each with its `runId`: those that have not
    * ended, the newest 1,000, and those that are created later. Give exactly one of `workflowId`, `tag`, `batchId`
    * and `parentRunId`. After a lost connection, continue with `Last-Event-ID` within an hour. The stream never
-   * closes, and counts as one.
+   * closes, and counts as one stream.
    */
   followMany(query?: api.StreamRunsEventsData['query'], options?: StreamOptions): EventStream {
     return this.transport.stream(sdk.streamRunsEvents, { query }, options);

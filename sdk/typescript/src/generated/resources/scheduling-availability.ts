@@ -15,8 +15,8 @@ export class SchedulingAvailability extends Resource {
    *
    * The times at which a booking could start, one duration apart from the beginning of each open range of the
    * host. A time belongs to the day on which it starts in `timezone`. An inactive event type has none. The last
-   * day is 9999-12-30 (UTC). Days with more than 10,000 times are refused: `details.longestEnd` of that answer is
-   * the last day that can be asked for.
+   * day is 9999-12-30 (UTC). A request for days with more than 10,000 times is refused; `details.longestEnd` is
+   * then the last allowed `end`.
    */
   get(query: api.GetAvailabilityData['query'], options?: RequestOptions): Promise<api.Availability> {
     return this.transport.call(sdk.getAvailability, { query }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

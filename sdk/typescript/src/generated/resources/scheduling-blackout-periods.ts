@@ -19,8 +19,8 @@ export class SchedulingBlackoutPeriods extends Resource {
   /**
    * Create a blackout period.
    *
-   * A time in which no host can be booked, or the one of `hostId`. Existing bookings stay. The plan limits how
-   * many there are. More than 1.5 MiB of them are answered with 409 `conflict`.
+   * During a blackout period no host can be booked, or only the host `hostId` cannot. Existing bookings stay. The
+   * plan limits how many there are. More than 1.5 MiB of them are answered with 409 `conflict`.
    */
   create(body: NonNullable<api.CreateBlackoutPeriodData['body']>, options?: RequestOptions): Promise<api.BlackoutPeriod> {
     return this.transport.call(sdk.createBlackoutPeriod, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);

@@ -16,11 +16,11 @@ export class SchedulingCalendarsSandbox extends Resource {
   }
 
   /**
-   * Replace what is in a sandbox calendar.
+   * Replace the contents of a sandbox calendar.
    *
-   * Replaces the events of others, and what goes wrong; the next sync finds it. An event with the `id` of one of
-   * `written` stands for a change of the event of a booking: another time moves it, the status `cancelled`
-   * removes it.
+   * Replaces the events of other people and the simulated failure. The next sync reads them. An event with the
+   * `id` of an event in `written` changes the event of that booking: another time moves it, and the status
+   * `cancelled` removes it.
    */
   put(id: string, body: NonNullable<api.PutSandboxCalendarData['body']>, options?: RequestOptions): Promise<api.SandboxCalendar> {
     return this.transport.call(sdk.putSandboxCalendar, { path: { id }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

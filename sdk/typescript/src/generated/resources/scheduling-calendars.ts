@@ -25,9 +25,9 @@ export class SchedulingCalendars extends Resource {
   /**
    * List calendars.
    *
-   * The connected calendars of all hosts, newest first. Events in them take the time of their hosts, and bookings
-   * are written into the oldest of a host. Where the answer would have more than 2 MiB, long names and messages
-   * of errors are cut.
+   * The connected calendars of all hosts, newest first. Their events block the time of their hosts, and bookings
+   * are written into the oldest calendar of a host. Where the answer would have more than 2 MiB, long names and
+   * messages of errors are cut.
    */
   list(options?: RequestOptions): List<api.Calendar> {
     return this.transport.list(sdk.listCalendars, {}, 'calendars', options);

@@ -19,8 +19,8 @@ export class SchedulingEventTypes extends Resource {
   /**
    * Create an event type.
    *
-   * What can be booked: how long it takes, with whom and by which rules. A slug that is taken, more than 500
-   * event types, and more than 1.5 MiB of them, are answered with 409 `conflict`.
+   * An event type defines what can be booked: how long it takes, with whom and by which rules. A slug that
+   * exists, more than 500 event types, and more than 1.5 MiB of them, are answered with 409 `conflict`.
    */
   create(body: NonNullable<api.CreateEventTypeData['body']>, options?: RequestOptions): Promise<api.EventType> {
     return this.transport.call(sdk.createEventType, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
@@ -39,7 +39,7 @@ export class SchedulingEventTypes extends Resource {
    * Update an event type.
    *
    * Only the given fields change; lists are replaced as a whole. Existing bookings keep their length and their
-   * buffers. A slug that is taken, and more than 1.5 MiB of event types, are answered with 409 `conflict`.
+   * buffers. A slug that exists, and more than 1.5 MiB of event types, are answered with 409 `conflict`.
    */
   update(id: string, body: NonNullable<api.UpdateEventTypeData['body']>, options?: RequestOptions): Promise<api.EventType> {
     return this.transport.call(sdk.updateEventType, { path: { id }, body }, { answer: 'json', isEnveloped: true }, options);

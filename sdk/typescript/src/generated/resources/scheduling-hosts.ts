@@ -38,7 +38,7 @@ export class SchedulingHosts extends Resource {
   /**
    * Delete a host.
    *
-   * Bookings that are over or cancelled stay; blackouts and exceptions that name it go with it. The default host,
+   * Past and cancelled bookings stay; blackouts and exceptions that name the host are deleted. The default host,
    * one that an event type names, one with connected calendars, and one with confirmed bookings that are not over
    * are answered with 409 `conflict`.
    */

@@ -19,8 +19,8 @@ export class SchedulingRecurringPatterns extends Resource {
   /**
    * Create a recurring pattern.
    *
-   * A time that repeats and closes the calendars of all hosts, or with `blockType: "available"` opens them beyond
-   * the weekly hours. The plan limits how many there are.
+   * A recurring pattern closes the calendars of all hosts at repeated times, or with `blockType: "available"`
+   * opens them beyond the weekly hours. The plan limits how many there are.
    */
   create(body: NonNullable<api.CreateRecurringPatternData['body']>, options?: RequestOptions): Promise<api.RecurringPattern> {
     return this.transport.call(sdk.createRecurringPattern, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
@@ -48,7 +48,7 @@ export class SchedulingRecurringPatterns extends Resource {
    * List the occurrences of a recurring pattern.
    *
    * Stores nothing. Occurrences are in the zone of the default host; a time that a clock change skips is moved
-   * forward. The phase is that of `startDate`, whatever `fromDate` is.
+   * forward. The phase depends on `startDate`, not on `fromDate`.
    */
   generate(id: string, body?: NonNullable<api.GenerateOccurrencesData['body']>, options?: RequestOptions): Promise<Data<api.GenerateOccurrencesResponse>> {
     return this.transport.call(sdk.generateOccurrences, { path: { id }, body }, { answer: 'json', isEnveloped: true }, options);

@@ -10,9 +10,9 @@ export class Search extends Resource {
   /**
    * Search.
    *
-   * Finds what has this id or correlation id, workflows and event types with this text in their names, and
-   * bookings of attendees with this address: at most 20, what has the id first. A kind is searched with the scope
-   * that reads it.
+   * Finds resources with this id or correlation id, workflows and event types with this text in their names, and
+   * bookings of attendees with this address. Returns at most 20 hits; hits by id come first. A kind of resource
+   * is searched only with the scope that reads it.
    */
   list(query: api.SearchData['query'], options?: RequestOptions): List<Data<api.SearchResponse>['hits'][number]> {
     return this.transport.list(sdk.search, { query }, 'hits', options);

@@ -10,7 +10,7 @@ export class Secrets extends Resource {
   /**
    * List secrets.
    *
-   * The names of the secrets that steps can send, in alphabetical order. Their values are never shown.
+   * Lists the names of the secrets that steps can send, in alphabetical order. The values are never shown.
    */
   list(query?: api.ListSecretsData['query'], options?: RequestOptions): List<api.Secret> {
     return this.transport.list(sdk.listSecrets, { query }, 'secrets', options);

@@ -19,7 +19,8 @@ export class StudioGenerations extends Resource {
   /**
    * Delete a generation.
    *
-   * Deletes a generation that has ended, with its file. One that has not ended is answered with 409 `conflict`.
+   * Deletes a generation that has ended, and its file. A generation that has not ended is answered with 409
+   * `conflict`.
    */
   delete(id: string, options?: RequestOptions): Promise<Data<api.DeleteGenerationResponse>> {
     return this.transport.call(sdk.deleteGeneration, { path: { id } }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);

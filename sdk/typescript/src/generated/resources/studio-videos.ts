@@ -18,9 +18,9 @@ export class StudioVideos extends Resource {
   /**
    * Start a video.
    *
-   * Answers at once; with an image, when that was fetched. Ask for the video with `GET generate-video?id=`, or
+   * Answers at once, or with an image once it is fetched. Poll the video with `GET generate-video?id=`, or
    * subscribe a webhook to `studio.video.completed` and `studio.video.failed`. Credits are reserved before the
-   * work begins, and given back when it fails or is cancelled.
+   * work begins, and returned when it fails or is cancelled.
    */
   generate(body: NonNullable<api.GenerateVideoData['body']>, options?: RequestOptions): Promise<api.StartedVideo> {
     return this.transport.call(sdk.generateVideo, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);

@@ -22,8 +22,8 @@ export class Webhooks extends Resource {
   /**
    * Update a webhook.
    *
-   * Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`.
-   * Another `signature` makes new keys at once, and earlier ones sign nothing any more. The fields `filter`,
+   * Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`. A
+   * change of `signature` creates new keys at once, and earlier keys no longer sign. The fields `filter`,
    * `payload`, `signature` and `ordering` of a webhook of an integration cannot be changed.
    */
   update(id: string, body: NonNullable<api.UpdateWebhookData['body']>, options?: RequestOptions): Promise<api.ChangedWebhook> {
@@ -65,7 +65,7 @@ export class Webhooks extends Resource {
    *
    * Returns a new secret, which is shown once. For 24 hours deliveries are signed with the previous secret too,
    * even if the secret is rotated again meanwhile; at most the three newest secrets sign. With `signature:
-   * ed25519` it is a private key that is replaced, and `publicKey` is returned.
+   * ed25519` the private key is replaced, and `publicKey` is returned.
    */
   rotateSecret(id: string, options?: RequestOptions): Promise<Data<api.RotateWebhookSecretResponse>> {
     return this.transport.call(sdk.rotateWebhookSecret, { path: { id } }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
@@ -74,9 +74,8 @@ export class Webhooks extends Resource {
   /**
    * Retrieve the statistics of a webhook.
    *
-   * How attempts ended and how long they took, in all and over time. Tests and examples do not count. The times
-   * are those at which attempts ended. The last point is the current one, and the figures are those of all
-   * points.
+   * The results and durations of attempts, in total and over time. Tests and examples do not count. An attempt
+   * counts at the time of its end. The last point is the current one, and the totals cover all points.
    */
   stats(id: string, query?: api.GetWebhookStatsData['query'], options?: RequestOptions): Promise<api.WebhookStatistics> {
     return this.transport.call(sdk.getWebhookStats, { path: { id }, query }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
@@ -106,9 +105,9 @@ export class Webhooks extends Resource {
    * Recover missed deliveries.
    *
    * Replays all deliveries dead-lettered since a time, and delivers the events that were not sent because the
-   * webhook was inactive. Events whose content was removed are passed over. `until`, `eventTypes` and
-   * `statusClass` narrow it down. Of many, the first are queued at once and the others soon after the answer.
-   * Answered with 409 `conflict` while the webhook is inactive.
+   * webhook was inactive. Events whose content was removed are skipped. `until`, `eventTypes` and `statusClass`
+   * narrow the selection. The first deliveries are queued at once and the others soon after the answer. Answered
+   * with 409 `conflict` while the webhook is inactive.
    */
   recover(id: string, body: NonNullable<api.RecoverDeliveriesData['body']>, options?: RequestOptions): Promise<Data<api.RecoverDeliveriesResponse>> {
     return this.transport.call(sdk.recoverDeliveries, { path: { id }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);

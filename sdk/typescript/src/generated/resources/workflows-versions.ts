@@ -29,7 +29,7 @@ export class WorkflowsVersions extends Resource {
   /**
    * Compare two versions of a workflow.
    *
-   * Returns the operations that turn the definition of this version into that of the other one.
+   * Returns the operations that turn the definition of this version into the definition of the other version.
    */
   diff(id: string, version: string, query?: api.DiffWorkflowVersionsData['query'], options?: RequestOptions): Promise<Data<api.DiffWorkflowVersionsResponse>> {
     return this.transport.call(sdk.diffWorkflowVersions, { path: { id, version }, query }, { answer: 'json', isEnveloped: true, isRepeatable: true }, options);
@@ -38,7 +38,7 @@ export class WorkflowsVersions extends Resource {
   /**
    * Restore a version of a workflow.
    *
-   * Saves the definition of this version as a new one, which becomes the current version. Needs the scopes that
+   * Saves the definition of this version as a new version, which becomes the current one. Needs the scopes that
    * its steps need.
    */
   restore(id: string, version: string, options?: RequestOptions): Promise<api.WorkflowVersionDetail> {

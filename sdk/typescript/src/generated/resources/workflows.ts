@@ -19,7 +19,7 @@ export class Workflows extends Resource {
   /**
    * Validate a workflow.
    *
-   * Makes the checks of a save, and stores nothing.
+   * Makes the checks of a save and stores nothing.
    */
   validate(body: NonNullable<api.ValidateWorkflowData['body']>, options?: RequestOptions): Promise<api.WorkflowValidation> {
     return this.transport.call(sdk.validateWorkflow, { body }, { answer: 'json', isEnveloped: true }, options);
@@ -40,8 +40,8 @@ export class Workflows extends Resource {
    *
    * Creates a workflow from a document, as `application/json` or `application/yaml` of at most 1 MiB with at most
    * 100 expansions of aliases. Needs the scopes of its steps, and `runs:execute` where it has triggers or a
-   * schedule. A schedule is imported paused. A name that no single workflow has is a warning, and the workflow is
-   * then not active.
+   * schedule. A schedule is imported paused. If a name belongs to no workflow, or to several, the answer has a
+   * warning and the workflow is not active.
    */
   import(body: NonNullable<api.ImportWorkflowData['body']>, options?: RequestOptions): Promise<api.CreatedWorkflow> {
     return this.transport.call(sdk.importWorkflow, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
@@ -50,7 +50,7 @@ export class Workflows extends Resource {
   /**
    * Pause a workflow.
    *
-   * Runs are accepted and queue until the workflow is resumed. Runs that have begun go on.
+   * New runs are accepted and wait in the queue until the workflow is resumed. Runs that have begun continue.
    */
   pause(id: string, options?: RequestOptions): Promise<api.WorkflowDetail> {
     return this.transport.call(sdk.pauseWorkflow, { path: { id } }, { answer: 'json', isEnveloped: true }, options);

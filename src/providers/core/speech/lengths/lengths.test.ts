@@ -129,7 +129,7 @@ const info = element(
 describe('a WebM file is as long as its blocks of sound', () => {
   const tracks = element([0x16, 0x54, 0xae, 0x6b], track(1, 1), track(2, 2));
 
-  test('whether or not its header tells', () => {
+  test('whether or not its header has the length', () => {
     const blocks = [block(2, 0), block(2, 20), block(1, 9_000)];
     const file = webm(info, tracks, cluster(0, ...blocks), cluster(60_000, ...blocks));
     expect(webmSeconds(file)).toBeCloseTo(60.04, 9);
@@ -154,7 +154,7 @@ test('a WAV file is as long as its samples', () => {
     chunk('fmt ', Buffer.concat([u16le(tag), u16le(2), u32le(8_000), u32le(bytes), u16le(4), u16le(16)]));
   const riff = (...chunks: Buffer[]) => Buffer.concat([latin1('RIFF\0\0\0\0WAVE'), ...chunks]);
   const data = zeros(64_000);
-  // Neither the told rate of bytes nor a number of samples is believed.
+  // Neither the declared rate of bytes nor a number of samples is trusted.
   expect(wavSeconds(riff(format(1, 9_999_999), chunk('fact', u32le(1)), chunk('data', data)))).toBe(2);
   for (const declared of [0, 0xffffffff]) expect(wavSeconds(riff(format(3, 0), chunk('data', data, declared)))).toBe(2);
   expect(wavSeconds(riff(format(17, 16_000), chunk('data', data)))).toBe(4);

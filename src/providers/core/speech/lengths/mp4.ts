@@ -3,7 +3,7 @@ interface Box {
   content: Buffer;
 }
 
-/** The boxes in a buffer. One that is cut ends with the buffer. */
+/** The boxes in a buffer. A truncated box ends with the buffer. */
 function* boxes(buffer: Buffer): Generator<Box> {
   for (let at = 0; at + 8 <= buffer.length; ) {
     const short = buffer.readUInt32BE(at);
@@ -72,7 +72,7 @@ function tracksIn(moov: Buffer): Map<number, Track> {
   return tracks;
 }
 
-/** Fields in front of the one that is looked for, in bytes, by the flag that says that they are there. */
+/** The number of bytes of optional fields before the searched one, by the flag of each field. */
 const beforeDefault: [number, number][] = [
   [0x1, 8],
   [0x2, 4],
@@ -113,8 +113,8 @@ function addFragment(tracks: Map<number, Track>, traf: Buffer): void {
 }
 
 /**
- * The length of the sound of an MP4 file: of all samples of its longest track of sound, also in fragments, whatever the
- * header of the file or of the track says.
+ * The length of the sound of an MP4 file: the sum of all samples of its longest sound track, also in fragments,
+ * whatever the header of the file or of the track says.
  * @returns seconds, 0 without sound
  */
 export function mp4Seconds(file: Buffer): number {

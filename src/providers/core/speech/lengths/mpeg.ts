@@ -77,7 +77,7 @@ function beginsStream(file: Buffer, start: number, isStart: boolean): boolean {
 }
 
 /**
- * The length of MPEG audio: of all its frames, whatever any header says of them.
+ * The length of MPEG audio: the sum of all its frames, whatever any header says.
  * @returns seconds, 0 for a file that is no MPEG audio
  */
 export function mpegSeconds(file: Buffer): number {

@@ -1,4 +1,6 @@
-/** Format tags of samples that are not compressed: whole numbers, floating point, and one that names them further on. */
+/**
+ * Format tags of samples that are not compressed: whole numbers, floating point, and one that refers to a later tag.
+ */
 const plain = [1, 3, 0xfffe];
 
 /** Bytes of a second, 0 for a format that makes no sense. */
@@ -14,7 +16,7 @@ function bytesPerSecond(format: Buffer): number {
 }
 
 /**
- * The length of a WAV file: of the samples that are in it, whatever its header says of their number.
+ * The length of a WAV file: that of its samples, whatever its header says about their number.
  * @returns seconds, 0 without sound
  */
 export function wavSeconds(file: Buffer): number {

@@ -30,7 +30,7 @@ interface VariableNumber {
   size: number;
 }
 
-/** A number of variable size. @param keepsMark as those of ids do */
+/** A number of variable size. @param keepsMark true for ids */
 function readNumber(file: Buffer, at: number, keepsMark: boolean): VariableNumber | undefined {
   const first = file[at];
   if (first === undefined || first === 0) return undefined;

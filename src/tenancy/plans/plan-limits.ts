@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { EnvError, type Variables } from '../platform/env.ts';
-import { declaredLimits, overridePlans, type PlanLimit, type PlanOverrides } from './core/plan-limits.ts';
-import { planNames } from './core/plans.ts';
+import { EnvError, type Variables } from '../../platform/env.ts';
+import { declaredLimits, overridePlans, type PlanLimit, type PlanOverrides } from '../core/plan-limits.ts';
+import { planNames } from '../core/plans.ts';
 
 function numberOf({ declaration: { isFraction = false, min = 0, max = 2_000_000_000 } }: PlanLimit) {
   const number = isFraction ? z.number() : z.int('expected a whole number');

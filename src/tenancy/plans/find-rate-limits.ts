@@ -1,9 +1,9 @@
-import type { Database } from '../platform/database/database.ts';
-import { sqlOn, systemStatement } from '../platform/database/sql.ts';
-import { typed } from '../platform/database/sql-types.ts';
-import { limitsOf } from './core/limits.ts';
-import type { PlanName } from './core/plans.ts';
-import type { RateLimits } from './core/rate-windows.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
+import { limitsOf } from '../core/limits.ts';
+import type { PlanName } from '../core/plans.ts';
+import type { RateLimits } from '../core/rate-windows.ts';
 
 const find = systemStatement({
   name: 'organization.rate_limits',

@@ -1,7 +1,7 @@
-import type { Scope } from '../platform/database/scope.ts';
-import { statement } from '../platform/database/sql.ts';
-import { typed } from '../platform/database/sql-types.ts';
-import type { PlanName } from './core/plans.ts';
+import type { Scope } from '../../platform/database/scope.ts';
+import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
+import type { PlanName } from '../core/plans.ts';
 
 const find = statement({
   name: 'organization.plan',
