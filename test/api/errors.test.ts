@@ -8,6 +8,7 @@ import { type ApiClient, apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';
 import { sharedProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
+import { until } from '../until.ts';
 import { rawRequest } from './raw-request.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
@@ -202,7 +203,9 @@ describe('the correlation id', () => {
     const { memo } = await new Client({ connection }).workflow.getHandle(runWorkflowId(runId)).describe();
     await connection.close();
     expect(memo).toMatchObject({ correlationId: 'follow.me:1' });
-    expect(product.process.log).toContainEqual(expect.objectContaining({ runId, correlationId: 'follow.me:1' }));
+    await until('the log knows it', async () =>
+      product.process.log.some((line) => line.runId === runId && line.correlationId === 'follow.me:1'),
+    );
   });
 });
 

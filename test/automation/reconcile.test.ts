@@ -125,13 +125,16 @@ test('a run whose workflow is over ends too, once, and one that goes on goes on'
   }
   expect(await read(open!)).toMatchObject({ status: 'running' });
   const own = [...expected.keys()].map((runId) => runIds.parse(runId));
-  const logged = product.processes
-    .flatMap(({ log }) => log)
-    .filter(
-      ({ msg, runId }) => msg === 'ended a run whose Temporal workflow is closed' && own.includes(runId as string),
-    )
-    .map(({ runId }) => runId);
-  expect(logged.sort()).toEqual(own.sort());
+  const logged = () =>
+    product.processes
+      .flatMap(({ log }) => log)
+      .filter(
+        ({ msg, runId }) => msg === 'ended a run whose Temporal workflow is closed' && own.includes(runId as string),
+      )
+      .map(({ runId }) => runId);
+  // A line of log arrives after the row that it tells of was written.
+  await until('every end is logged', async () => logged().length >= own.length);
+  expect(logged().sort()).toEqual(own.sort());
 });
 
 test('runs that rightly take long keep none from being looked at', async () => {

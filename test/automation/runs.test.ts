@@ -142,7 +142,10 @@ describe('a provider that behaves badly', () => {
       { stepId: 'never', status: 'skipped', error: null, attempts: 0, durationMs: null },
     ]);
     const failed = { runId, stepId: 'bad', code: 'service_unavailable' };
-    expect(product.process.log).toContainEqual(expect.objectContaining({ msg: 'run failed', ...failed }));
+    const line = await until('the failure is logged', async () =>
+      product.process.log.find((line) => line.msg === 'run failed' && line.runId === runId),
+    );
+    expect(line).toMatchObject(failed);
     expect(run).toMatchObject({ status: 'FAILED', output: null, error: body.error.message, workflowId: id });
     expect(run.durationMs).toBeGreaterThanOrEqual(0);
   });

@@ -91,8 +91,10 @@ describe('a workflow is started from elsewhere', () => {
       const found = await pool.query(`select from "${name}" as row where to_jsonb(row)::text like $1`, [`%${secret}%`]);
       expect({ name, found: found.rowCount }).toEqual({ name, found: 0 });
     }
+    await until('the request is logged', async () =>
+      product.process.log.some(({ route }) => route === '/api/v1/webhooks/{id}/{secret}'),
+    );
     expect(JSON.stringify(product.process.log)).not.toContain(secret);
-    expect(product.process.log).toContainEqual(expect.objectContaining({ route: '/api/v1/webhooks/{id}/{secret}' }));
   });
 
   test('by a secret from before they had a prefix of their own', async () => {

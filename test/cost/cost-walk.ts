@@ -63,6 +63,12 @@ const smallestHeld = (measured: Measured[]) => Math.min(...measured.map(({ allow
 export const batchesOf = <One>(all: readonly One[], size: number): One[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
 
+/**
+ * What the process does by itself in a second: its sweeps and the polls of its workers. An input that waits long is not
+ * charged for it.
+ */
+const restMsPerSecond = 15;
+
 /** Sends inputs to a measured process, one at a time, and collects what costs more than the table allows. */
 export class CostWalk {
   readonly #meter: Meter;
@@ -96,8 +102,10 @@ export class CostWalk {
     await this.#meter.ask('begin');
     const measured: Measured[] = [];
     for (const probe of probes) {
+      const sentAt = performance.now();
       const outcome = await probe.send();
       const used = await this.#meter.ask(probe.settles ? 'settle' : 'lap');
+      used.cpuMs = Math.max(0, used.cpuMs - ((performance.now() - sentAt) / 1_000) * restMsPerSecond);
       const rows = await this.#rows();
       const cost: Cost = Object.assign(used, {
         rows: rows - this.#rowsBefore,

@@ -11,7 +11,7 @@ const block = {
 };
 
 /** About a thousand consecutive deliveries of a subscription: see delivery-blocks.ts. */
-const DeliveryBlock = defineEntity({
+export const DeliveryBlock = defineEntity({
   name: 'DeliveryBlock',
   tableName: 'delivery_block',
   filters: { tenant: tenantFilter },
@@ -26,7 +26,7 @@ const DeliveryBlock = defineEntity({
 });
 
 /** The numbers of deliveries of a block by event type and state, without the changes that are recorded beside it. */
-const DeliveryBlockCount = defineEntity({
+export const DeliveryBlockCount = defineEntity({
   name: 'DeliveryBlockCount',
   tableName: 'delivery_block_count',
   filters: { tenant: tenantFilter },
@@ -53,7 +53,7 @@ const DeliveryBlockCount = defineEntity({
  * A delivery in a block that changed its state, was created or was removed. A trigger writes it, and a sweep adds it to
  * the counts.
  */
-const DeliveryChange = defineEntity({
+export const DeliveryChange = defineEntity({
   name: 'DeliveryChange',
   tableName: 'delivery_change',
   filters: { tenant: tenantFilter },
