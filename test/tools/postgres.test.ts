@@ -15,25 +15,55 @@ let target: TestDatabase;
 let secure: LoopbackServer;
 const sockets = new Set<Socket>();
 
-/** PostgreSQL behind TLS: the request for TLS is granted, and what follows is passed on. */
-async function tlsBefore(url: URL): Promise<LoopbackServer> {
+/** A server that grants the request for TLS. */
+async function tlsServer(answer: (tls: TLSSocket, plain: Socket) => void): Promise<LoopbackServer> {
   const secureContext = createSecureContext({ cert: certificate, key: certificateKey });
   return serve(
     createServer((plain) => {
       plain.once('data', () => {
         plain.write('S');
-        const tls = new TLSSocket(plain, { isServer: true, secureContext });
-        const inner = connect(Number(url.port), url.hostname);
-        for (const one of [plain, tls, inner]) {
-          sockets.add(one);
-          one.on('error', () => inner.destroy());
-        }
-        tls.pipe(inner);
-        inner.pipe(tls);
+        answer(new TLSSocket(plain, { isServer: true, secureContext }), plain);
       });
     }),
   );
 }
+
+/** PostgreSQL behind TLS. */
+const tlsBefore = (url: URL): Promise<LoopbackServer> =>
+  tlsServer((tls, plain) => {
+    const inner = connect(Number(url.port), url.hostname);
+    for (const one of [plain, tls, inner]) {
+      sockets.add(one);
+      one.on('error', () => inner.destroy());
+    }
+    tls.pipe(inner);
+    inner.pipe(tls);
+  });
+
+/** A message of PostgreSQL's protocol. */
+function message(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeUInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
+/** A server that is not PostgreSQL: to the second query it answers with 200 rows of one column with a long name. */
+const falseServer = (): Promise<LoopbackServer> =>
+  tlsServer((tls) => {
+    const ready = message('Z', Buffer.from('I'));
+    const done = message('C', Buffer.from('SELECT 1\0'));
+    const name = Buffer.from(`${'n'.repeat(500_000)}\0`);
+    const columns = message('T', Buffer.concat([Buffer.from([0, 1]), name, Buffer.alloc(18)]));
+    const row = message('D', Buffer.from([0, 1, 0, 0, 0, 1, 0x31]));
+    const answers = [
+      [message('R', Buffer.alloc(4)), ready],
+      [done, ready],
+      [columns, ...Array.from({ length: 200 }, () => row), done, ready],
+    ];
+    tls.on('error', () => {});
+    tls.on('data', () => tls.write(Buffer.concat(answers.shift() ?? [])));
+  });
 
 const rules = egressRules({ NODE_ENV: 'test', EGRESS_ALLOW_CIDRS: ['127.0.0.1/32'] });
 const egress = new Egress(rules);
@@ -73,6 +103,9 @@ describe('a database of the organization', () => {
     });
     const many = JSON.parse((await query('select * from generate_series(1, 100000) as n')).text);
     expect([many.rows.length, many.truncated]).toEqual([200, true]);
+    const types = "select 1 as i, 2::int8 as l, 1.5::float8 as f, 'NaN'::float4 as n, true as b, null as z";
+    const [row] = JSON.parse((await query(`${types}, '2026-05-01'::date as d, array[1, 2] as a`)).text).rows;
+    expect(row).toEqual({ i: 1, l: '2', f: 1.5, n: null, b: true, z: null, d: '2026-05-01', a: '{1,2}' });
     const tables = await open().call('list_tables', {}, AbortSignal.timeout(30_000));
     expect(tables.text).toContain('customer');
     expect(await open().call('drop', {}, AbortSignal.timeout(1_000))).toMatchObject({ isError: true });
@@ -98,9 +131,20 @@ describe('a database of the organization', () => {
   test('does not hold a call, and cannot fill the memory', async () => {
     expect(await query('select pg_sleep(60)')).toMatchObject({ text: expect.stringContaining('statement timeout') });
     expect(await query("select repeat('x', 100000000)")).toEqual({
-      text: 'The tool answered with more than 8 MiB. Ask for less.',
+      text: 'The tool answered with more than 1 MiB. Ask for less.',
       isError: true,
     });
+    const { text } = await query(`select '{"a": [[], []]}'::json as read, '{"a": 1}'::jsonb as written`);
+    expect(JSON.parse(text).rows).toEqual([{ read: '{"a": [[], []]}', written: '{"a": 1}' }]);
+    const columns = (count: number) => query(`select ${Array.from({ length: count }, (_, at) => `1 as c${at}`)}`);
+    expect(await columns(200)).toMatchObject({ isError: false });
+    const tooWide = "The answer has more than 200 columns, or a column's name is too long.";
+    expect(await columns(201)).toEqual({ text: tooWide, isError: true });
+    const other = await falseServer();
+    const elsewhere = new URL(dsn);
+    elsewhere.port = String(other.port);
+    expect(await query('select 1', open({ dsn: elsewhere.href }))).toEqual({ text: tooWide, isError: true });
+    await other.close();
     const aborting = new AbortController();
     const call = open().call('query', { sql: 'select pg_sleep(4)' }, aborting.signal);
     setTimeout(() => aborting.abort(new Error('enough')), 100);

@@ -10,7 +10,10 @@ import { postgresAddress } from './postgres-address.ts';
 const statementMs = 5_000;
 const connectMs = 5_000;
 const maxRows = 200;
-const maxBytes = 8 * 1024 * 1024;
+const maxColumns = 200;
+/** PostgreSQL's own names have at most 63 bytes. Each row of the result repeats them. */
+const maxNameLength = 256;
+const maxBytes = 1024 * 1024;
 const watchEveryMs = 20;
 const maxStatementLength = 100_000;
 
@@ -34,6 +37,28 @@ const tablesSql = `select table_schema as schema, table_name as table,
 
 const tooLong = `The statement took longer than ${statementMs / 1_000} s.`;
 
+const tooWide = `The answer has more than ${maxColumns} columns, or a column's name is too long.`;
+
+/** A value that the server declares as binary is a Buffer. */
+const asText = (value: string | Buffer) => String(value);
+const integer = (text: string) => Number.parseInt(text, 10);
+
+/** By the type's OID: bool, int2, int4, oid, float4 and float8. */
+const parsers = new Map<number, (text: string) => unknown>([
+  [16, (text) => text === 't'],
+  [21, integer],
+  [23, integer],
+  [26, integer],
+  [700, Number.parseFloat],
+  [701, Number.parseFloat],
+]);
+
+/**
+ * Reads numbers and booleans. Other values, such as those of json and of lists, stay as PostgreSQL writes them: the server
+ * is not ours, and reading them here would hold the process.
+ */
+const types = { getTypeParser: (oid: number) => parsers.get(oid) ?? asText } as pg.CustomTypesConfig;
+
 /** A socket that is connected, for a client that wants to connect it itself. */
 function connected(socket: Socket): Socket {
   socket.connect = () => {
@@ -49,9 +74,11 @@ function readRows(client: pg.Client, sql: string): Promise<{ rows: JsonObject[];
     const rows: JsonObject[] = [];
     // The extended protocol takes one statement.
     const query = client.query(new pg.Query({ text: sql, queryMode: 'extended' } as pg.QueryConfig));
-    query.on('row', (row: JsonObject) => {
-      if (rows.length < maxRows) rows.push(row);
-      else resolve({ rows, truncated: true });
+    query.on('row', (row: JsonObject, result) => {
+      const fields = result?.fields ?? [];
+      if (rows.length === maxRows) resolve({ rows, truncated: true });
+      else if (fields.length <= maxColumns && fields.every(({ name }) => name.length <= maxNameLength)) rows.push(row);
+      else reject(new ToolFailure(tooWide));
     });
     query.on('end', () => resolve({ rows, truncated: false }));
     query.on('error', reject);
@@ -146,6 +173,7 @@ export class PostgresConnection implements ToolConnection {
       password,
       database,
       application_name: 'atelier',
+      types,
       // The certificate must name the host.
       ssl: { host, rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
       stream: () => connected(socket),
