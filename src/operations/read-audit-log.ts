@@ -1,6 +1,7 @@
 import type { ResourceId } from '../platform/core/ids.ts';
 import type { Database } from '../platform/database/database.ts';
-import { sqlOn, systemStatement } from '../platform/database/sql.ts';
+import type { Scope } from '../platform/database/scope.ts';
+import { sqlOn, statement, systemStatement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
 import { keyIds } from '../tenancy/core/ids.ts';
 
@@ -21,11 +22,14 @@ interface ShownAuditEntry {
   changes: { path: string; from: unknown; to: unknown }[];
 }
 
-const find = systemStatement({
+/** Maximum entries that a page checks against its filter. The page may then be short. */
+const maxScan = 10_000;
+
+const find = statement({
   name: 'audit.of_organization',
   parameters: {
-    organizationId: 'uuid',
-    before: 'int',
+    oldest: 'int',
+    newest: 'int',
     actor: 'text?',
     action: 'text?',
     since: 'timestamptz?',
@@ -44,11 +48,37 @@ const find = systemStatement({
   },
   text: `select number, action, subject_id as "subjectId", actor, facts, recorded_at as "recordedAt",
       request_id as "requestId", ip from audit_log
-    where organization_id = :organizationId and number < :before
+    where organization_id = :organizationId and :environment is not null and number between :oldest and :newest
       and (:actor is null or actor = :actor) and (:action is null or action = :action)
       and (:since is null or recorded_at >= :since) and (:until is null or recorded_at < :until)
     order by number desc limit :limit`,
 });
+
+// Numbers have no gaps and are in the order of the commits: the first one of a time is found like a word in a dictionary.
+const findNumber = statement({
+  name: 'audit.number_at',
+  parameters: { time: 'timestamptz', hoursLater: 'int' },
+  row: { number: 'int' },
+  text: `with recursive bounds (lower, upper) as (
+     select 0, coalesce(max(number), 0) + 1 from audit_log
+      where organization_id = :organizationId and :environment is not null
+     union all
+     select case when is_earlier then middle else lower end, case when is_earlier then upper else middle end
+       from bounds cross join lateral (
+         select number as middle, recorded_at < :time + :hoursLater * interval '1 hour' as is_earlier from audit_log
+          where organization_id = :organizationId and number = (lower + upper) / 2) half
+      where upper - lower > 1)
+   select upper as number from bounds order by upper - lower limit 1`,
+});
+
+/** The numbers of a time, and some more: an entry has the time at which its transaction asked for it, before its commit. */
+async function numbersOf(scope: Scope, { from, to }: AuditFilter): Promise<{ oldest: number; newest: number }> {
+  const [first, afterLast] = await Promise.all([
+    from && scope.one(findNumber, { time: from, hoursLater: -1 }),
+    scope.one(findNumber, { time: to ?? 'infinity', hoursLater: 1 }),
+  ]);
+  return { oldest: first?.number ?? 1, newest: afterLast!.number - 1 };
+}
 
 const findNames = systemStatement({
   name: 'audit.actor_names',
@@ -58,7 +88,6 @@ const findNames = systemStatement({
     union all select id, email from auth."user" where id = any(:userIds)`,
 });
 
-const maxNumber = 2_147_483_647;
 const userPrefix = /^usr_/;
 
 const uuidOf = (id: string): string | undefined => keyIds.parse(id.replace(userPrefix, 'key_'));
@@ -80,21 +109,26 @@ function changesOf({ before, ...facts }: Record<string, unknown>): ShownAuditEnt
 }
 
 /**
- * An organization's entries, newest first.
+ * An organization's entries, newest first. With a filter a page may be short, or empty, before the end of the list.
+ * @param database for the names of actors, who belong to no tenant
  * @param after the number of an entry that is not shown any more
  * @param ids the kind of id that each action's target has
+ * @returns `next`, the number from which the next page continues, or null at the end of the list
  */
 export async function readAuditLog(
   database: Database,
-  organizationId: string,
-  { actor, action, from, to }: AuditFilter,
+  scope: Scope,
+  filter: AuditFilter,
   { limit, after }: { limit: number; after: number | undefined },
   ids: ReadonlyMap<string, ResourceId>,
 ): Promise<{ entries: ShownAuditEntry[]; next: number | null }> {
-  const sql = sqlOn(database.pool);
-  const rows = await sql.rows(find, {
-    organizationId,
-    before: after ?? maxNumber,
+  const { actor, action, from, to } = filter;
+  const numbers = await numbersOf(scope, filter);
+  const newest = Math.min(numbers.newest, (after ?? Number.POSITIVE_INFINITY) - 1);
+  const oldest = Math.max(numbers.oldest, newest - maxScan + 1);
+  const rows = await scope.rows(find, {
+    oldest,
+    newest,
     actor: actor ?? null,
     action: action ?? null,
     since: from ?? null,
@@ -106,8 +140,9 @@ export async function readAuditLog(
     [...new Set(shown.filter((row) => typeOf(row.actor) === type).map((row) => uuidOf(row.actor)))].filter(
       (id) => id !== undefined,
     );
+  const { organizationId } = scope.tenant;
   const asked = { organizationId, keyIds: actorsOf('key'), userIds: actorsOf('user') };
-  const found = asked.keyIds.length + asked.userIds.length > 0 ? await sql.rows(findNames, asked) : [];
+  const found = asked.keyIds.length + asked.userIds.length > 0 ? await sqlOn(database.pool).rows(findNames, asked) : [];
   const names = new Map(found.map(({ id, name }) => [id, name]));
   const entries = shown.map((row): ShownAuditEntry => {
     const type = typeOf(row.actor);
@@ -125,5 +160,6 @@ export async function readAuditLog(
       changes: changesOf(row.facts),
     };
   });
-  return { entries, next: rows.length > limit ? shown.at(-1)!.number : null };
+  if (rows.length > limit) return { entries, next: shown.at(-1)!.number };
+  return { entries, next: oldest > numbers.oldest ? oldest : null };
 }

@@ -322,6 +322,13 @@ describe('the organization', () => {
     const roles = (await viewer.api.get('/api/v1/audit-log?action=organization.update')).body.data.entries;
     expect(roles[0]).toMatchObject({ actor: { type: 'user', name: admin.email }, target: { type: 'organization' } });
     expect((await viewer.api.get('/api/v1/audit-log?after=x')).status).toBe(400);
+    const today = new Date(Date.now() - 3_600_000).toISOString();
+    const tomorrow = new Date(Date.now() + 3_600_000).toISOString();
+    const all = (await viewer.api.get('/api/v1/audit-log')).body.data;
+    expect((await viewer.api.get(`/api/v1/audit-log?from=${today}&to=${tomorrow}`)).body.data).toEqual(all);
+    for (const none of [`from=${tomorrow}`, `to=${today}`]) {
+      expect((await viewer.api.get(`/api/v1/audit-log?${none}`)).body.data).toEqual({ entries: [], nextCursor: null });
+    }
 
     const from = { 'x-forwarded-for': '203.0.113.77' };
     const asked = await admin.api.patch('/api/v1/organization', { name: 'Acme again' }, from);
@@ -342,6 +349,34 @@ describe('the organization', () => {
     const { plan, limits } = (await viewer.api.get('/api/v1/limits')).body.data;
     expect(plan).toBe('enterprise');
     expect(limits.length).toBeGreaterThan(10);
+  });
+
+  test('has a log of which a page examines 10,000 entries, however few match', async () => {
+    const { organizationId, testKey } = await product.createTenant();
+    const log = async (query: string) =>
+      (await apiClient(base, testKey).get(`/api/v1/audit-log?${query}`)).body.data as {
+        entries: { action: string }[];
+        nextCursor: string | null;
+      };
+    const { entries } = await log('');
+    await product.database.pool.query(
+      `insert into audit_log (organization_id, number, action, subject_id, actor, facts, recorded_at, previous_hash, hash)
+       select organization_id, number + n, 'key.expiring', subject_id, 'system', '{}',
+              recorded_at + n * interval '1 day', hash, hash
+         from (select * from audit_log where organization_id = $1 order by number desc limit 1) newest,
+              generate_series(1, 10002) n`,
+      [organizationIds.parse(organizationId)],
+    );
+    const actor = 'actor=operator';
+    const none = await log(actor);
+    expect(none).toEqual({ entries: [], nextCursor: String(entries.length + 3) });
+    expect(await log(`${actor}&after=${none.nextCursor}`)).toEqual({ entries, nextCursor: null });
+    // Those of a time are found without looking at those after it, nor at those before.
+    const days = (count: number) => new Date(Date.now() + count * 86_400_000).toISOString();
+    expect(await log(`${actor}&to=${days(2)}`)).toEqual({ entries, nextCursor: null });
+    expect(await log(`${actor}&from=${days(2)}`)).toEqual({ entries: [], nextCursor: String(entries.length + 3) });
+    expect(await log(`${actor}&from=${days(20)}`)).toEqual({ entries: [], nextCursor: null });
+    expect((await log(`from=${days(1)}&to=${days(4)}`)).entries).toHaveLength(3);
   });
 
   test('is deleted by an owner who names it: its keys and sessions end, and it can be restored', async () => {

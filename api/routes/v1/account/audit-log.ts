@@ -47,7 +47,8 @@ export function auditLogRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listAuditLog',
     'x-client-method': 'auditLog.list',
     summary: 'List the audit log',
-    description: 'What people, keys and operators did in the organization, newest first. Entries are never changed.',
+    description:
+      'What people, keys and operators did in the organization, newest first. Entries are never changed. With filters a page may be short or empty before the end of the list: `nextCursor` is null only there.',
     query: z.object({ ...filters, ...cursorQuery }),
     answers: { 200: answer('A page of entries.', auditLogSchema, { examples: auditLogExamples }) },
   });
@@ -56,8 +57,7 @@ export function auditLogRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { limit = defaultPageSize, after, from, to, actor, action } = c.req.valid('query');
     const filter = { actor, action, from: from ? new Date(from) : undefined, to: to ? new Date(to) : undefined };
     const page = { limit, after: readCursor(after) };
-    const { organizationId } = c.get('caller');
-    const found = await readAuditLog(services.database, organizationId, filter, page, catalog.auditActions);
+    const found = await readAuditLog(services.database, c.get('scope'), filter, page, catalog.auditActions);
     const nextCursor = found.next === null ? null : String(found.next);
     return c.json(success({ entries: found.entries, nextCursor }), 200);
   });

@@ -46,48 +46,48 @@ export default function AuditLog() {
       </search>
       {entries.error && <Problem error={entries.error} retry={() => void entries.refetch()} />}
       {entries.isPending && <Loading what="entries" />}
-      {entries.data && rows.length === 0 && <Empty title="No entries" />}
+      {entries.data && rows.length === 0 && (
+        <Empty title={entries.hasNextPage ? 'No entries found so far' : 'No entries'} />
+      )}
       {rows.length > 0 && (
-        <>
-          <Table
-            label="Audit log"
-            rows={rows}
-            keyOf={({ at, action, requestId }) => `${at} ${action} ${requestId}`}
-            columns={[
-              { title: 'When', cell: ({ at }) => <Time at={at} /> },
-              { title: 'Who', cell: ({ actor }) => actor.name ?? actor.id ?? actor.type },
-              { title: 'Action', cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
-              {
-                title: 'Target',
-                cell: ({ target }) =>
-                  target ? (
-                    <>
-                      {target.type.replaceAll('_', ' ')} <Copy text={target.id} isShort />
-                    </>
-                  ) : (
-                    '–'
-                  ),
-              },
-              { title: 'Address', isWideOnly: true, cell: ({ ip }) => ip ?? '–' },
-              {
-                title: 'Changes',
-                isWideOnly: true,
-                cell: ({ changes, requestId }) =>
-                  changes.length > 0 && (
-                    <details>
-                      <summary>{changes.length}</summary>
-                      <Json label={`Changes of request ${requestId}`} value={changes} />
-                    </details>
-                  ),
-              },
-            ]}
-          />
-          {entries.hasNextPage && (
-            <Button className="mt-3" isBusy={entries.isFetchingNextPage} onClick={() => void entries.fetchNextPage()}>
-              Earlier entries
-            </Button>
-          )}
-        </>
+        <Table
+          label="Audit log"
+          rows={rows}
+          keyOf={({ at, action, requestId }) => `${at} ${action} ${requestId}`}
+          columns={[
+            { title: 'When', cell: ({ at }) => <Time at={at} /> },
+            { title: 'Who', cell: ({ actor }) => actor.name ?? actor.id ?? actor.type },
+            { title: 'Action', cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
+            {
+              title: 'Target',
+              cell: ({ target }) =>
+                target ? (
+                  <>
+                    {target.type.replaceAll('_', ' ')} <Copy text={target.id} isShort />
+                  </>
+                ) : (
+                  '–'
+                ),
+            },
+            { title: 'Address', isWideOnly: true, cell: ({ ip }) => ip ?? '–' },
+            {
+              title: 'Changes',
+              isWideOnly: true,
+              cell: ({ changes, requestId }) =>
+                changes.length > 0 && (
+                  <details>
+                    <summary>{changes.length}</summary>
+                    <Json label={`Changes of request ${requestId}`} value={changes} />
+                  </details>
+                ),
+            },
+          ]}
+        />
+      )}
+      {entries.hasNextPage && (
+        <Button className="mt-3" isBusy={entries.isFetchingNextPage} onClick={() => void entries.fetchNextPage()}>
+          Earlier entries
+        </Button>
       )}
     </Page>
   );

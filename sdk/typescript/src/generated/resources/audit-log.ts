@@ -10,7 +10,8 @@ export class AuditLog extends Resource {
   /**
    * List the audit log.
    *
-   * What people, keys and operators did in the organization, newest first. Entries are never changed.
+   * What people, keys and operators did in the organization, newest first. Entries are never changed. With
+   * filters a page may be short or empty before the end of the list: `nextCursor` is null only there.
    */
   list(query?: api.ListAuditLogData['query'], options?: RequestOptions): List<Data<api.ListAuditLogResponse>['entries'][number]> {
     return this.transport.list(sdk.listAuditLog, { query }, 'entries', options);
