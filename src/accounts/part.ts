@@ -13,7 +13,7 @@ import { hasPasskeys } from './core/passkeys.ts';
 import { type AccountTimes, accountTimes } from './core/times.ts';
 import { accountDeclarations } from './declarations.ts';
 import { failPoint } from './fail-points.ts';
-import { mailInvitations } from './invitation-mails.ts';
+import { InvitationMails } from './invitation-mails.ts';
 import { LateAuth } from './late-auth.ts';
 import type { Oidc } from './oidc.ts';
 import { openOidc } from './open-oidc.ts';
@@ -29,6 +29,7 @@ export interface Accounts {
   times: AccountTimes;
   limits: SignInLimits;
   mailer: Mailer;
+  invitationMails: InvitationMails;
   /** The key of invitations and cookies; undefined where the installation has none. */
   secret: string | undefined;
   /** Base URL of links, without a slash at its end. */
@@ -74,6 +75,7 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
     openSessions.answeredBy((inUse) => sessions.areOpen(inUse));
     const mayAnybodySignUp = env.ACCOUNTS_SIGN_UP === 'open';
     const baseUrl = withoutSlash(publicUrl);
+    const mailer = openMailer(mailSettings(env));
     // The operator chooses the address of a provider, as for other providers.
     const providerEgress = new Egress(providerRules(env));
     return {
@@ -84,7 +86,8 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
         secret,
         mayAnybodySignUp,
         limits: new SignInLimits(windowCounter, times),
-        mailer: openMailer(mailSettings(env)),
+        mailer,
+        invitationMails: new InvitationMails({ database, mailer, log, secret, baseUrl }),
         baseUrl,
         providerEgress,
         hasPasskeys: hasPasskeys(new URL(publicUrl).hostname),
@@ -100,11 +103,11 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
     await providerEgress.close();
     await auth.close();
   },
-  sweeps: ({ database, accounts: { sessions, mailer, secret, baseUrl, times } }) => [
+  sweeps: ({ database, accounts: { sessions, invitationMails, times } }) => [
     {
       name: 'mail invitations',
       everyMs: 60_000,
-      run: () => mailInvitations({ database, mailer, secret, baseUrl }),
+      run: () => invitationMails.mailDue(),
     },
     {
       name: 'remove old sessions and links',

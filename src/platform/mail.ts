@@ -31,19 +31,26 @@ export interface Mailer {
   close(): void;
 }
 
+/** An error of nodemailer, with the answer of the server and the command that it answers. */
+interface SmtpError {
+  responseCode?: number;
+  code?: string;
+  command?: string;
+}
+
 /** A mail that was not sent, or for which this is not known. The message names no addresses and may be shown to tenants. */
 export class MailFailure extends Error {
   override name = 'MailFailure';
   /** The content was handed over, and the server did not say what became of it. */
   readonly isUncertain: boolean;
-  /** The server refused it for good. */
+  /** The server refused the recipient or the content for good. A refused login or sender ends all mails, for now. */
   readonly isPermanent: boolean;
 
   constructor(error: unknown, handedOver: boolean) {
-    const { responseCode: code, code: name } = error as { responseCode?: number; code?: string };
+    const { responseCode: code, code: name, command } = error as SmtpError;
     super(code ? `The mail server answered ${code}.` : (reasons[name ?? ''] ?? reasons.ECONNECTION), { cause: error });
     this.isUncertain = handedOver && !code;
-    this.isPermanent = code !== undefined && code >= 500;
+    this.isPermanent = code !== undefined && code >= 500 && (command === 'RCPT TO' || command === 'DATA');
   }
 }
 

@@ -5,7 +5,7 @@ import { SMTPServer } from 'smtp-server';
 /**
  * What the server does with a mail.
  * - take: as it should
- * - later, never: it refuses the recipient, for now or for good
+ * - later, never: it refuses the recipient, for now or for good; `never` also the sender
  * - unfinished: it takes the content, and ends the connection without an answer
  * - mute: it takes the content, and never answers
  */
@@ -24,7 +24,7 @@ export interface MailServer {
   mails: ReceivedMail[];
   /** How often each address was named as a recipient. */
   asked: string[];
-  /** What happens to mails to this address, from now on. */
+  /** What happens to mails to this address, or from it, from now on. */
   fault(to: string, fault: MailFault): void;
   close(): Promise<void>;
 }
@@ -40,6 +40,10 @@ export async function startMailServer(): Promise<MailServer> {
     disabledCommands: ['STARTTLS', 'AUTH'],
     logger: false,
     closeTimeout: 100,
+    onMailFrom({ address }, _, done) {
+      if (faults.get(address) === 'never') return done(refusal(550, 'no such sender'));
+      done();
+    },
     onRcptTo({ address }, _, done) {
       asked.push(address);
       const fault = faults.get(address);

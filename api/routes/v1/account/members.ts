@@ -1,7 +1,6 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { invitationIds, memberIds } from '../../../../src/accounts/core/ids.ts';
 import { isAtLeast } from '../../../../src/accounts/core/roles.ts';
-import { mailInvitations } from '../../../../src/accounts/invitation-mails.ts';
 import { type Acting, invite } from '../../../../src/accounts/invitations.ts';
 import { listInvitations, revokeInvitation } from '../../../../src/accounts/list-invitations.ts';
 import { changeRole, listMembers, noMember, removeMember } from '../../../../src/accounts/members.ts';
@@ -51,7 +50,6 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Organization', key });
   // Every key has the scope by default, and a key must not raise the role of its user.
   const ofPeople = operationsOf({ tag: 'Organization', key, security: [{ session: [] }] });
-  const mailing = { database, mailer: accounts.mailer, secret: accounts.secret, baseUrl: accounts.baseUrl };
 
   const list = operation({
     method: 'get',
@@ -182,9 +180,9 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
       const limit = tenancyLimits.mailsPerDay.of(plan);
       throw new AppError('forbidden', `The plan ${plan} includes ${limit} mails a day.`, { limit, plan });
     }
-    const { secret, times } = accounts;
+    const { secret, times, invitationMails } = accounts;
     const made = await invite(database, { organizationId, email, role }, actingOf(c, by), { secret, times });
-    background.runAfterAnswer('mail of an invitation', () => mailInvitations(mailing));
+    background.runAfterAnswer('mail of an invitation', () => invitationMails.mail({ id: made.id, organizationId }));
     return c.json(success(shownInvitation({ ...made, status: 'pending' })), 201);
   });
   routes.openapi(revoke, async (c) => {
