@@ -110,7 +110,7 @@ export const accounts: Part<Foundation & TenancyServices, AccountServices, typeo
       run: () => invitationMails.mailDue(),
     },
     {
-      name: 'remove old sessions and links',
+      name: 'remove old sessions, links and invitations',
       everyMs: 60_000,
       run: () => inBatches((limit) => sessions.forgetOld(limit)),
     },

@@ -93,6 +93,9 @@ const endAll = systemStatement({
   text: `delete from auth."session" where "userId" = :userId returning id`,
 });
 
+/** Longer than an administrator asks who was invited. No invitation ends later than it expires. */
+const invitationDays = 30;
+
 const forgetOld = systemStatement({
   name: 'session.forget_old',
   parameters: { idleSeconds: 'float8', limit: 'int' },
@@ -102,8 +105,12 @@ const forgetOld = systemStatement({
        select s.id from auth."session" s where not (${isOpen}) limit :limit)) returning 1),
    used as (
      delete from auth."verification" where id = any(array(
-       select id from auth."verification" where "expiresAt" < clock_timestamp() limit :limit)) returning 1)
-   select (select count(*) from old)::int + (select count(*) from used)::int as count`,
+       select id from auth."verification" where "expiresAt" < clock_timestamp() limit :limit)) returning 1),
+   invited as (
+     delete from auth."invitation" where id = any(array(
+       select id from auth."invitation" where "expiresAt" < clock_timestamp() - make_interval(days => ${invitationDays})
+        limit :limit)) returning 1)
+   select (select count(*) from old)::int + (select count(*) from used)::int + (select count(*) from invited)::int as count`,
 });
 
 /** A signed-in person. */
@@ -189,7 +196,7 @@ export class Sessions {
     return (await sqlOn(this.#database.pool).rows(endAll, { userId })).length;
   }
 
-  /** Removes ended sessions, links and codes. @returns how many */
+  /** Removes ended sessions, links and codes, and invitations long after their end. @returns how many */
   async forgetOld(limit: number): Promise<number> {
     return (await sqlOn(this.#database.pool).one(forgetOld, { idleSeconds: this.#idleSeconds, limit }))!.count;
   }

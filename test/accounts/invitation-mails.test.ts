@@ -2,6 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { accountTimes } from '../../src/accounts/core/times.ts';
 import { InvitationMails } from '../../src/accounts/invitation-mails.ts';
 import { invite } from '../../src/accounts/invitations.ts';
+import { listInvitations } from '../../src/accounts/list-invitations.ts';
+import { Sessions } from '../../src/accounts/sessions.ts';
+import { Background } from '../../src/platform/concurrency/background.ts';
 import type { Database } from '../../src/platform/database/database.ts';
 import { type Mailer, openMailer } from '../../src/platform/mail.ts';
 import { openLog } from '../../src/platform/observability/log.ts';
@@ -94,4 +97,19 @@ test('an organization with many invitations delays none of another', async () =>
   await mails.mailDue();
   expect(arrived(email)).toBe(1);
   expect(many.filter((invitation) => arrived(invitation.email) === 0).length).toBe(21);
+});
+
+test('an invitation is listed until a month after its end', async () => {
+  const organizationId = await newOrganization();
+  const [old, recent] = [await invited(organizationId), await invited(organizationId)];
+  const end = (id: string, days: number) =>
+    database.pool.query(`update auth."invitation" set "expiresAt" = now() - make_interval(days => $2) where id = $1`, [
+      id,
+      days,
+    ]);
+  await end(old.id, 31);
+  await end(recent.id, 29);
+  await new Sessions(database, new Background(log), accountTimes()).forgetOld(100);
+  const { items } = await listInvitations(database, organizationId, { limit: 10, offset: 0 });
+  expect(items.map(({ id }) => id)).toEqual([recent.id]);
 });

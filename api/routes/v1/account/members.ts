@@ -99,7 +99,7 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'listInvitations',
     'x-client-method': 'invitations.list',
     summary: 'List invitations',
-    description: 'The invitations of the organization, newest first.',
+    description: 'The invitations of the organization, newest first, until 30 days after they expire.',
     query: z.object(pageQuery),
     answers: {
       200: answer('A page of invitations.', invitationListSchema, {

@@ -10,7 +10,7 @@ export class Invitations extends Resource {
   /**
    * List invitations.
    *
-   * The invitations of the organization, newest first.
+   * The invitations of the organization, newest first, until 30 days after they expire.
    */
   list(query?: api.ListInvitationsData['query'], options?: RequestOptions): List<api.Invitation> {
     return this.transport.list(sdk.listInvitations, { query }, 'invitations', options);
