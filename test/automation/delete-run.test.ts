@@ -7,6 +7,7 @@ import { countRunBlocks } from '../../src/automation/runs/run-blocks.ts';
 import { removeDueFiles } from '../../src/storage/sweep.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { asOwner } from '../as-owner.ts';
 import { sharedProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { openFiles } from '../storage/open-files.ts';
@@ -165,4 +166,31 @@ test('runs are removed when they ended longer ago than their plan keeps them', a
   await removeOldRuns(product.database);
   expect((await client.get(`/v1/runs/${runId}`)).status).toBe(404);
   expect((await client.get(`/v1/workflows/${made.id}/runs`)).body.data.pagination.total).toBe(0);
+});
+
+test('runs of many steps are removed in portions, and one that cannot be removed holds up no other', async () => {
+  const { id } = await makeWorkflow(api);
+  const runs = await Promise.all(['first', 'stuck', 'last'].map((input) => execute(id, input)));
+  const ids = runs.map((runId) => runIds.parse(runId));
+  await query(
+    "update run set finished_at = now() - interval '3651 days', total_steps = 10000 where id = any($1::uuid[])",
+    ids,
+  );
+  const stuck = ids[1];
+  await asOwner(
+    product,
+    `create function refuse_removal() returns trigger language plpgsql as $$ begin raise 'It stays.'; end $$;
+     create trigger refuse_removal before delete on run for each row when (old.id = '${stuck}')
+       execute function refuse_removal();`,
+  );
+  const left = async () =>
+    (await query('select id from run where id = any($1::uuid[])', ids)).rows.map((row) => row.id);
+  try {
+    await expect(removeOldRuns(product.database)).rejects.toThrow('It stays.');
+    expect(await left()).toEqual([stuck]);
+  } finally {
+    await asOwner(product, 'drop function refuse_removal cascade');
+  }
+  await removeOldRuns(product.database);
+  expect(await left()).toEqual([]);
 });

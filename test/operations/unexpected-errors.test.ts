@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import pg from 'pg';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { asOwner } from '../as-owner.ts';
 import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
@@ -18,6 +18,7 @@ beforeAll(async () => {
   product = await openProduct({ env: secrets });
   running = await product.start(['api', 'runs', 'generation', 'housekeeping']);
   await asOwner(
+    product,
     `create function broken() returns trigger language plpgsql as $$ begin raise exception '${said}'; end $$`,
   );
   connection = await Connection.connect({ address: runningServers().temporalAddress });
@@ -29,18 +30,15 @@ afterAll(async () => {
 
 const said = 'It is broken on purpose';
 
-async function asOwner(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: product.ownerUrl });
-  await client.connect();
-  await client.query(sql).finally(() => client.end());
-}
-
 /** From now on such rows of a tenant cannot be written, for an unexpected reason. */
 const breakTable = ({ organizationId }: Tenant, table: string, event: string, condition: string) =>
-  asOwner(`
+  asOwner(
+    product,
+    `
     create trigger broken before ${event} on ${table} for each row
-      when (new.organization_id = '${organizationIds.parse(organizationId)}' and ${condition}) execute function broken()`);
-const mend = (table: string) => asOwner(`drop trigger broken on ${table}`);
+      when (new.organization_id = '${organizationIds.parse(organizationId)}' and ${condition}) execute function broken()`,
+  );
+const mend = (table: string) => asOwner(product, `drop trigger broken on ${table}`);
 
 /** How the workflow of this id ended, with the message of each cause. */
 async function endInTemporal(part: string): Promise<string[]> {
@@ -133,7 +131,7 @@ test.concurrent.each(['event_start', 'run'])(
       expect((await send()).status).toBe(table === 'run' ? 202 : 500);
       await until('it is given up', async () => isGivenUp(), 60_000);
     } finally {
-      await asOwner(`drop trigger broken on ${table}`);
+      await asOwner(product, `drop trigger broken on ${table}`);
     }
     if (table === 'run') {
       const [shown] = (await api.get(triggers)).body.data.triggers;

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
 import { updateOrganization } from '../../src/tenancy/organizations.ts';
 import { apiClient } from '../api-client.ts';
+import { asOwner } from '../as-owner.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 
@@ -70,13 +71,11 @@ describe('a revoked key', () => {
   test('is refused by a process whose connection for announcements was cut', async () => {
     const { id, key } = await issueKey();
     expect(await statuses(key)).toEqual([200, 200]);
-    const owner = new pg.Client({ connectionString: product.ownerUrl });
-    await owner.connect();
-    const { rowCount } = await owner.query(
+    const { rowCount } = await asOwner(
+      product,
       `select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'atelier notifications'`,
     );
-    await owner.end();
     expect(rowCount).toBe(processes.length);
     await revokeKey(product.database, id);
     expect(await statuses(key)).toEqual([401, 401]);

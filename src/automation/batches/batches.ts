@@ -1,3 +1,5 @@
+import { attemptAll } from '../../platform/concurrency/attempt-all.ts';
+import { firstPortionSql } from '../../platform/concurrency/portions.ts';
 import type { Waiters } from '../../platform/concurrency/waiters.ts';
 import type { Database } from '../../platform/database/database.ts';
 import type { Page, PageRequest } from '../../platform/database/page.ts';
@@ -87,9 +89,10 @@ const findOpenRuns = statement({
   name: 'batch.open_runs',
   parameters: { id: 'uuid', limit: 'int' },
   row: { id: 'uuid' },
-  text: `select id from run
-    where organization_id = :organizationId and environment = :environment and batch_id = :id and status in (${openRun})
-    order by created_at, id limit :limit`,
+  text: firstPortionSql(`
+    select id, total_steps as weight from run
+     where organization_id = :organizationId and environment = :environment and batch_id = :id and status in (${openRun})
+     order by created_at, id limit :limit`),
 });
 
 const markCancelled = statement({
@@ -177,14 +180,18 @@ const findDue = systemStatement({
     limit :limit`,
 });
 
-/** Ends the batches whose runs have all ended, and continues interrupted cancellations, of all tenants. */
+/**
+ * Ends the batches whose runs have all ended, and continues interrupted cancellations, of all tenants.
+ * @returns how many ended @throws the first failure, after the others were tried
+ */
 export async function endDueBatches(database: Database, services: BatchEndServices): Promise<number> {
   let ended = 0;
-  for (const { id, status, correlationId, ...tenant } of await sqlOn(database.pool).rows(findDue, { limit: 100 })) {
+  const due = await sqlOn(database.pool).rows(findDue, { limit: 100 });
+  await attemptAll(due, async ({ id, status, correlationId, ...tenant }) => {
     const scope = new Scope(database, tenant, correlationId);
     if (status === 'cancelled') await cancelRuns(services, scope, id);
     if (await endBatch(scope, id)) ended++;
-  }
+  });
   return ended;
 }
 

@@ -1,3 +1,4 @@
+import { portionsOf } from '../../platform/concurrency/portions.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { type RowOf, statement, type TenantSql } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
@@ -20,7 +21,7 @@ import { endRuns } from '../starts/end-runs.ts';
 
 export interface BulkActionServices extends RetryServices, DayServices {}
 
-/** Runs that are read together, and that one transaction cancels. */
+/** Runs that are read together. One transaction cancels them, or a portion of them when they have many steps. */
 const perPage = 100;
 
 const tenant = 'organization_id = :organizationId and environment = :environment';
@@ -84,8 +85,8 @@ const advance = statement({
 const findStatuses = statement({
   name: 'bulk_action.statuses',
   parameters: { ids: 'uuid[]' },
-  row: { id: 'uuid', status: typed<RunStatus>('text') },
-  text: `select r.id, r.status from run r join automation a on a.id = r.automation_id and a.deleted_at is null
+  row: { id: 'uuid', status: typed<RunStatus>('text'), steps: 'int' },
+  text: `select r.id, r.status, r.total_steps as steps from run r join automation a on a.id = r.automation_id and a.deleted_at is null
     where r.organization_id = :organizationId and r.environment = :environment and r.id = any(:ids)`,
 });
 
@@ -107,16 +108,18 @@ async function record(tx: TenantSql, id: string, from: number, results: Results)
   if (!(await tx.one(advance, counted))) throw new Superseded();
 }
 
-const statusesOf = async (sql: TenantSql, ids: readonly string[]): Promise<Map<string, RunStatus>> =>
-  new Map((await sql.rows(findStatuses, { ids })).map(({ id, status }) => [id, status]));
+const findRuns = async (sql: TenantSql, ids: readonly string[]) =>
+  new Map((await sql.rows(findStatuses, { ids })).map((run) => [run.id, run]));
 
 /** Cancels the next runs, in one transaction with their counts. */
 async function cancelNext(services: BulkActionServices, scope: Scope, id: string, { done, next }: Held): Promise<void> {
   const ended = await scope.transaction(async (tx) => {
-    const known = await statusesOf(tx, next);
-    const cancelled = await endRuns(tx, [...known.keys()], { status: 'cancelled' });
-    const errors = next.filter((runId) => !known.has(runId)).map(unknownRun);
-    await record(tx, id, done, { succeeded: cancelled.length, skipped: known.size - cancelled.length, errors });
+    const known = await findRuns(tx, next);
+    const [portion = []] = portionsOf(next, (runId) => known.get(runId)?.steps ?? 0);
+    const found = portion.filter((runId) => known.has(runId));
+    const cancelled = await endRuns(tx, found, { status: 'cancelled' });
+    const errors = portion.filter((runId) => !known.has(runId)).map(unknownRun);
+    await record(tx, id, done, { succeeded: cancelled.length, skipped: found.length - cancelled.length, errors });
     failPoint('bulk.cancelling');
     return cancelled;
   });
@@ -144,10 +147,10 @@ async function retryNext(
   { done, definition, next }: Held,
   { mayGoOn, isLastAttempt }: BulkActionOptions,
 ): Promise<void> {
-  const known = await statusesOf(scope, next);
+  const known = await findRuns(scope, next);
   for (const [index, runId] of next.entries()) {
     const from = done + index;
-    const status = known.get(runId);
+    const status = known.get(runId)?.status;
     if (status === undefined) await record(scope, id, from, { errors: [unknownRun(runId)] });
     else if (status === 'completed') await record(scope, id, from, { skipped: 1 });
     else {

@@ -1,3 +1,4 @@
+import { firstPortionSql, portionWeight } from '../../platform/concurrency/portions.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
@@ -14,14 +15,16 @@ import { cancelRunWorkflow, startPurgeAutomation } from './run-workflows.ts';
 const cancelBatch = 100;
 const purgeBatch = 5_000;
 
-/** A workflow with at most so many runs, none of them in flight, is purged at once. */
-const purgeBatchSize = 1_000;
+/** A workflow with at most so many runs, none of them in flight, is purged at once when their steps are few too. */
+const quickRuns = 1_000;
 
 const findDeleted = statement({
   name: 'purge.deleted',
   parameters: { automationId: 'uuid' },
   row: { plan: typed<PlanName>('text'), isQuick: 'boolean' },
-  text: `select o.plan, a.total_runs <= ${purgeBatchSize}
+  text: `select o.plan, case when a.total_runs <= ${quickRuns} then (
+              select coalesce(sum(r.total_steps), 0) <= ${portionWeight} from run r
+               where r.organization_id = :organizationId and r.environment = :environment and r.automation_id = :automationId) else false end
             and not exists (select from automation_schedule s where s.organization_id = :organizationId and s.environment = :environment
                                and s.automation_id = :automationId)
             and not exists (select from run r where r.organization_id = :organizationId and r.environment = :environment and r.automation_id = :automationId
@@ -49,8 +52,10 @@ const findInFlight = statement({
   name: 'purge.in_flight',
   parameters: { automationId: 'uuid', limit: 'int' },
   row: { id: 'uuid' },
-  text: `select id from run where organization_id = :organizationId and environment = :environment and automation_id = :automationId
-      and status in (${openRun}) order by number limit :limit`,
+  text: firstPortionSql(`
+    select id, total_steps as weight from run
+     where organization_id = :organizationId and environment = :environment and automation_id = :automationId
+       and status in (${openRun}) order by number limit :limit`),
 });
 
 const markCancelled = statement({
@@ -89,7 +94,9 @@ const purgeRuns = statement({
   name: 'purge.runs',
   parameters: { automationId: 'uuid', limit: 'int' },
   row: { count: 'int' },
-  text: `with batch as (select id from run where organization_id = :organizationId and environment = :environment and automation_id = :automationId limit :limit),
+  text: `with batch as (${firstPortionSql(`
+          select id, total_steps as weight from run
+           where organization_id = :organizationId and environment = :environment and automation_id = :automationId limit :limit`)}),
         steps as (delete from run_step where run_id in (select id from batch) returning output_file),
         rounds as (delete from run_step_round where run_id in (select id from batch)),
         calls as (delete from run_step_call where run_id in (select id from batch)),

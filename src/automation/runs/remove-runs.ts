@@ -90,7 +90,12 @@ export async function deleteRun(scope: Scope, id: string): Promise<void> {
   });
 }
 
-const removeOld = removalByPlan({ table: 'run', endedAt: 'finished_at', also: { automationId: 'automation_id' } });
+const removeOld = removalByPlan({
+  table: 'run',
+  endedAt: 'finished_at',
+  also: { automationId: 'automation_id' },
+  weight: 'total_steps',
+});
 
 /** Runs that one transaction removes at most: each may have a hundred files. */
 const batchSize = 200;

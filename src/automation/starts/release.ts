@@ -86,6 +86,8 @@ export async function releaseWorkflow(scope: Scope, automationId: string): Promi
 
 interface DueRun extends Tenant {
   id: string;
+  /** Rows of steps that end with it. */
+  weight: number;
   due: 'delay' | 'expiry' | 'time_limit' | 'test';
 }
 
@@ -98,18 +100,19 @@ const findDue = systemStatement({
     organizationId: 'uuid',
     environment: typed<Tenant['environment']>('text'),
     due: typed<DueRun['due']>('text'),
+    weight: 'int',
   },
-  text: `(select id, organization_id as "organizationId", environment, 'delay' as due from run
+  text: `(select id, organization_id as "organizationId", environment, 'delay' as due, 0 as weight from run
        where status = 'queued' and queued_for = 'delay' and scheduled_for <= clock_timestamp()
        order by scheduled_for limit :limit)
     union all
-     (select id, organization_id, environment, 'expiry' from run
+     (select id, organization_id, environment, 'expiry', 0 from run
        where status = 'queued' and expires_at <= clock_timestamp() order by expires_at limit :limit)
     union all
-     (select id, organization_id, environment, 'time_limit' from run
+     (select id, organization_id, environment, 'time_limit', total_steps from run
        where times_out_at <= clock_timestamp() order by times_out_at limit :limit)
     union all
-     (select id, organization_id, environment, 'test' from run
+     (select id, organization_id, environment, 'test', total_steps from run
        where is_test and status in (${openRun}) and created_at <= clock_timestamp() - interval '${testSeconds} seconds'
        order by created_at limit :limit)`,
 });

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { attemptAll } from '../../platform/concurrency/attempt-all.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { type FailureKind, IntegrationFailure } from '../calls/failures.ts';
 import type { PushSubscription } from '../definition/integration.ts';
@@ -177,9 +178,6 @@ async function removePushed({ scope, connected, use }: Pushing, push: PushSubscr
  * @throws the first failure, after the others were tried
  */
 export async function endPushed(followed: Pushing, push: PushSubscription): Promise<void> {
-  const failures: unknown[] = [];
-  for (const pushed of await followed.scope.rows(list, { connectionId: followed.connected.id })) {
-    await removePushed(followed, push, pushed).catch((error) => failures.push(error));
-  }
-  if (failures.length > 0) throw failures[0];
+  const all = await followed.scope.rows(list, { connectionId: followed.connected.id });
+  await attemptAll(all, (pushed) => removePushed(followed, push, pushed));
 }

@@ -14,10 +14,17 @@ interface KeptRows<Also extends string> {
   endedAt: string;
   /** Further UUIDs that the removal needs: columns by name. */
   also?: Readonly<Record<Also, string>>;
+  /** The column that says how many rows are removed with one: see `changeByTenant`. */
+  weight?: string;
 }
 
 /** @returns a function that removes the expired rows of all tenants, and resolves with their number */
-export function removalByPlan<const Also extends string = never>({ table, endedAt, also }: KeptRows<Also>) {
+export function removalByPlan<const Also extends string = never>({
+  table,
+  endedAt,
+  also,
+  weight = '0',
+}: KeptRows<Also>) {
   const named = Object.entries<string>(also ?? {});
   // Each organization costs one index lookup, however much it stores.
   const findOld = systemStatement({
@@ -28,17 +35,18 @@ export function removalByPlan<const Also extends string = never>({ table, endedA
       organizationId: 'uuid',
       environment: typed<Environment>('text'),
       id: 'uuid',
+      weight: 'int' as const,
     },
-    text: `select o.id as "organizationId", r.environment, r.id${named.map(([name, column]) => `, r.${column} as "${name}"`).join('')}
+    text: `select o.id as "organizationId", r.environment, r.id, r.weight${named.map(([name, column]) => `, r.${column} as "${name}"`).join('')}
      from organization o
      join jsonb_each_text(:retentionDaysByPlan) as kept (plan, days) on kept.plan = o.plan
     cross join lateral (
-      select id, environment${named.map(([, column]) => `, ${column}`).join('')} from ${table}
+      select id, environment, ${weight} as weight${named.map(([, column]) => `, ${column}`).join('')} from ${table}
        where organization_id = o.id and ${endedAt} < now() - make_interval(days => kept.days::int)
        order by ${endedAt} limit :limit) r
     limit :limit`,
   });
-  type Row = Tenant & { id: string } & Record<Also, string>;
+  type Row = Tenant & { id: string; weight: number } & Record<Also, string>;
   return (
     database: Database,
     remove: (tx: Transaction, rows: readonly Row[]) => Promise<number>,
