@@ -4,10 +4,11 @@ import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { Caller, Variant } from './caller.ts';
+import { CallerCache } from './caller-cache.ts';
 import { CallerLookup } from './caller-lookup.ts';
 import { limitsOf } from './core/limits.ts';
 import type { PlanName } from './core/plans.ts';
-import type { KeyCache } from './key-cache.ts';
+import type { KeyChanges } from './key-changes.ts';
 import { hashKeyAsText, keyEnvironment } from './key-format.ts';
 import { unauthorized } from './refusals.ts';
 
@@ -60,9 +61,9 @@ export class Authenticator {
    */
   #last = { key: '', hash: '' };
 
-  constructor(database: Database, cache: KeyCache, background: Background) {
+  constructor(database: Database, changes: KeyChanges, background: Background) {
     this.#database = database;
-    this.#lookup = new CallerLookup(cache, (hash) => this.#find(hash));
+    this.#lookup = new CallerLookup(new CallerCache(changes), (hash) => this.#find(hash));
     this.#background = background;
   }
 

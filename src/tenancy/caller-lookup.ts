@@ -1,5 +1,5 @@
 import type { Caller } from './caller.ts';
-import type { KeyCache } from './key-cache.ts';
+import type { CallerCache } from './caller-cache.ts';
 import { unauthorized } from './refusals.ts';
 
 /** Asks the database. @returns undefined for an unknown or revoked key */
@@ -7,11 +7,11 @@ type FindCaller = (hash: Buffer) => Promise<Omit<Caller, 'generation'> | undefin
 
 /** Finds callers by the hash of their credentials, in this process's cache if possible. */
 export class CallerLookup {
-  readonly #cache: KeyCache;
+  readonly #cache: CallerCache;
   readonly #find: FindCaller;
   readonly #flights = new Map<string, Promise<Caller>>();
 
-  constructor(cache: KeyCache, find: FindCaller) {
+  constructor(cache: CallerCache, find: FindCaller) {
     this.#cache = cache;
     this.#find = find;
   }
@@ -27,7 +27,7 @@ export class CallerLookup {
   /** Asks the database. @throws AppError unauthorized */
   async lookUp(hash: string): Promise<Caller> {
     const { generation } = this.#cache;
-    // Concurrent requests share a query, but not across an invalidation of the cache.
+    // Concurrent requests share a query, but not across a change of keys.
     const flight = `${generation} ${hash}`;
     const asked = this.#flights.get(flight) ?? this.#ask(hash, generation);
     this.#flights.set(flight, asked);
@@ -45,7 +45,7 @@ export class CallerLookup {
       throw unauthorized('invalid_api_key');
     }
     const caller = Object.assign(found, { generation });
-    this.#cache.put(hash, caller, generation);
+    this.#cache.put(hash, caller);
     return caller;
   }
 }

@@ -38,7 +38,7 @@ export interface Caller {
   token?: TokenAccess;
   /** When the key or the token expires, in milliseconds since the epoch; null: never. */
   expiresAt: number | null;
-  /** The generation of the key cache in which this was read. */
+  /** The generation of changes in which this was read, see `KeyChanges`. */
   generation: number;
 }
 

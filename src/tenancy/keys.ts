@@ -8,7 +8,7 @@ import { operator } from '../platform/security/audit.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { keyIds } from './core/ids.ts';
 import type { ApiKey } from './entities.ts';
-import { announceKeyChange } from './key-cache.ts';
+import { announceKeyChange, notifyKeyChange } from './key-changes.ts';
 import { generateKey, hashKey } from './key-format.ts';
 import { findOrganization } from './organizations.ts';
 
@@ -205,13 +205,14 @@ export async function revokeKey(database: Database, id: string): Promise<{ id: s
   const uuid = keyIds.parse(id);
   const key = uuid && (await sqlOn(database.pool).one(findTenant, { id: uuid }));
   if (!key) throw new AppError('not_found', `No key has the id ${id}.`);
+  const { organizationId } = key;
   await systemTransaction(database, async (tx) => {
     const revoked = await tx.one(revoke, { id: uuid, now: new Date() });
     if (!revoked) return;
-    const { organizationId } = key;
+    await tx.rows(notifyKeyChange, { organizationId });
     const whose = { organizationId, environment: key.environment as Environment, subjectId: uuid, actor: operator };
     await tx.audit({ ...whose, action: 'api_key.revoke' });
   });
-  await announceKeyChange(database);
+  await announceKeyChange(database, organizationId);
   return { id: keyIds.format(uuid), status: 'revoked' };
 }

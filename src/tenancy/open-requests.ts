@@ -3,7 +3,7 @@ import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { type AppError, concurrencyLimitReached, unavailable } from '../platform/errors.ts';
 import type { Caller } from './caller.ts';
 import { tenancyLimits } from './core/limits.ts';
-import type { KeyCache } from './key-cache.ts';
+import type { KeyChanges } from './key-changes.ts';
 import type { OpenCounter } from './open-counter.ts';
 import type { OpenSessions, SessionInUse } from './open-sessions.ts';
 import { subjectOf } from './rate-limiter.ts';
@@ -33,7 +33,7 @@ export interface OpenRequest {
   readonly signal: AbortSignal;
   /**
    * To be called before anything is sent: why the caller may no longer have it, or undefined. Costs a query only after a
-   * key was changed somewhere, or while announcements may be missed.
+   * change of the caller's organization, or while announcements may be missed.
    */
   refusal(): Promise<AppError | undefined>;
   /** Gives its place free. */
@@ -45,7 +45,7 @@ class Held implements OpenRequest {
   readonly session: SessionInUse | undefined;
   readonly #ending = new AbortController();
   readonly #requests: OpenRequests;
-  /** The changes of keys that its key is known to have survived. */
+  /** The generation of changes in which its key was last known to be valid. */
   checkedIn: number;
   /** When its session was last confirmed, by `performance.now()`. */
   checkedAt = performance.now();
@@ -85,7 +85,7 @@ function sessionInUse({ session, token, organizationId }: Caller): SessionInUse 
 
 interface OpenRequestsOptions {
   database: Database;
-  cache: KeyCache;
+  changes: KeyChanges;
   sessions: OpenSessions;
   counter: OpenCounter;
   /** Aborted when the process begins to drain. */
@@ -104,7 +104,7 @@ export class OpenRequests {
 
   constructor(options: OpenRequestsOptions) {
     this.#options = options;
-    options.cache.onChange(() => this.#check());
+    options.changes.onChange(() => this.#check());
     options.draining.addEventListener('abort', () => {
       for (const one of this.#held.keys()) one.end();
     });
@@ -146,13 +146,12 @@ export class OpenRequests {
   }
 
   #isDue(one: Held): boolean {
-    const { expiresAt } = one.caller;
+    const { expiresAt, organizationId } = one.caller;
     if (expiresAt !== null && expiresAt <= Date.now()) one.end(unauthorized('expired_api_key'));
     // Sessions are cached nowhere, so their end is announced nowhere: they are looked up as often as keys are without
     // announcements.
     if (one.session) return !one.refused && performance.now() - one.checkedAt >= checkEveryMs - toleranceMs;
-    const { cache } = this.#options;
-    return !one.refused && !(cache.isCertain && one.checkedIn === cache.generation);
+    return !one.refused && !this.#options.changes.isCurrent(one.checkedIn, organizationId);
   }
 
   /** Called at every change of a key and regularly: an announcement can be missed, and a failed query is repeated. */
@@ -176,8 +175,8 @@ export class OpenRequests {
 
   async #checkKeys(due: readonly Held[]): Promise<void> {
     if (due.length === 0) return;
-    const { cache, database } = this.#options;
-    const { generation } = cache;
+    const { changes, database } = this.#options;
+    const { generation } = changes;
     const keyIds = [...new Set(due.map(({ caller }) => caller.keyId!))];
     const valid = new Set((await sqlOn(database.pool).rows(findValid, { keyIds })).map(({ id }) => id));
     for (const one of due) {

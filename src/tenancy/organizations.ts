@@ -8,7 +8,7 @@ import { type AuditAuthor, operator } from '../platform/security/audit.ts';
 import { organizationIds } from './core/ids.ts';
 import { isPlanName, type PlanName, planNames } from './core/plans.ts';
 import type { Organization } from './entities.ts';
-import { announceKeyChange } from './key-cache.ts';
+import { announceKeyChange, notifyKeyChange } from './key-changes.ts';
 
 export interface OrganizationView {
   /** `org_…` */
@@ -229,6 +229,7 @@ export async function updateOrganization(
     const organization = { ...before, ...Object.fromEntries(given.map((name) => [name, changes[name]])) };
     const { name, plan, email = null, rateMinute = null, rateDay = null, callingRuns = null } = organization;
     await tx.rows(change, { id: uuid, name, plan, email, rateMinute, rateDay, callingRuns, now: new Date() });
+    await tx.rows(notifyKeyChange, { organizationId: uuid });
     await tx.audit({
       organizationId: uuid,
       subjectId: uuid,
@@ -238,7 +239,7 @@ export async function updateOrganization(
     });
     return view(organization);
   });
-  await announceKeyChange(database);
+  await announceKeyChange(database, uuid);
   return changed;
 }
 
@@ -261,10 +262,11 @@ export async function deleteOrganization(
     if (organization.deletedAt) return organization.deletedAt;
     const now = new Date();
     await tx.rows(setDeleted, { id: uuid, deletedAt: now, now });
+    await tx.rows(notifyKeyChange, { organizationId: uuid });
     await tx.audit({ organizationId: uuid, subjectId: uuid, action: 'organization.delete', ...by });
     return now;
   });
-  await announceKeyChange(database);
+  await announceKeyChange(database, uuid);
   const removedAfter = new Date(deletedAt.getTime() + restorableDays * 86_400_000);
   return { id: organizationIds.format(uuid), deletedAt, removedAfter };
 }
@@ -280,9 +282,11 @@ export async function restoreOrganization(database: Database, id: string): Promi
     if (!organization.deletedAt) throw new AppError('conflict', 'The organization was not deleted.');
     if (organization.purgingAt) throw new AppError('conflict', 'The organization is being removed.');
     await tx.rows(setDeleted, { id: uuid, deletedAt: null, now: new Date() });
+    await tx.rows(notifyKeyChange, { organizationId: null });
     await tx.audit({ organizationId: uuid, subjectId: uuid, actor: operator, action: 'organization.restore' });
     return view(organization);
   });
+  // Its keys, which were refused, are valid again.
   await announceKeyChange(database);
   return restored;
 }

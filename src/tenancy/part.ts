@@ -11,7 +11,7 @@ import { keyIds, organizationIds } from './core/ids.ts';
 import { overridePlans } from './core/plan-limits.ts';
 import { tenancyDeclarations } from './declarations.ts';
 import { ApiKey, MailDay, Organization, UsageCount, UsageMonth } from './entities.ts';
-import { KeyCache } from './key-cache.ts';
+import { KeyChanges } from './key-changes.ts';
 import { forgetOldMails } from './mails.ts';
 import { MemoryOpenCounter } from './open-counter.ts';
 import { OpenRequests } from './open-requests.ts';
@@ -86,12 +86,12 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
     const shared = env.REDIS_URL === undefined ? undefined : await countersInRedis(env.REDIS_URL, log);
     const redisLimiter = shared?.redisLimiter;
     const counter = shared?.counter ?? new MemoryOpenCounter();
-    const cache = new KeyCache(notifications);
+    const changes = new KeyChanges(notifications);
     const openSessions = new OpenSessions();
     const windowCounter = shared?.windowCounter ?? new MemoryWindowCounter();
     return {
-      authenticator: new Authenticator(database, cache, background),
-      tokenAuthenticator: new TokenAuthenticator(database, cache, openSessions),
+      authenticator: new Authenticator(database, changes, background),
+      tokenAuthenticator: new TokenAuthenticator(database, changes, openSessions),
       limiter: redisLimiter ?? new MemoryRateLimiter(),
       redisLimiter,
       windowCounter,
@@ -102,7 +102,7 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
       openSessions,
       openRequests: new OpenRequests({
         database,
-        cache,
+        changes,
         counter,
         sessions: openSessions,
         draining: draining.signal,

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type Answer, apiClient } from '../api-client.ts';
@@ -110,6 +112,32 @@ describe('a key that is revoked', () => {
     expect((await end).names).toEqual([]);
     expect(await answer).toMatchObject(refusal('invalid_api_key'));
   });
+});
+
+test('the change of another organization makes no process check what is open', async () => {
+  const { key, workflowId, runId } = await openTenant();
+  const end = watch(await follow(processes[0], key, runId));
+  const listening = new pg.Client({ connectionString: product.databaseUrl });
+  await listening.connect();
+  const keeping = await product.database.pool.connect();
+  try {
+    await keeping.query('begin');
+    await keeping.query('lock table api_key in access exclusive mode');
+    const payload = `changed ${randomUUID()}`;
+    let confirmations = 0;
+    listening.on('notification', (sent) => {
+      if (sent.payload === payload) confirmations++;
+    });
+    await listening.query('listen atelier_keys_changed_heard');
+    await listening.query(`select pg_notify('atelier_keys_changed', $1)`, [payload]);
+    await until('both have confirmed', async () => confirmations === processes.length);
+    await endRuns(workflowId);
+    expect((await end).names).toEqual(['run.started', 'run.completed']);
+  } finally {
+    await keeping.query('rollback');
+    keeping.release();
+    await listening.end();
+  }
 });
 
 test('a key that expires loses what it has open, too', async () => {

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { keyIds } from '../../src/tenancy/core/ids.ts';
+import { generateKey } from '../../src/tenancy/key-format.ts';
 import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
 import { updateOrganization } from '../../src/tenancy/organizations.ts';
 import { apiClient } from '../api-client.ts';
 import { asOwner } from '../as-owner.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
+import { until } from '../until.ts';
 
 let product: Product;
 let processes: ProductProcess[];
@@ -80,6 +83,75 @@ describe('a revoked key', () => {
     await revokeKey(product.database, id);
     expect(await statuses(key)).toEqual([401, 401]);
   });
+});
+
+describe('a change of one organization', () => {
+  /** Runs `work` while no process can look up a key. */
+  async function withoutLookUps(work: () => Promise<void>): Promise<void> {
+    const client = await product.database.pool.connect();
+    try {
+      await client.query('begin');
+      await client.query('lock table api_key in access exclusive mode');
+      await work();
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+  }
+
+  test('leaves the keys of others in memory, and what is known to be no key', async () => {
+    const [changed, other] = [await issueKey(), await issueKey()];
+    const none = generateKey('test');
+    for (const [key, status] of [
+      [changed.key, 200],
+      [other.key, 200],
+      [none, 401],
+    ] as const) {
+      expect(await statuses(key)).toEqual([status, status]);
+    }
+    await revokeKey(product.database, changed.id);
+    await withoutLookUps(async () => {
+      expect(await statuses(other.key)).toEqual([200, 200]);
+      expect(await statuses(none)).toEqual([401, 401]);
+    });
+    expect(await statuses(changed.key)).toEqual([401, 401]);
+  });
+
+  test('is effective with its commit, when the process that made it ends before it announces it', async () => {
+    const { id, key } = await issueKey();
+    expect(await statuses(key)).toEqual([200, 200]);
+    const settings = { ...product.database.settings, url: 'postgres://127.0.0.1:1/none' };
+    await expect(revokeKey({ ...product.database, settings }, id)).rejects.toThrow();
+    await until('both refuse it', async () => (await statuses(key)).every((status) => status === 401));
+  });
+
+  test('is effective when it is announced together with changes of others', async () => {
+    const issued = await Promise.all(Array.from({ length: 5 }, issueKey));
+    for (const { key } of issued) expect(await statuses(key)).toEqual([200, 200]);
+    await Promise.all(
+      issued.map(async ({ id, key }) => {
+        await revokeKey(product.database, id);
+        expect(await statuses(key)).toEqual([401, 401]);
+      }),
+    );
+  });
+});
+
+test('a process of an earlier version announces a change without saying whose it is', async () => {
+  const { id, key } = await issueKey();
+  expect(await statuses(key)).toEqual([200, 200]);
+  const client = new pg.Client({ connectionString: product.databaseUrl });
+  await client.connect();
+  const confirmed = new Set<number>();
+  client.on('notification', ({ processId, payload }) => {
+    if (payload === 'a1b2c3') confirmed.add(processId);
+  });
+  await client.query('listen atelier_keys_changed_heard');
+  await product.database.pool.query('update api_key set revoked_at = now() where id = $1', [keyIds.parse(id)]);
+  await client.query(`select pg_notify('atelier_keys_changed', 'a1b2c3')`);
+  await until('both have confirmed', async () => confirmed.size === processes.length);
+  await client.end();
+  expect(await statuses(key)).toEqual([401, 401]);
 });
 
 test('revocations at the same time hold one connection, also while a process stands still', async () => {

@@ -10,6 +10,7 @@ import type { Sealer } from '../../platform/security/crypto.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import type { Variant } from '../caller.ts';
 import { keyIds } from '../core/ids.ts';
+import { notifyOwnKeyChange } from '../key-changes.ts';
 import { generateKey, hashKey } from '../key-format.ts';
 
 // The operations of an organization's people and keys on its keys. The caller announces a change after the commit,
@@ -290,6 +291,7 @@ export async function rotateOwnKey(
     const ownEnd = old.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
     const expiresAt = new Date(Math.min(now + overlapSeconds * 1000, ownEnd));
     await tx.rows(end, { ...of, expiresAt, revokedAt: overlapSeconds === 0 ? new Date(now) : null });
+    await tx.rows(notifyOwnKeyChange);
     const facts = { ...factsOf(made), replaces: keyIds.format(id), overlapSeconds };
     await tx.audit({ action: 'api_key.rotate', subjectId: made.id, facts });
     return made;
@@ -307,6 +309,7 @@ export async function revokeOwnKey(scope: Scope, authority: KeyAuthority, id: st
     if (!key) throw noKey();
     if (key.revokedAt) return;
     await tx.rows(end, { ...of, expiresAt: key.expiresAt, revokedAt: new Date() });
+    await tx.rows(notifyOwnKeyChange);
     await tx.audit({ action: 'api_key.revoke', subjectId: id });
   });
 }

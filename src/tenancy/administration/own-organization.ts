@@ -6,7 +6,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { AuditAuthor } from '../../platform/security/audit.ts';
 import { organizationIds } from '../core/ids.ts';
 import type { PlanName } from '../core/plans.ts';
-import { announceKeyChange } from '../key-cache.ts';
+import { announceKeyChange, notifyKeyChange } from '../key-changes.ts';
 
 const columns = {
   id: 'uuid',
@@ -84,6 +84,7 @@ export async function changeOwnOrganization(
     const { name = before.name, slug = before.slug, contactEmail = before.contactEmail } = changes;
     if (name === before.name && slug === before.slug && contactEmail === before.contactEmail) return before;
     const after = (await tx.one(change, { id, name, slug, contactEmail }))!;
+    await tx.rows(notifyKeyChange, { organizationId: id });
     // Never an address: the log is not erased.
     const facts = { name, slug, given: Object.keys(changes), before: { name: before.name, slug: before.slug } };
     await tx.audit({ organizationId: id, subjectId: id, action: 'organization.update', facts, ...by });
@@ -93,6 +94,6 @@ export async function changeOwnOrganization(
     if (isTaken(error)) throw new AppError('conflict', 'Another organization has this slug.');
     throw error;
   });
-  await announceKeyChange(database);
+  await announceKeyChange(database, id);
   return changed;
 }

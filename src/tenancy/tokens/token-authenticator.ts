@@ -3,10 +3,11 @@ import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import type { Caller, Variant } from '../caller.ts';
+import { CallerCache } from '../caller-cache.ts';
 import { CallerLookup } from '../caller-lookup.ts';
 import { limitsOf } from '../core/limits.ts';
 import type { PlanName } from '../core/plans.ts';
-import type { KeyCache } from '../key-cache.ts';
+import type { KeyChanges } from '../key-changes.ts';
 import { hashKeyAsText, isToken } from '../key-format.ts';
 import type { OpenSessions } from '../open-sessions.ts';
 import { unauthorized } from '../refusals.ts';
@@ -65,10 +66,10 @@ export class TokenAuthenticator {
   readonly #sessions: OpenSessions;
   readonly #lookup: CallerLookup;
 
-  constructor(database: Database, cache: KeyCache, sessions: OpenSessions) {
+  constructor(database: Database, changes: KeyChanges, sessions: OpenSessions) {
     this.#database = database;
     this.#sessions = sessions;
-    this.#lookup = new CallerLookup(cache, (hash) => this.#find(hash));
+    this.#lookup = new CallerLookup(new CallerCache(changes), (hash) => this.#find(hash));
   }
 
   /**

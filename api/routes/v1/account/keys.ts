@@ -11,7 +11,7 @@ import {
 } from '../../../../src/tenancy/administration/own-keys.ts';
 import type { Caller } from '../../../../src/tenancy/caller.ts';
 import { keyIds } from '../../../../src/tenancy/core/ids.ts';
-import { announceKeyChange } from '../../../../src/tenancy/key-cache.ts';
+import { announceKeyChange } from '../../../../src/tenancy/key-changes.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';
@@ -167,16 +167,18 @@ export function keyRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const id = parseId(c.req.valid('param').keyId);
     const { overlapSeconds } = c.req.valid('json');
     const once = { claim: readIdempotency(c), sealer };
+    const scope = c.get('scope');
     const authority = authorityOf(c.get('caller'));
-    const { outcome, replayed } = await rotateOwnKey(c.get('scope'), authority, id, overlapSeconds, once);
-    await announceKeyChange(database);
+    const { outcome, replayed } = await rotateOwnKey(scope, authority, id, overlapSeconds, once);
+    await announceKeyChange(database, scope.tenant.organizationId);
     markReplayed(c, replayed);
     return c.json(success({ ...shownKey(outcome), key: outcome.key }), 201);
   });
   routes.openapi(remove, async (c) => {
     const id = parseId(c.req.valid('param').keyId);
-    await revokeOwnKey(c.get('scope'), authorityOf(c.get('caller')), id);
-    await announceKeyChange(database);
+    const scope = c.get('scope');
+    await revokeOwnKey(scope, authorityOf(c.get('caller')), id);
+    await announceKeyChange(database, scope.tenant.organizationId);
     return c.json(deleted, 200);
   });
   return routes;
