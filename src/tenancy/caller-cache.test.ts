@@ -92,3 +92,21 @@ test('of very many changed organizations the oldest are forgotten, with all that
   cache.put('two', callerOf('two', before));
   expect(known()).toEqual([]);
 });
+
+test('the oldest entries make way, one for each new one', async () => {
+  const { cache, known } = await filled();
+  const { generation } = cache;
+  const add = (from: number, to: number) => {
+    for (let at = from; at < to; at++) {
+      cache.put(`h${at}`, callerOf('three', generation));
+      cache.refuse(`h${at}`, generation);
+    }
+  };
+  add(0, 9_998);
+  expect([known(), cache.isRefused('none')]).toEqual([['one', 'two'], true]);
+  // An entry that is read again is as new as the latest.
+  cache.put('one', callerOf('one', generation));
+  add(9_998, 10_000);
+  expect([known(), cache.isRefused('none')]).toEqual([['one'], false]);
+  expect([cache.get('h0'), cache.get('h1'), cache.isRefused('h0')]).toEqual([undefined, expect.anything(), true]);
+});

@@ -1,11 +1,15 @@
 import type { Caller } from './caller.ts';
 import type { KeyChanges } from './key-changes.ts';
 
-/** Limits memory, separately for valid and for refused credentials. */
+/** Limits memory, separately for valid and for refused credentials. The oldest entries make way. */
 const maxEntries = 10_000;
 
 function keep<Value>(map: Map<string, Value>, hash: string, value: Value): void {
-  if (map.size >= maxEntries) map.clear();
+  map.delete(hash);
+  for (const oldest of map.keys()) {
+    if (map.size < maxEntries) break;
+    map.delete(oldest);
+  }
   map.set(hash, value);
 }
 
