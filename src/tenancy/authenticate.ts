@@ -10,6 +10,7 @@ import { limitsOf } from './core/limits.ts';
 import type { PlanName } from './core/plans.ts';
 import type { KeyChanges } from './key-changes.ts';
 import { hashKeyAsText, keyEnvironment } from './key-format.ts';
+import { RecentUses } from './recent-uses.ts';
 import { unauthorized } from './refusals.ts';
 
 /** `last used` may lag by 60 s. Half of that is the interval at which it is written. */
@@ -55,7 +56,7 @@ export class Authenticator {
   readonly #database: Database;
   readonly #lookup: CallerLookup;
   readonly #background: Background;
-  readonly #touched = new Map<string, number>();
+  readonly #uses = new RecentUses(touchEveryMs);
   /**
    * The last well-formed key and its hash: each request is checked twice, and usually the next one has the same key.
    */
@@ -92,7 +93,7 @@ export class Authenticator {
 
   #admit(caller: Caller): Caller {
     checkEnd(caller);
-    if (caller.keyId !== null) this.#touch(caller.keyId);
+    if (caller.keyId !== null && this.#uses.begin(caller.keyId)) this.#touch(caller.keyId);
     return caller;
   }
 
@@ -108,9 +109,6 @@ export class Authenticator {
   }
 
   #touch(keyId: string): void {
-    const now = performance.now();
-    if (now - (this.#touched.get(keyId) ?? Number.NEGATIVE_INFINITY) < touchEveryMs) return;
-    this.#touched.set(keyId, now);
     this.#background.run('last use of a key', sqlOn(this.#database.pool).rows(touchKey, { keyId }));
   }
 }
