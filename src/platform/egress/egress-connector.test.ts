@@ -128,6 +128,19 @@ describe('addresses', () => {
     expect(inside.connections).toBe(0);
   });
 
+  test('are all checked, and the first eight are tried', async () => {
+    server = await open();
+    const loopback = egressRules({ NODE_ENV: 'test', EGRESS_ALLOW_CIDRS: ['127.0.0.0/8'] });
+    const url = `http://receiver.example:${server.port}/`;
+    // Nothing listens there.
+    const closed = Array.from({ length: 3_000 }, (_, at) => `127.1.${at >> 8}.${at & 255}`);
+    const reach = (...addresses: string[]) => outcome(openEgress(toName(...addresses), loopback).request(get(url)));
+    expect(await reach(...closed.slice(0, 7), '127.0.0.1')).toBe(200);
+    expect(await reach(...closed.slice(0, 8), '127.0.0.1')).toBe('connect');
+    expect(await reach('127.0.0.1', ...closed)).toBe(200);
+    expect(await reach('127.0.0.1', ...closed, '10.0.0.1')).toBe('forbidden_destination');
+  });
+
   test('are tried one after the other', async () => {
     server = await open();
     const both = egressRules({ NODE_ENV: 'test', EGRESS_ALLOW_CIDRS: ['127.0.0.0/8', '::1/128'] });

@@ -34,7 +34,13 @@ interface ConnectorOptions {
   timeoutMs: number;
 }
 
-/** A name with any forbidden address is refused: a mix of public and internal addresses suggests an attack. */
+/** Maximum addresses of a name that are tried. An answer of the DNS can have thousands, and each attempt takes a socket. */
+const maxAttempts = 8;
+
+/**
+ * A name with any forbidden address is refused: a mix of public and internal addresses suggests an attack.
+ * @returns the first ones
+ */
 async function permittedAddresses(hostname: string, { rules, resolve }: ConnectorOptions, signal: AbortSignal) {
   const known = knownAddresses(hostname)?.filter((address) => mayReach(rules, address));
   const addresses =
@@ -45,7 +51,7 @@ async function permittedAddresses(hostname: string, { rules, resolve }: Connecto
   if (addresses.length === 0 || !addresses.every((address) => mayReach(rules, address))) {
     throw new EgressFailure('forbidden_destination');
   }
-  return addresses.map((address): LookupAddress => ({ address, family: isIP(address) }));
+  return addresses.slice(0, maxAttempts).map((address): LookupAddress => ({ address, family: isIP(address) }));
 }
 
 /** Opens a TCP connection to one of the checked addresses. The name is not resolved again. */
