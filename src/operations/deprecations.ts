@@ -86,6 +86,7 @@ export async function announceDeprecations(database: Database, mailer: Mailer): 
   const uses = await sqlOn(database.pool).rows(findUses);
   const reachable = uses.filter((use): use is Use & { email: string } => use.email !== null);
   const unreachable = new Set(uses.filter(({ email }) => email === null).map((use) => use.organizationId));
-  const report = await sendNotices(database, mailer, reachable.map(noticeOf));
+  // The operator who reads of a failure repeats the command.
+  const report = await sendNotices(database, mailer, reachable.map(noticeOf), { retriesRefused: true });
   return { ...report, withoutAddress: [...unreachable].map((id) => organizationIds.format(id)) };
 }

@@ -1,10 +1,12 @@
 import type { Database } from '../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
-import type { Mail, Mailer } from '../platform/mail.ts';
+import { type Mail, type Mailer, MailFailure } from '../platform/mail.ts';
 import type { Log } from '../platform/observability/log.ts';
 
 /** Longer than sending a mail takes. After this time another process sends the notice of a killed one. */
 const leaseMinutes = 5;
+/** After this time an address is asked again that the server refused for good: the address may have been corrected. */
+const refusedMinutes = 24 * 60;
 
 const lease = systemStatement({
   name: 'notice.lease',
@@ -25,9 +27,9 @@ const markSent = systemStatement({
 
 const releaseLease = systemStatement({
   name: 'notice.release',
-  parameters: { organizationId: 'uuid', about: 'text' },
-  text: `update notice set leased_until = clock_timestamp() where organization_id = :organizationId and about = :about
-    and sent_at is null`,
+  parameters: { organizationId: 'uuid', about: 'text', minutes: 'int' },
+  text: `update notice set leased_until = clock_timestamp() + make_interval(mins => :minutes)
+    where organization_id = :organizationId and about = :about and sent_at is null`,
 });
 
 /** A mail that is sent to an organization once, identified by `about`. */
@@ -35,7 +37,7 @@ export interface Notice extends Mail {
   organizationId: string;
 }
 
-/** The number of sent notices, and those that failed. A failed notice is retried by the next sweep. */
+/** The number of sent notices, and those that failed. A failed notice is retried by the next sweep, a refused one later. */
 export interface NoticeReport {
   sent: number;
   failed: { about: string; error: unknown }[];
@@ -44,8 +46,14 @@ export interface NoticeReport {
 /**
  * Sends the notices that were not sent before. No row is locked while a mail is being sent. After a crash between sending
  * and recording, the mail is sent again with the same Message-ID.
+ * @param retriesRefused whether the next call asks for an address again that was refused for good, and not one a day later
  */
-export async function sendNotices(database: Database, mailer: Mailer, notices: Notice[]): Promise<NoticeReport> {
+export async function sendNotices(
+  database: Database,
+  mailer: Mailer,
+  notices: Notice[],
+  { retriesRefused = false } = {},
+): Promise<NoticeReport> {
   const sql = sqlOn(database.pool);
   const report: NoticeReport = { sent: 0, failed: [] };
   for (const { organizationId, ...mail } of notices) {
@@ -54,7 +62,8 @@ export async function sendNotices(database: Database, mailer: Mailer, notices: N
       await mailer.send(mail);
     } catch (error) {
       report.failed.push({ about: mail.about, error });
-      await sql.rows(releaseLease, { organizationId, about: mail.about });
+      const isRefused = error instanceof MailFailure && error.isPermanent && !retriesRefused;
+      await sql.rows(releaseLease, { organizationId, about: mail.about, minutes: isRefused ? refusedMinutes : 0 });
       continue;
     }
     await sql.rows(markSent, { organizationId, about: mail.about });

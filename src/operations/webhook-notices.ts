@@ -21,6 +21,7 @@ interface TurnedOff {
   email: string;
 }
 
+// Those that failed come after those that were not tried: however many fail, they keep no others waiting.
 const findTurnedOff = systemStatement({
   name: 'webhook_notices.find',
   parameters: { now: 'timestamptz', noticeDays: 'int', limit: 'int' },
@@ -38,11 +39,12 @@ const findTurnedOff = systemStatement({
           o.id as "organizationId", o.name as organization, o.email
      from webhook_subscription s join organization o on o.id = s.organization_id and o.email is not null
        and o.deleted_at is null
+     left join notice n on n.organization_id = o.id
+       and n.about = 'webhook-off ' || s.id || ' ' || extract(epoch from s.disabled_at)::bigint
     where s.disabled_reason is not null and s.deleted_at is null
       and s.disabled_at > :now - make_interval(days => :noticeDays)
-      and not exists (select from notice n where n.organization_id = o.id and n.sent_at is not null
-                         and n.about = 'webhook-off ' || s.id || ' ' || extract(epoch from s.disabled_at)::bigint)
-    order by s.disabled_at limit :limit`,
+      and n.sent_at is null and (n.leased_until is null or n.leased_until < clock_timestamp())
+    order by n.leased_until nulls first, s.disabled_at limit :limit`,
 });
 
 const noticeOf = ({ id, name, url, reason, disabledAt, organizationId, organization, email }: TurnedOff): Notice => ({

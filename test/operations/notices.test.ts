@@ -17,6 +17,7 @@ import { accountTimes } from '../../src/accounts/core/times.ts';
 import { acceptInvitation, invite } from '../../src/accounts/invitations.ts';
 import { announceDeprecations } from '../../src/operations/deprecations.ts';
 import { noticeExpiringKeys } from '../../src/operations/key-expiry.ts';
+import { noticeTurnedOffWebhooks } from '../../src/operations/webhook-notices.ts';
 import { AddressRanges } from '../../src/platform/egress/address-ranges.ts';
 import { type Mailer, openMailer } from '../../src/platform/mail.ts';
 import { openLog } from '../../src/platform/observability/log.ts';
@@ -134,6 +135,20 @@ describe('a key that expires soon', () => {
     expect(recipients()).toEqual(['patient@example.com']);
   });
 
+  test('is announced a day later to an address that the mail server refuses for good', async () => {
+    const id = await organization('never@example.com');
+    await expiringKey(id, expires);
+    smtp.refuse(['never@example.com']);
+    expect(await notice(earlier(days(1)))).toMatchObject({ sent: 0, failed: [{ about: expect.any(String) }] });
+    smtp.refuse(false);
+    expect(await notice(earlier(days(1)))).toEqual({ sent: 0, failed: [] });
+    await product.database.pool.query(
+      `update notice set leased_until = leased_until - interval '24 hours' where organization_id = $1`,
+      [organizationIds.parse(id)],
+    );
+    expect(await notice(earlier(1_000))).toEqual({ sent: 1, failed: [] });
+  });
+
   test('an address cannot add headers or recipients', async () => {
     const evil = 'x@example.com,y@example.com';
     const id = await organization('plain@example.com');
@@ -145,6 +160,32 @@ describe('a key that expires soon', () => {
     await notice(earlier(1_000));
     expect(recipients()).not.toContain('y@example.com');
     expect(smtp.mails.every(({ content }) => !/^Bcc:/im.test(content.split('\r\n\r\n')[0]!))).toBe(true);
+  });
+});
+
+describe('a webhook that was turned off', () => {
+  const turnedOff = async (email: string, count: number) =>
+    product.database.pool.query(
+      `insert into webhook_subscription (id, organization_id, environment, name, url, events, is_active, disabled_reason,
+              disabled_at, max_attempts, concurrency, consecutive_failures, created_at, updated_at)
+       select uuidv7(), $1, 'live', 'Ours', 'https://example.com/', '["*"]', false, 'failing', now(), 5, 1, 0, now(), now()
+         from generate_series(1, $2::int)`,
+      [organizationIds.parse(await organization(email)), count],
+    );
+  const notices = () => noticeTurnedOffWebhooks(product.database, mailer, new Date());
+
+  test.each([
+    ['in trouble', true],
+    ['that refuses them for good', ['first@example.com']],
+  ])('is announced after a hundred others of which a mail server %s took none', async (_, refusing) => {
+    await turnedOff('first@example.com', 100);
+    await turnedOff('second@example.com', 1);
+    smtp.refuse(refusing);
+    expect((await notices()).failed).toHaveLength(100);
+    if (refusing === true) smtp.refuse(false);
+    expect((await notices()).sent).toBeGreaterThan(0);
+    expect(recipients()).toContain('second@example.com');
+    await product.database.pool.query('delete from webhook_subscription');
   });
 });
 

@@ -6,8 +6,8 @@ export interface SmtpServer {
   url: string;
   /** Every mail that was taken, as it came. */
   mails: { to: string; content: string }[];
-  /** From now on mail is taken, or refused as by a server in trouble. */
-  refuse(refusing: boolean): void;
+  /** From now on mail is taken, refused as by a server in trouble, or to these addresses refused for good. */
+  refuse(refusing: boolean | string[]): void;
   close(): Promise<void>;
 }
 
@@ -15,7 +15,11 @@ export interface SmtpServer {
 export async function startSmtpServer(): Promise<SmtpServer> {
   const mails: SmtpServer['mails'] = [];
   const sockets = new Set<Socket>();
-  let refusing = false;
+  let refusing: boolean | string[] = false;
+  const answerTo = (address: string) => {
+    if (refusing === true) return '451 try later';
+    return refusing !== false && refusing.includes(address) ? '550 no such mailbox' : '250 ok';
+  };
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
@@ -37,7 +41,7 @@ export async function startSmtpServer(): Promise<SmtpServer> {
           say('250 taken');
         } else if (/^RCPT TO:/i.test(part)) {
           to = /<(.*)>/.exec(part)![1]!;
-          say(refusing ? '451 try later' : '250 ok');
+          say(answerTo(to));
         } else if (/^DATA/i.test(part)) {
           inData = true;
           say('354 go on');

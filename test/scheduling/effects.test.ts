@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { bookingIds } from '../../src/scheduling/core/ids.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { openLog } from '../../src/platform/observability/log.ts';
+import { noticeExpiredAccess, openCalendarMail } from '../../src/scheduling/calendars/notice.ts';
+import { bookingIds, calendarIds } from '../../src/scheduling/core/ids.ts';
 import { wallTime } from '../../src/scheduling/core/mail-text.ts';
 import { bookingMessages } from '../../src/temporal/contracts/scheduling.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { until } from '../until.ts';
+import { addCalendar } from './calendar-rows.ts';
 import {
   contact,
   type Effect,
@@ -159,7 +163,7 @@ describe('the mails of a live booking', () => {
 });
 
 describe('a mail server in trouble', () => {
-  let eventType: { id: string };
+  let eventType: { id: string; host: string };
   let hour = 0;
   beforeAll(async () => {
     eventType = await live.offer({ name: 'Trouble', reminders: [] });
@@ -224,6 +228,24 @@ describe('a mail server in trouble', () => {
     await live.request('PATCH', `bookings/${id}/reschedule`, { newStart: at('21:00') });
     await hasStatus(live, id, 'attendee_mail', 'succeeded');
     expect(mailsTo(email).map(({ parsed }) => parsed.subject!.split(':')[0])).toEqual(['Moved']);
+  });
+
+  test('that refuses the contact for good is not asked again about a calendar, and later where it refuses for now', async () => {
+    const { database } = scene.product;
+    const id = calendarIds.parse(await addCalendar(database, eventType.host))!;
+    await database.pool.query(`update calendar set status = 'auth_expired', last_error_at = now() where id = $1`, [id]);
+    const from = 'Atelier <noreply@example.com>';
+    const calendarMail = openCalendarMail({ smtpUrl: scene.smtp.url, from, folder: 'unused' });
+    const organizationId = organizationIds.parse(scene.tenant.organizationId)!;
+    const scope = new Scope(database, { organizationId, environment: 'live' }, 'notice');
+    const notice = () => noticeExpiredAccess({ database, log: openLog('silent', 'test'), calendarMail }, scope, id);
+    scene.smtp.fault(contact, 'later');
+    await expect(notice()).rejects.toThrow('The mail server answered 451.');
+    scene.smtp.fault(contact, 'never');
+    await notice();
+    scene.smtp.fault(contact, 'take');
+    for (const mailer of Object.values(calendarMail)) mailer.close();
+    await database.pool.query('delete from calendar where id = $1', [id]);
   });
 });
 

@@ -2,7 +2,8 @@ import type { Database } from '../../platform/database/database.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
 import type { MailSettings } from '../../platform/env.ts';
-import { type Mailer, openMailer } from '../../platform/mail.ts';
+import { type Mailer, MailFailure, openMailer } from '../../platform/mail.ts';
+import type { Log } from '../../platform/observability/log.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import { calendarIds, hostIds } from '../core/ids.ts';
 import { hostName } from '../hosts.ts';
@@ -15,6 +16,7 @@ export function openCalendarMail(settings: MailSettings): Record<Environment, Ma
 
 interface NoticeServices {
   database: Database;
+  log: Log;
   calendarMail: Record<Environment, Mailer>;
 }
 
@@ -43,10 +45,10 @@ const find = systemStatement({
 
 /**
  * Mails the organization's contact that access to a calendar was withdrawn, unless it was connected again since. Sent
- * again after a crash, the mail has the same Message-ID.
+ * again after a crash, the mail has the same Message-ID. An address that is refused for good is not asked again.
  */
 export async function noticeExpiredAccess(
-  { database, calendarMail }: NoticeServices,
+  { database, log, calendarMail }: NoticeServices,
   scope: Scope,
   calendarId: string,
 ): Promise<void> {
@@ -54,7 +56,7 @@ export async function noticeExpiredAccess(
   const expired = await sqlOn(database.pool).one(find, { organizationId, environment, calendarId });
   if (!expired) return;
   const { id, name, service, hostId, host, at, organization, email } = expired;
-  await calendarMail[environment].send({
+  const mail = {
     about: `calendar-access ${id} ${Math.floor(at.getTime() / 1000)}`,
     to: email,
     subject: `A calendar of ${organization} has to be connected again`,
@@ -66,5 +68,11 @@ export async function noticeExpiredAccess(
       'Connect the same account again: POST /v1/scheduling/calendars/connect.',
       '',
     ].join('\n'),
-  });
+  };
+  try {
+    await calendarMail[environment].send(mail);
+  } catch (error) {
+    if (!(error instanceof MailFailure) || !error.isPermanent) throw error;
+    log.warn({ ...scope.tenant, calendarId: id, reason: error.message }, 'a notice of a calendar was refused');
+  }
 }
