@@ -1,6 +1,8 @@
-import type { AppError } from '../platform/errors.ts';
+import { hash } from 'node:crypto';
+import { AppError } from '../platform/errors.ts';
+import type { EnvironmentKey } from '../platform/security/tenant-key.ts';
 import { AddressLimiter } from './address-limiter.ts';
-import type { WindowCounter } from './windows/window-counter.ts';
+import type { CountedWindow, WindowCounter } from './windows/window-counter.ts';
 
 /**
  * Maximum requests a minute of one address without authentication, by family of paths. Each family has a window of its
@@ -33,17 +35,30 @@ const windowSeconds = 60;
 
 /** Bookings that one address may make on public pages in an hour. */
 const bookingsPerHour = 20;
+/** Bookings in an hour that are made there for one e-mail address, which gets mail of each. */
+const bookingsOfAttendeePerHour = 5;
+/** Moves of one booking in an hour from its page. Each is mailed to the attendee and to the host. */
+const movesPerHour = 5;
 const hourSeconds = 3_600;
 
-/** Counts requests by address and family, in this process, and bookings. */
+/** Who books on a public page, and with whom. */
+interface Visitor {
+  address: string;
+  email: string;
+  environmentKey: EnvironmentKey;
+}
+
+const windowOf = (limit: string, of: string, max: number): CountedWindow => ({ limit, of, max, seconds: hourSeconds });
+
+/** Counts requests by address and family, in this process, and bookings with their moves. */
 export class AddressLimits {
   readonly #limiters: ReadonlyMap<AddressFamily, AddressLimiter>;
   /** Undefined where there is no limit. */
   readonly #counter: WindowCounter | undefined;
 
   /**
-   * @param max requests a minute, in place of every family's own; 0 turns all limits off, that on bookings too
-   * @param counter counts bookings, of which all processes together allow so many
+   * @param max requests a minute, in place of every family's own; 0 turns all limits off, those on bookings too
+   * @param counter counts bookings and moves, of which all processes together allow so many
    */
   constructor(max: number | undefined, counter: WindowCounter) {
     const limited = max === 0 ? [] : names;
@@ -54,19 +69,26 @@ export class AddressLimits {
   }
 
   /**
-   * Counts a booking on a public page while it is being made. A refused booking does not count. @throws AppError
-   * rate_limit_exceeded
+   * Counts a booking on a public page while it is being made. A refused booking does not count, and neither does one that
+   * had been made before. @throws AppError rate_limit_exceeded
    */
-  async countBooking<Result>(address: string, book: () => Promise<Result>): Promise<Result> {
-    const window = { limit: 'bookings', of: address, max: bookingsPerHour, seconds: hourSeconds };
-    const counted = await this.#counter?.take([window]);
-    if (counted?.refusal) throw counted.refusal;
-    try {
-      return await book();
-    } catch (error) {
-      await counted?.giveBack();
-      throw error;
-    }
+  countBooking<Result extends { replayed: boolean }>(
+    { address, email, environmentKey }: Visitor,
+    book: () => Promise<Result>,
+  ): Promise<Result> {
+    const attendee = hash('sha256', `${environmentKey} ${email.trim().toLowerCase()}`, 'base64');
+    const windows = [
+      windowOf('bookings', address, bookingsPerHour),
+      windowOf('bookings:attendee', attendee, bookingsOfAttendeePerHour),
+    ];
+    const words = 'Too many bookings were made within an hour. Try again later.';
+    return this.#count(windows, words, book, ({ replayed }) => !replayed);
+  }
+
+  /** Counts a move of a booking from its page; a refused one does not count. @throws AppError rate_limit_exceeded */
+  countMove<Result>(bookingId: string, move: () => Promise<Result>): Promise<Result> {
+    const words = 'The booking was moved too often within an hour. Try again later.';
+    return this.#count([windowOf('moves', bookingId, movesPerHour)], words, move, () => true);
   }
 
   /** Counts a request. @throws AppError rate_limit_exceeded */
@@ -77,5 +99,26 @@ export class AddressLimits {
   /** The refusal of a further request, without counting one. */
   refusal(family: AddressFamily, address: string): AppError | undefined {
     return this.#limiters.get(family)?.refusal(address);
+  }
+
+  async #count<Result>(
+    windows: readonly CountedWindow[],
+    words: string,
+    work: () => Promise<Result>,
+    isCounted: (result: Result) => boolean,
+  ): Promise<Result> {
+    const counted = await this.#counter?.take(windows);
+    if (counted?.refusal) {
+      const { kind, facts, retryAfter } = counted.refusal;
+      throw new AppError(kind, words, facts, { retryAfter: retryAfter! });
+    }
+    let keep = false;
+    try {
+      const result = await work();
+      keep = isCounted(result);
+      return result;
+    } finally {
+      if (!keep) await counted?.giveBack();
+    }
   }
 }

@@ -137,7 +137,7 @@ describe('limits over several processes', () => {
         start,
         token: /name="token" value="([^"]+)"/.exec(form)![1]!,
         name: 'Ada',
-        email: 'ada@example.com',
+        email: `ada${index}@example.com`,
       };
       const headers = { origin: new URL(made.bookingUrl).origin, 'sec-fetch-site': 'same-origin' };
       const sent = await fetch(page, {

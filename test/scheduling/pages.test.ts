@@ -110,6 +110,28 @@ test('a page says with whom and where, and shows its times by day in the zone th
   expect([moved.status, moved.headers.get('location')]).toEqual([303, `${page}?timezone=Pacific%2FAuckland`]);
 });
 
+test('a booking is moved five times an hour from its page; a refused move does not count', async () => {
+  const { booking, page } = await booked();
+  const move = (hour: string) => visit(`${page}/reschedule`, { start: `${day}T${hour}:00:00.000Z` });
+  for (const hour of ['10', '11', '09', '10', '11']) {
+    expect((await move('20')).status).toBe(422);
+    expect((await move(hour)).status).toBe(303);
+  }
+  const limited = await move('09');
+  expect([limited.status, limited.text.includes('The booking was moved too often within an hour.')]).toEqual([
+    429,
+    true,
+  ]);
+  expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(3_000);
+  expect(await scene.get(`bookings/${booking.id}`)).toMatchObject({
+    start: `${day}T11:00:00.000Z`,
+    rescheduleCount: 5,
+  });
+  const newStart = `${day}T10:00:00Z`;
+  expect((await scene.request('PATCH', `bookings/${booking.id}/reschedule`, { newStart })).status).toBe(200);
+  expect((await visit(`${page}/cancel`, {})).status).toBe(303);
+});
+
 test('whatever else is sent to a page changes nothing', async () => {
   const { booking, page } = await booked();
   const cross = { 'sec-fetch-site': 'cross-site' };

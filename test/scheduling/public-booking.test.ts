@@ -53,7 +53,9 @@ const formAt = async (page: string, start = `${day}T09:00:00Z`, more: Record<str
   expect(shown.status).toBe(200);
   return { text: shown.text, fields: fieldsOf(shown.text) };
 };
-const grace = { name: 'Grace Hopper', email: 'grace@example.com' };
+let visitors = 0;
+/** At an e-mail address of her own each time: few bookings an hour are made for one. */
+const grace = () => ({ name: 'Grace Hopper', email: `grace${++visitors}@example.com` });
 const bookingsOf = async ({ id }: { id: string }) => (await scene.get(`bookings?eventTypeId=${id}`)).bookings;
 
 test('a visitor without a script chooses a day, a time and a zone, and books', async () => {
@@ -94,7 +96,8 @@ test('a visitor without a script chooses a day, a time and a zone, and books', a
   expect(await bookingsOf(eventType)).toEqual([]);
 
   const answers = { [fieldNamed(form.text, 'Company')]: 'Navy', [fieldNamed(form.text, 'News')]: 'yes' };
-  const sent = { ...fieldsOf(form.text), ...grace, ...answers, website: '' };
+  const visitor = grace();
+  const sent = { ...fieldsOf(form.text), ...visitor, ...answers, website: '' };
   const done = await visit(page, sent);
   expect(done.status).toBe(200);
   expect(done.text).toContain('The booking is confirmed.');
@@ -104,7 +107,7 @@ test('a visitor without a script chooses a day, a time and a zone, and books', a
   expect(others).toEqual([]);
   expect(booking).toMatchObject({
     start: `${day}T09:00:00.000Z`,
-    attendee: { name: 'Grace Hopper', email: 'grace@example.com', phone: null, timezone: 'Asia/Tokyo' },
+    attendee: { ...visitor, phone: null, timezone: 'Asia/Tokyo' },
     responses: { Company: 'Navy', News: true },
     location: { type: 'office', url: null },
   });
@@ -154,13 +157,13 @@ test('each field says what is wrong with it, and keeps what was filled in', asyn
   expect(wrong.text).toContain('value="many &lt;b&gt;"');
   expect(wrong.text).toContain('The booking was not made.');
   expect(wrong.text).toMatch(/12 Jun 2040, 09:00/);
-  const noTime = await visit(eventType.page, { ...fields, ...grace, start: 'soon' });
+  const noTime = await visit(eventType.page, { ...fields, ...grace(), start: 'soon' });
   expect([noTime.status, noTime.text.includes('Choose a time.')]).toEqual([400, true]);
   expect(noTime.text).toContain('type="radio"');
   expect(await bookingsOf(eventType)).toEqual([]);
 
   const right = { [named('Team')]: 'B"lue', [named('Terms')]: 'yes', [named('Heads')]: '3', [named('Why')]: 'a\nb' };
-  const done = await visit(eventType.page, { ...fieldsOf(wrong.text), ...grace, location: 'office', ...right });
+  const done = await visit(eventType.page, { ...fieldsOf(wrong.text), ...grace(), location: 'office', ...right });
   expect(done.status).toBe(200);
   expect(await bookingsOf(eventType)).toMatchObject([
     { location: { type: 'office' }, responses: { Team: 'B"lue', Terms: true, Heads: '3', Why: 'a\nb' } },
@@ -170,7 +173,7 @@ test('each field says what is wrong with it, and keeps what was filled in', asyn
 test('of two forms for one time one is booked, and the other one offers other times', async () => {
   const eventType = await offer();
   const [one, two] = [await formAt(eventType.page), await formAt(eventType.page)];
-  const send = ({ fields }: typeof one, name: string) => browserAt()(eventType.page, { ...fields, ...grace, name });
+  const send = ({ fields }: typeof one, name: string) => browserAt()(eventType.page, { ...fields, ...grace(), name });
   const answers = await Promise.all([send(one, 'One'), send(two, 'Two')]);
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
   const refused = answers.find(({ status }) => status === 409)!;
@@ -180,10 +183,10 @@ test('of two forms for one time one is booked, and the other one offers other ti
   const others = [...refused.text.matchAll(/type="radio" name="start" value="([^"]+)"/g)].map(([, start]) => start!);
   expect(others).toHaveLength(20);
   expect(others).not.toContain(`${day}T09:00:00.000Z`);
-  const moved = await visit(eventType.page, { ...fieldsOf(refused.text), ...grace, name, start: others[0]! });
+  const moved = await visit(eventType.page, { ...fieldsOf(refused.text), ...grace(), name, start: others[0]! });
   expect(moved.status).toBe(200);
   expect(await bookingsOf(eventType)).toHaveLength(2);
-  const closed = await visit(eventType.page, { ...one.fields, ...grace, start: `${day}T20:00:00Z` });
+  const closed = await visit(eventType.page, { ...one.fields, ...grace(), start: `${day}T20:00:00Z` });
   expect([closed.status, closed.text.includes('The time is not open.')]).toEqual([422, true]);
 });
 
@@ -191,7 +194,7 @@ test('a form is accepted only with the token of its page, and only from the page
   const [eventType, other] = [await offer(), await offer()];
   const { fields } = await formAt(eventType.page);
   const send = (more: Record<string, string>, headers = {}) =>
-    visit(eventType.page, { ...fields, ...grace, ...more }, headers);
+    visit(eventType.page, { ...fields, ...grace(), ...more }, headers);
   const pages = new PublicPages(secrets.URL_SIGNING_KEY, 'http://127.0.0.1');
   const uuid = eventTypeIds.parse(eventType.id)!;
   const hour = 3_600_000;
@@ -220,9 +223,10 @@ test('who fills in the hidden field sees a booking that was not made', async () 
   const eventType = await offer({ locations: [{ type: 'office', address: 'Here 1' }] });
   const { text, fields } = await formAt(eventType.page);
   expect(text).toMatch(/<div hidden>.*\n.*name="website" tabindex="-1"/);
-  const trapped = await visit(eventType.page, { ...fields, ...grace, website: 'https://spam.example.com' });
+  const visitor = grace();
+  const trapped = await visit(eventType.page, { ...fields, ...visitor, website: 'https://spam.example.com' });
   expect([trapped.status, await bookingsOf(eventType)]).toEqual([200, []]);
-  const booked = await visit(eventType.page, { ...fields, ...grace });
+  const booked = await visit(eventType.page, { ...fields, ...visitor });
   // But for the address of its page the answer is that of a booking.
   const withoutLink = (page: string) => page.replace(/\/b\/[\w-]{22}"/, '"');
   expect(trapped.text).not.toBe(booked.text);
@@ -237,7 +241,7 @@ test('an address makes 20 bookings an hour; what is refused does not count', asy
   const address = newAddress();
   const from = browserAt(address);
   const at = (minutes: number) => new Date(Date.parse(`${day}T09:00:00Z`) + minutes * 60_000).toISOString();
-  const send = (visitor: typeof from, start: string) => visitor(eventType.page, { ...fields, ...grace, start });
+  const send = (visitor: typeof from, start: string) => visitor(eventType.page, { ...fields, ...grace(), start });
   for (let count = 0; count < 20; count++) {
     if (count === 10) expect((await send(from, at(-60))).status).toBe(422);
     expect((await send(from, at(count * 5))).status).toBe(200);
@@ -250,6 +254,27 @@ test('an address makes 20 bookings an hour; what is refused does not count', asy
   expect((await send(browserAt(), at(100))).status).toBe(200);
 });
 
+test('at most 5 bookings an hour are made for an e-mail address, from wherever', async () => {
+  const eventType = await offer({ duration: 5 });
+  const { fields } = await formAt(eventType.page);
+  const visitor = grace();
+  const at = (minutes: number) => new Date(Date.parse(`${day}T09:00:00Z`) + minutes * 60_000).toISOString();
+  const send = (start: string, more = {}) => browserAt()(eventType.page, { ...fields, ...visitor, start, ...more });
+  for (let count = 0; count < 5; count++) {
+    // Neither does a refused booking count, nor one that was made before.
+    expect((await send(at(-60))).status).toBe(422);
+    expect((await send(at(count * 5))).status).toBe(200);
+    if (count < 4) expect((await send(at(count * 5))).status).toBe(200);
+  }
+  for (const email of [visitor.email, visitor.email.toUpperCase()]) {
+    const limited = await send(at(60), { email });
+    expect([limited.status, limited.text.includes('Too many bookings were made within an hour.')]).toEqual([429, true]);
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(3_000);
+  }
+  expect((await send(at(60), grace())).status).toBe(200);
+  expect(await bookingsOf(eventType)).toHaveLength(6);
+});
+
 test('only pages of the origins that the event type names may show it in a frame', async () => {
   const origins = ['https://www.example.com', 'https://shop.example.com:8443'];
   const eventType = await offer({ embedOrigins: origins });
@@ -259,7 +284,7 @@ test('only pages of the origins that the event type names may show it in a frame
   expect(headers.get('content-security-policy')).toMatch(
     /; frame-ancestors https:\/\/www\.example\.com https:\/\/shop\.example\.com:8443$/,
   );
-  const done = await visit(eventType.page, { ...fieldsOf(text), ...grace }, { 'sec-fetch-site': 'same-origin' });
+  const done = await visit(eventType.page, { ...fieldsOf(text), ...grace() }, { 'sec-fetch-site': 'same-origin' });
   expect(done.status).toBe(200);
   expect(done.headers.get('x-frame-options')).toBeNull();
   expect(done.text).toMatch(/target="_blank"/);
@@ -289,7 +314,7 @@ test('inactive, deleted, unknown and foreign event types have no page', async ()
   const { fields } = await formAt(page);
   const statusOf = async (path: string) => [
     (await visit(path)).status,
-    (await visit(path, { ...fields, ...grace })).status,
+    (await visit(path, { ...fields, ...grace() })).status,
   ];
   const [, , , organization, slug] = page.split('/');
   for (const path of [
@@ -340,7 +365,7 @@ test('whatever names a host, a visitor and an organization choose shows as text'
     { text },
     await visit(eventType.page, typed),
     await visit(eventType.page, { ...typed, website: hostile }),
-    await visit(eventType.page, { ...fields, ...grace, name: hostile }),
+    await visit(eventType.page, { ...fields, ...grace(), name: hostile }),
   ];
   for (const page of pages) {
     expect(page.text).not.toContain('<script');

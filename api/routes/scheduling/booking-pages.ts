@@ -72,7 +72,7 @@ async function readPageForm(c: ApiContext): Promise<PageForm> {
 
 export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const limiter = new AddressLimiter(requestsPerMinute, 60);
-  const { database } = services;
+  const { database, addressLimits } = services;
 
   /** @param name of a zone, as the reader chose it; one that there is not is as none */
   function inZone(opened: Omit<Opened, 'timezone' | 'isChosen'>, name: string | undefined): Opened {
@@ -144,12 +144,15 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
       if (start === undefined || readInstant(start) === undefined) {
         throw invalid([{ path: 'start', message: 'Choose a time.' }], 'Choose a time.');
       }
-      await rescheduleBooking(services, opened.scope, opened.bookingId, {
-        newStart: start,
-        reason,
-        notifyAttendee: true,
-        source: 'page',
-      });
+      const { scope, bookingId } = opened;
+      await addressLimits.countMove(bookingId, () =>
+        rescheduleBooking(services, scope, bookingId, {
+          newStart: start,
+          reason,
+          notifyAttendee: true,
+          source: 'page',
+        }),
+      );
       const { isChosen, timezone: zone } = inZone(opened, chosen);
       return c.redirect(isChosen ? `${opened.page}?${new URLSearchParams({ timezone: zone })}` : opened.page, 303);
     } catch (error) {

@@ -137,9 +137,13 @@ export function publicPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const checked = checkForm(filled, bookable, shown.timezone);
     if ('problems' in checked) return formPage(c, opened, { filled, problems: checked.problems, status: 400 });
     const { input } = checked;
-    const address = limitedRange(c.get('clientAddress')());
+    const visitor = {
+      address: limitedRange(c.get('clientAddress')()),
+      email: input.attendee.email,
+      environmentKey: scope.environmentKey,
+    };
     try {
-      const { outcome } = await addressLimits.countBooking(address, () =>
+      const { outcome } = await addressLimits.countBooking(visitor, () =>
         createBooking(services, scope, input, claimOf(opened, filled, input), 'page'),
       );
       return confirmed(c, opened, {
