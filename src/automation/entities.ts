@@ -238,6 +238,7 @@ export const Run = defineEntity({
       properties: ['concurrencyGroup', 'slot', 'number'],
       where: `status in (${openRun}) and slot is not null`,
     },
+    { name: 'run_test_root_index', properties: ['rootRunId'], where: 'is_test and root_run_id is not null' },
     { name: 'run_test_open_index', properties: ['createdAt'], where: "is_test and status in ('queued', 'running')" },
     { name: 'run_time_limit_index', properties: ['timesOutAt'], where: 'times_out_at is not null' },
   ],

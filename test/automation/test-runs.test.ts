@@ -180,3 +180,33 @@ test('an Idempotency-Key makes one test run, and no events are published', async
   const { rows } = await product.database.pool.query('select 1 from event where subject_id = $1', [first.body.data.id]);
   expect(rows).toEqual([]);
 });
+
+test('a tested run starts at most 100 runs, itself and through those that it starts', async () => {
+  const leaf = await make(api, [compute('done', 'true')]);
+  const start = (workflowId: string, items: number) => [
+    {
+      id: 'each',
+      type: 'map',
+      items: JSON.stringify(Array.from({ length: items }, () => 1)),
+      mode: 'settled',
+      steps: [{ id: 'start', type: 'workflow', workflowId, mode: 'detach' }],
+    },
+  ];
+  const middle = await make(api, start(leaf, 40));
+  const id = await make(api, start(middle, 3));
+  expect(await trial(api, id)).toMatchObject({ status: 200 });
+  const runs = async (query: string) =>
+    (await api.get(`/api/v1/runs?test=true&limit=1&${query}`)).body.data.pagination.total as number;
+  await until(
+    'the runs in the middle have ended',
+    async () => (await runs(`workflowId=${middle}&status=completed`)) === 3,
+  );
+  expect(await runs(`workflowId=${leaf}`)).toBe(97);
+  const middles = (await api.get(`/api/v1/runs?test=true&workflowId=${middle}`)).body.data.runs;
+  const results = await Promise.all(
+    middles.map(async (run: { id: string }) => (await api.get(`/api/v1/runs/${run.id}`)).body.data.output.result),
+  );
+  const refused = results.flatMap(({ results: ofItems }) => ofItems).filter(({ error }) => error);
+  expect(refused).toHaveLength(23);
+  expect(refused[0].error.message).toContain('A tested run starts at most 100 runs.');
+});

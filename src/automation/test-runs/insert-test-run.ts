@@ -1,10 +1,11 @@
 import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { IdempotencyClaim } from '../../platform/database/idempotency.ts';
-import type { Scope } from '../../platform/database/scope.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
+import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { enqueueSql } from '../../platform/outbox/enqueue.ts';
-import type { Mocks } from '../core/mocks.ts';
+import { type Mocks, maxTestDescendants } from '../core/mocks.ts';
 import { defaultPriority } from '../core/starts.ts';
 import { workflowNotFound } from '../errors.ts';
 import { failPoint } from '../fail-points.ts';
@@ -55,11 +56,32 @@ const insert = statement({
   enqueues: { 'run.start': ({ id }) => ({ subjectId: id }) },
 });
 
+const countDescendants = statement({
+  name: 'run.count_test_descendants',
+  parameters: { rootRunId: 'uuid', limit: 'int' },
+  row: { count: 'int' },
+  text: `select count(*)::int as count from (
+     select from run
+      where root_run_id = :rootRunId and is_test and organization_id = :organizationId and environment = :environment
+      limit :limit) descendant`,
+});
+
+/**
+ * Nothing else counts the runs that a tested run starts, which may be ten thousand for each level.
+ * @throws AppError rate_limit_exceeded
+ */
+async function checkDescendants(tx: Transaction, rootRunId: string): Promise<void> {
+  await lockForTransaction(tx, `test-root ${rootRunId}`);
+  const { count } = (await tx.one(countDescendants, { rootRunId, limit: maxTestDescendants }))!;
+  if (count < maxTestDescendants) return;
+  throw new AppError('rate_limit_exceeded', `A tested run starts at most ${maxTestDescendants} runs.`);
+}
+
 const bytesOf = (json: string | null) => (json === null ? null : Buffer.byteLength(json));
 
 /**
  * Writes a test run, which begins at once: neither a pause nor a limit of its workflow holds it back, and it counts nowhere.
- * @throws AppError workflow_not_found
+ * @throws AppError workflow_not_found; rate_limit_exceeded when the tested run has started too many
  */
 export async function insertTestRun(
   scope: Scope,
@@ -73,6 +95,7 @@ export async function insertTestRun(
   const { outcome, replayed } = await scope.transaction(
     async (tx) => {
       await lockForTransaction(tx, `test-run ${automationId}`);
+      if (parent) await checkDescendants(tx, parent.rootRunId);
       tx.hint('run.start', made.id, { ...start, runId: made.id, automationId, isTest: true } satisfies RunStart);
       const inserted = await tx.one(insert, {
         runId: made.id,
