@@ -1,5 +1,6 @@
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import { runWorkflowId } from '../src/temporal/contracts/automation.ts';
 import { searchAttributes as attributeNames } from '../src/temporal/contracts/search-attributes.ts';
 import { deliveryWorkflowId } from '../src/temporal/contracts/webhooks.ts';
@@ -12,6 +13,8 @@ export interface TemporalView {
   cancel(runId: string): Promise<void>;
   /** The activities of a run so far, local ones left out, by type; an attempt that is retried is not another one. */
   activitiesOf(runId: string): Promise<string[]>;
+  /** How long each timer of a run was to take, in ms. */
+  timersOf(runId: string): Promise<number[]>;
   /** What the open activity of a run reported last; undefined while there is none. */
   heartbeatOf(runId: string): Promise<unknown>;
   /** Why the workflow of a failed run failed, and what it is called in the list. */
@@ -41,6 +44,11 @@ export async function viewTemporal(): Promise<TemporalView> {
       const { events } = await handleOf(runId).fetchHistory();
       const scheduled = (events ?? []).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
       return scheduled.filter((type) => typeof type === 'string');
+    },
+    async timersOf(runId) {
+      const { events } = await handleOf(runId).fetchHistory();
+      const started = (events ?? []).map(({ timerStartedEventAttributes }) => timerStartedEventAttributes);
+      return started.flatMap((timer) => (timer?.startToFireTimeout ? [tsToMs(timer.startToFireTimeout)] : []));
     },
     async heartbeatOf(runId) {
       const { raw } = await handleOf(runId).describe();

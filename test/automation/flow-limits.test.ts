@@ -4,6 +4,7 @@ import { type ApiClient, apiClient } from '../api-client.ts';
 import { type SmtpServer, startSmtpServer } from '../operations/smtp-server.ts';
 import { type StartedProduct, startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
+import { type TemporalView, viewTemporal } from '../temporal-view.ts';
 import { until } from '../until.ts';
 import { makeFlow } from './make-flow.ts';
 import { endOf, inB } from './make-workflow.ts';
@@ -18,12 +19,15 @@ const limits = {
 
 let product: StartedProduct;
 let smtp: SmtpServer;
+let temporal: TemporalView;
 beforeAll(async () => {
   smtp = await startSmtpServer();
+  temporal = await viewTemporal();
   const URL_SIGNING_KEY = Buffer.alloc(32, 'k').toString('base64');
   product = await startProduct({ SMTP_URL: smtp.url, PLAN_LIMITS: JSON.stringify(limits), URL_SIGNING_KEY });
 });
 afterAll(async () => {
+  await temporal.close();
   await product.close();
   await smtp.close();
 });
@@ -161,4 +165,20 @@ describe('a plan includes so many', () => {
     expect((await endOf(api, runId)).status).toBe('completed');
     expect((await stepOf()).warnings).toEqual(warnings);
   });
+});
+
+test('a run of many steps pauses between short waits: all of its steps are loaded each time', async () => {
+  const api = await clientOf('team');
+  const each = { id: 'each', type: 'map', items: 'input', steps: [{ id: 'one', type: 'transform', expression: '1' }] };
+  const id = await makeFlow(product, api, [each, { id: 'nap', type: 'wait', for: 0.05 }]);
+  const napOf = async (items: number) => {
+    const body = { input: Array.from({ length: items }, () => 1), async: true };
+    const { runId } = (await api.post(`/api/v1/workflows/${id}/execute`, body, inA)).body.data;
+    expect((await endOf(api, runId)).status).toBe('completed');
+    const timers = await temporal.timersOf(runId);
+    expect(timers).toHaveLength(1);
+    return timers[0];
+  };
+  expect(await napOf(2)).toBeLessThanOrEqual(50);
+  expect(await napOf(400)).toBeGreaterThanOrEqual(200);
 });

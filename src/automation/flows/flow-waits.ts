@@ -37,6 +37,12 @@ interface FlowWaitServices {
   stepKinds: Pick<StepKinds, 'get'>;
 }
 
+/**
+ * The least pause of a run for each of its finished steps: all of them are loaded when it continues. Thousands of short
+ * waits in one run would otherwise keep a processor busy.
+ */
+const pausePerStepMs = 0.5;
+
 /** The waits of a flow, while it is executed. */
 export class FlowWaits {
   readonly #services: FlowWaitServices;
@@ -125,7 +131,8 @@ export class FlowWaits {
     const isForRun = waits.some(({ type, state }) => type === 'workflow' && state === 'open');
     if (isForRun && work.concurrencyGroup) await lendSlot(this.#scope, runId);
     const ends = waits.flatMap(({ until, state }) => (state === 'resolved' ? [0] : until ? [until.getTime()] : []));
-    const dueInMs = ends.length > 0 ? Math.max(0, Math.min(...ends) - Date.now()) : null;
+    const leastMs = this.#run.walk.progress.finished * pausePerStepMs;
+    const dueInMs = ends.length > 0 ? Math.max(leastMs, Math.min(...ends) - Date.now()) : null;
     return { kind: 'waits', dueInMs, details: describeWaits(waits), approvals: this.#openApprovals(waits) };
   }
 
