@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type OpenAI, toFile } from 'openai';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import type { ApiClient } from '../api-client.ts';
 import { openOpenaiScene, refusalOf } from './scene.ts';
 
@@ -104,6 +106,22 @@ describe('images', () => {
     expect(await creditsLeft()).toBe(before - bySelf.creditsUsed);
     const inline = await client.images.generate({ ...asked, response_format: 'b64_json' });
     expect(Buffer.from(inline.data![0]!.b64_json!, 'base64').subarray(0, 4)).toEqual(bytes.subarray(0, 4));
+  });
+
+  test('come with the answer two at a time, and with an address alone when they are large', async () => {
+    const inline = { prompt: 'A ship', response_format: 'b64_json' } as const;
+    const ask = () => client.images.generate(inline, onceWith('a-ship')).then(({ data }) => data![0]!.b64_json!);
+    const first = await ask();
+    const others = await Promise.all(Array.from({ length: 6 }, ask));
+    expect(new Set([...others, await ask()])).toEqual(new Set([first]));
+    const hash = createHash('sha256').update(Buffer.from(first, 'base64')).digest();
+    const { database, tenant } = scene.product;
+    const { rowCount } = await database.pool.query(
+      'update file set bytes = $3 where organization_id = $1 and sha256 = $2',
+      [organizationIds.parse(tenant.organizationId), hash, 16 * 1024 * 1024 + 1],
+    );
+    expect(rowCount).toBe(1);
+    expect(await refusalOf(client.images.generate(inline, onceWith('a-ship')))).toEqual(refusedWith('response_format'));
   });
 
   test('refuse by its name what is not supported', async () => {

@@ -4,6 +4,8 @@ import { invalid, unavailable } from '../../../../src/platform/errors.ts';
 import { defaultModels } from '../../../../src/providers/core/media/models.ts';
 import { problemsOf, requestLimits } from '../../../../src/providers/core/media/requests.ts';
 import type { Services } from '../../../../src/services.ts';
+import type { FileRecord } from '../../../../src/storage/ports.ts';
+import { AnswerSlots } from '../../../answer-slots.ts';
 import { notReady } from '../../../await-job.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';
@@ -46,10 +48,13 @@ const schema = z.strictObject({
 /** The name under which each of our fields is known here. */
 const names: Record<string, string> = { aspectRatio: 'size' };
 
+/** A larger file is answered with its address alone: an inline file is in memory as bytes, as base64 and as JSON. */
+const maxInlineBytes = 16 * 1024 * 1024;
+/** The slots of an organization: its requests can be repeated at no cost. */
+const inlineSlots = new AnswerSlots(2, 100);
+
 /** The whole of a file. It is read as a download, so that the number of files in memory is limited. */
-async function bytesOf(c: ApiContext, { files, downloads }: Services, name: string): Promise<Buffer> {
-  const file = await files.find(name);
-  if (!file) throw resourceDeleted();
+async function bytesOf(c: ApiContext, { downloads }: Services, file: FileRecord): Promise<Buffer> {
   const { outgoing } = c.env;
   const address = limitedRange(c.get('clientAddress')());
   const download = await downloads.open(file, undefined, { address, abort: () => outgoing.destroy() });
@@ -61,9 +66,21 @@ async function bytesOf(c: ApiContext, { files, downloads }: Services, name: stri
   }
 }
 
+async function inlineImage(c: ApiContext, services: Services, name: string): Promise<string> {
+  const file = await services.files.find(name);
+  if (!file) throw resourceDeleted();
+  if (file.bytes > maxInlineBytes) {
+    const message = 'The image has more than 16 MiB. Ask for `url` in place of `b64_json`.';
+    throw invalid([{ path: 'response_format', message }], message);
+  }
+  return inlineSlots.read(c.get('scope').tenantKey, c.env.outgoing, async () =>
+    (await bytesOf(c, services, file)).toString('base64'),
+  );
+}
+
 async function imageOf(c: ApiContext, services: Services, name: string, isInline: boolean): Promise<object> {
   if (!isInline) return { url: services.signedUrls.sign(name) };
-  return { b64_json: (await bytesOf(c, services, name)).toString('base64') };
+  return { b64_json: await inlineImage(c, services, name) };
 }
 
 export function imageRoutes(services: Services): OpenAPIHono<ApiEnv> {
