@@ -40,7 +40,7 @@ const findTurnedOff = systemStatement({
      from webhook_subscription s join organization o on o.id = s.organization_id and o.email is not null
        and o.deleted_at is null
      left join notice n on n.organization_id = o.id
-       and n.about = 'webhook-off ' || s.id || ' ' || extract(epoch from s.disabled_at)::bigint
+       and n.about = 'webhook-off ' || s.id || ' ' || floor(extract(epoch from s.disabled_at))::bigint
     where s.disabled_reason is not null and s.deleted_at is null
       and s.disabled_at > :now - make_interval(days => :noticeDays)
       and n.sent_at is null and (n.leased_until is null or n.leased_until < clock_timestamp())

@@ -164,13 +164,15 @@ describe('a key that expires soon', () => {
 });
 
 describe('a webhook that was turned off', () => {
-  const turnedOff = async (email: string, count: number) =>
+  // Their notices are identified by the second, which is not rounded up.
+  const disabledAt = `date_trunc('second', now()) + interval '600 milliseconds' - make_interval(mins => $3::int)`;
+  const turnedOff = async (email: string, count: number, minutes: number) =>
     product.database.pool.query(
       `insert into webhook_subscription (id, organization_id, environment, name, url, events, is_active, disabled_reason,
               disabled_at, max_attempts, concurrency, consecutive_failures, created_at, updated_at)
-       select uuidv7(), $1, 'live', 'Ours', 'https://example.com/', '["*"]', false, 'failing', now(), 5, 1, 0, now(), now()
+       select uuidv7(), $1, 'live', 'Ours', 'https://example.com/', '["*"]', false, 'failing', ${disabledAt}, 5, 1, 0, now(), now()
          from generate_series(1, $2::int)`,
-      [organizationIds.parse(await organization(email)), count],
+      [organizationIds.parse(await organization(email)), count, minutes],
     );
   const notices = () => noticeTurnedOffWebhooks(product.database, mailer, new Date());
 
@@ -178,8 +180,8 @@ describe('a webhook that was turned off', () => {
     ['in trouble', true],
     ['that refuses them for good', ['first@example.com']],
   ])('is announced after a hundred others of which a mail server %s took none', async (_, refusing) => {
-    await turnedOff('first@example.com', 100);
-    await turnedOff('second@example.com', 1);
+    await turnedOff('first@example.com', 100, 2);
+    await turnedOff('second@example.com', 1, 1);
     smtp.refuse(refusing);
     expect((await notices()).failed).toHaveLength(100);
     if (refusing === true) smtp.refuse(false);
