@@ -3,6 +3,7 @@ import { inBatches } from '../platform/database/batches.ts';
 import { forgetOldClaims } from '../platform/database/idempotency.ts';
 import { mailSettings } from '../platform/env.ts';
 import { type Mailer, openMailer } from '../platform/mail.ts';
+import { removeOldMails } from '../platform/mail-folder.ts';
 import { Probe } from '../platform/observability/probe.ts';
 import type { Part } from '../platform/parts/part.ts';
 import type { StorageServices } from '../storage/index.ts';
@@ -25,6 +26,8 @@ import { forgetOldVitals, Vitals } from './vitals.ts';
 import { noticeTurnedOffWebhooks } from './webhook-notices.ts';
 
 const hourMs = 3_600_000;
+/** Files of mails that one call removes: each looks at all that are kept. */
+const mailBatch = 5_000;
 
 interface OperationsServices {
   health: Health;
@@ -68,8 +71,9 @@ export const operations: Part<Foundation & TenancyServices & StorageServices, Op
     mailer.close();
     probe.close();
   },
-  sweeps({ database, log, mailer, tenantEnds, disk, tenantTables }) {
+  sweeps({ env, database, log, mailer, tenantEnds, disk, tenantTables }) {
     const purgeRows = rowPurge(tenantTables);
+    const { folder } = mailSettings(env);
     return [
       {
         name: 'remove deleted organizations',
@@ -96,6 +100,11 @@ export const operations: Part<Foundation & TenancyServices & StorageServices, Op
         name: 'remove old notices',
         everyMs: hourMs,
         run: () => inBatches((limit) => forgetOldNotices(database, limit)),
+      },
+      {
+        name: 'remove old files of mails',
+        everyMs: 600_000,
+        run: () => inBatches((limit) => removeOldMails(folder, limit), mailBatch),
       },
       { name: 'remove old web vitals', everyMs: hourMs, run: () => forgetOldVitals(database, new Date()) },
     ];

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { MailMessage } from 'nodemailer';
 import { KeyedSemaphore } from './concurrency/keyed-semaphore.ts';
 import type { MailSettings } from './env.ts';
+import { writeMailFile } from './mail-folder.ts';
 
 export interface Mail {
   to: string;
@@ -151,7 +150,7 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
         disableFileAccess: true,
         disableUrlAccess: true,
       });
-      if (!smtpUrl) await writeAtomically(folder, `${name}.eml`, sent.message as Buffer);
+      if (!smtpUrl) await writeMailFile(folder, `${name}.eml`, sent.message as Buffer);
     } catch (error) {
       throw overtaken ?? new MailFailure(error, handedOver);
     } finally {
@@ -163,12 +162,4 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
     send: (mail, beforeHandOver) => semaphore.run('', () => sendNow(mail, beforeHandOver)),
     close: () => void opened?.then((transport) => transport.close()),
   };
-}
-
-/** The rename makes the file appear only once it is complete. */
-async function writeAtomically(folder: string, name: string, content: Buffer): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const unfinished = join(folder, `.${name}.${process.pid}`);
-  await writeFile(unfinished, content, { mode: 0o600 });
-  await rename(unfinished, join(folder, name));
 }

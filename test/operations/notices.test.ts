@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -193,6 +202,9 @@ describe('a webhook that was turned off', () => {
 
 test('the schedule of a worker looks for such keys, and mail without a server becomes private files', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'atelier-mail-'));
+  const old = join(folder, 'old.eml');
+  writeFileSync(old, 'To: ada@example.com\r\n');
+  utimesSync(old, new Date(0), new Date(0));
   const worker = await product.start(['runs'], { MAIL_FOLDER: folder });
   await expiringKey(await organization('file@example.com'), new Date(Date.now() + days(3)));
   const again = await product.start(['runs'], { MAIL_FOLDER: folder });
@@ -201,7 +213,7 @@ test('the schedule of a worker looks for such keys, and mail without a server be
   const schedule = client.schedule.getHandle(`${product.taskQueuePrefix}housekeeping`);
   const files = () => readdirSync(folder).filter((name) => name.endsWith('.eml'));
   await schedule.trigger();
-  await until('the mail is there', async () => files().length > 0);
+  await until('the mail is there, and an old one is gone', async () => files().length === 1 && !existsSync(old));
   const taskQueue = `${product.taskQueuePrefix}runs`;
   const args = [{ queue: `${product.taskQueuePrefix}housekeeping`, tickMs: 60_000 }];
   const workflowId = `${taskQueue}-again`;
