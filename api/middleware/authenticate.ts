@@ -18,6 +18,7 @@ import { attributeAnswer, setAnswerHeaders } from '../answer-headers.ts';
 import type { ApiContext, ApiEnv } from '../context.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
 import { limitedRange } from '../requests/client-address.ts';
+import { limitLookUps } from '../requests/limit-look-ups.ts';
 import {
   checkOrigin,
   checkRole,
@@ -60,7 +61,7 @@ function isOfSession(
   throw invalid([{ path: 'X-Atelier-Organization', message: 'A key names its organization. Send one of the two.' }]);
 }
 
-/** Failures are limited per address. A valid key is accepted even from an address over the limit. */
+/** Failures are limited per address. A valid key is accepted even from an address over the limit, see `limitLookUps`. */
 function identify(c: ApiContext, access: Access): Caller | Promise<Caller> {
   const { authenticator, failedAuthentications, accounts } = access;
   const find = (): Caller | Promise<Caller> => {
@@ -69,7 +70,9 @@ function identify(c: ApiContext, access: Access): Caller | Promise<Caller> {
     if (isOfSession(c, accounts, key, header)) {
       return identifySession(c, accounts, (userId) => limitPerson(c, access, userId));
     }
-    return key && isToken(key) ? identifyByToken(c, access, key) : authenticator.authenticate(key);
+    return key && isToken(key)
+      ? identifyByToken(c, access, key)
+      : authenticator.authenticate(key, limitLookUps(c, access));
   };
   const refuse = (error: unknown): never => {
     if (error instanceof AppError && (error.code === 'unauthorized' || error.code === 'forbidden')) {

@@ -5,6 +5,7 @@ import type { Caller } from '../../src/tenancy/caller.ts';
 import { admitsOrigin } from '../../src/tenancy/core/token-access.ts';
 import type { ApiContext } from '../context.ts';
 import { admitOrigin } from '../requests/cross-origin.ts';
+import { limitLookUps } from '../requests/limit-look-ups.ts';
 
 /** The failure of a request with a token to a route that tokens do not reach. */
 export const outOfReach = () =>
@@ -25,13 +26,13 @@ function admit(c: ApiContext, caller: Caller): Caller {
 
 /**
  * The caller of a request with a token of a browser. @throws AppError unauthorized; forbidden from another origin than the
- * token's
+ * token's; rate_limit_exceeded
  */
 export function identifyByToken(
   c: ApiContext,
-  { tokenAuthenticator }: Pick<Services, 'tokenAuthenticator'>,
+  access: Pick<Services, 'tokenAuthenticator' | 'failedAuthentications'>,
   token: string,
 ): Caller | Promise<Caller> {
-  const found = tokenAuthenticator.find(token);
+  const found = access.tokenAuthenticator.find(token, limitLookUps(c, access));
   return found instanceof Promise ? found.then((caller) => admit(c, caller)) : admit(c, found);
 }

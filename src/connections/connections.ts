@@ -6,6 +6,7 @@ import { invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/observability/log.ts';
 import type { Sealer } from '../platform/security/crypto.ts';
+import type { LimitLookUp } from '../tenancy/index.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { Authorities } from './authorities.ts';
 import type { Tokens } from './authority.ts';
@@ -143,18 +144,21 @@ export class Connections {
    * Handles a callback: uses up its state and exchanges its code. The tenant and all else come from the state, never from the
    * query.
    * @param query of the callback
-   * @throws AppError validation_error with path state for one that is unknown, used, expired or of another purpose
+   * @param limit of look-ups of the state, where strangers send it
+   * @throws AppError validation_error with path state for one that is unknown, used, expired or of another purpose; what
+   *   `limit` throws
    */
-  async finish(query: URLSearchParams, purpose: string): Promise<Answered> {
-    const asked = await this.take(query, purpose);
+  async finish(query: URLSearchParams, purpose: string, limit?: LimitLookUp): Promise<Answered> {
+    const asked = await this.take(query, purpose, limit);
     const { scope, provider, subject, redirectUrl, loginHint } = asked;
     return { scope, provider, subject, redirectUrl, loginHint, result: await this.exchange(asked, query) };
   }
 
-  /** The first half of `finish`. @throws AppError validation_error with path state */
-  async take(query: URLSearchParams, purpose: string): Promise<Asked> {
-    const given = query.getAll('state');
-    const asked = given.length === 1 ? await this.#parts.states.take(given[0]!, 'callback') : undefined;
+  /** The first half of `finish`. @throws AppError validation_error with path state; what `limit` throws */
+  async take(query: URLSearchParams, purpose: string, limit: LimitLookUp = (find) => find()): Promise<Asked> {
+    const [state, ...others] = query.getAll('state');
+    if (state === undefined || others.length > 0) throw unknownState();
+    const asked = await limit(() => this.#parts.states.take(state, 'callback'));
     if (asked?.purpose !== purpose) throw unknownState();
     return asked;
   }

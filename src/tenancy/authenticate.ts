@@ -8,6 +8,7 @@ import { CallerCache } from './caller-cache.ts';
 import { CallerLookup } from './caller-lookup.ts';
 import { limitsOf } from './core/limits.ts';
 import type { PlanName } from './core/plans.ts';
+import type { LimitLookUp } from './failed-authentications.ts';
 import type { KeyChanges } from './key-changes.ts';
 import { hashKeyAsText, keyEnvironment } from './key-format.ts';
 import { RecentUses } from './recent-uses.ts';
@@ -73,8 +74,11 @@ export class Authenticator {
    * refusals without it throw at once, so that a flood of requests costs little.
    * @throws AppError unauthorized, with facts `{reason}`
    */
-  authenticate(key: string | undefined): Caller | Promise<Caller> {
-    return this.recall(key) ?? this.#lookup.lookUp(this.#last.hash).then((caller) => this.#admit(caller));
+  authenticate(key: string | undefined, limit: LimitLookUp): Caller | Promise<Caller> {
+    const known = this.recall(key);
+    if (known) return known;
+    const { hash } = this.#last;
+    return limit(() => this.#lookup.lookUp(hash)).then((caller) => this.#admit(caller));
   }
 
   /**

@@ -1,6 +1,7 @@
 // What other parts use of tenancy: fairness, limits, usage and organizations.
 
 export { isDeleted, isKept } from './deleted-organizations.ts';
+export type { LimitLookUp } from './failed-authentications.ts';
 export { countMail } from './mails.ts';
 export { enterAll, MemoryOpenCounter, type OpenCounter } from './open-counter.ts';
 export type { SessionInUse } from './open-sessions.ts';

@@ -2,7 +2,6 @@ import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/database/batches.ts';
 import type { Log } from '../platform/observability/log.ts';
 import type { Part } from '../platform/parts/part.ts';
-import { AddressLimiter } from './address-limiter.ts';
 import { AddressLimits } from './address-limits.ts';
 import { forgetEndedKeys } from './administration/ended-keys.ts';
 import { maxKeys } from './administration/own-keys.ts';
@@ -11,6 +10,7 @@ import { keyIds, organizationIds } from './core/ids.ts';
 import { overridePlans } from './core/plan-limits.ts';
 import { tenancyDeclarations } from './declarations.ts';
 import { ApiKey, MailDay, Organization, UsageCount, UsageMonth } from './entities.ts';
+import { FailedAuthentications } from './failed-authentications.ts';
 import { KeyChanges } from './key-changes.ts';
 import { forgetOldMails } from './mails.ts';
 import { MemoryOpenCounter } from './open-counter.ts';
@@ -30,7 +30,6 @@ import { MemoryWindowCounter, type WindowCounter } from './windows/window-counte
 
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
-const failedAuthenticationsPerMinute = 100;
 
 /** The client of Redis is loaded only where there is one. */
 async function countersInRedis(url: string, log: Log) {
@@ -58,7 +57,7 @@ export interface TenancyServices {
   /** Counts requests with a window of their own, such as attempts to sign in. */
   windowCounter: WindowCounter;
   /** Counts failed authentications by network address. */
-  failedAuthentications: AddressLimiter;
+  failedAuthentications: FailedAuthentications;
   /** Counts requests without a proof, by network address. */
   addressLimits: AddressLimits;
   useCounter: UseCounter;
@@ -96,7 +95,7 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
       redisLimiter,
       windowCounter,
       addressLimits: new AddressLimits(env.ADDRESS_RATE_MAX, windowCounter),
-      failedAuthentications: new AddressLimiter(failedAuthenticationsPerMinute, 60),
+      failedAuthentications: new FailedAuthentications(),
       tenantEnds: new TenantEnds(),
       useCounter: new UseCounter(database, log),
       openSessions,

@@ -1,11 +1,14 @@
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { generateKey } from '../../src/tenancy/key-format.ts';
+import pg from 'pg';
+import { generateKey, generateToken } from '../../src/tenancy/key-format.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
 import { openProduct, type Product } from '../product.ts';
+import { until } from '../until.ts';
 import { untilDayHasRoom, untilMinuteHasRoom } from './rate-windows.ts';
 
 let product: Product;
@@ -165,6 +168,61 @@ test('an address whose keys are refused too often must wait, and its good key st
   expect((await apiClient(one.api, testKey).get('/api/v1/health')).status).toBe(200);
   const elsewhere = await wrong.get('/api/v1/health', { 'x-forwarded-for': '203.0.113.77' });
   expect(elsewhere.status).toBe(401);
+});
+
+describe('from an address with too many failed authentications, few look-ups of unknown', () => {
+  // Each case has an address of its own, whose minute begins with it.
+  const headers = { 'x-forwarded-for': '', accept: 'application/json' };
+  let cases = 0;
+  const random = () => randomBytes(32).toString('base64url');
+  const anyone = () => apiClient(api);
+
+  test.each<[string, string, () => Promise<Answer>]>([
+    ['keys', 'api_key', () => apiClient(api, generateKey('test')).get('/api/v1/health', headers)],
+    ['tokens', 'browser_token', () => apiClient(api, generateToken('test')).get('/api/v1/runs/x', headers)],
+    [
+      'secrets of triggers',
+      'automation',
+      () => anyone().post(`/api/v1/webhooks/${randomUUID()}`, {}, { ...headers, 'x-webhook-secret': random() }),
+    ],
+    [
+      'consents',
+      'oauth_state',
+      () => anyone().get(`/api/v1/scheduling/calendars/callback?code=c&state=${random()}`, headers),
+    ],
+    [
+      'consents of the sandbox',
+      'oauth_state',
+      () => anyone().get(`/sandbox/oauth/authorize?state=${random()}`, headers),
+    ],
+  ])('%s are under way', async (_, table, request) => {
+    headers['x-forwarded-for'] = `198.51.100.${++cases}`;
+    const { testKey } = await product.createTenant();
+    await until('the address is over its limit', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 101 }, () => apiClient(api, 'sk_test_wrong').get('/api/v1/health', headers)),
+      );
+      return answers.some(({ status }) => status === 429);
+    });
+    const locker = new pg.Client({ connectionString: product.ownerUrl });
+    await locker.connect();
+    const refusals: Answer[] = [];
+    let answers: Promise<unknown>[];
+    try {
+      await locker.query(`begin; lock table ${table} in access exclusive mode`);
+      answers = Array.from({ length: 30 }, async () => {
+        const answer = await request();
+        if (answer.status === 429) refusals.push(answer);
+      });
+      await until('all but those in the queue are refused', async () => refusals.length >= 21);
+    } finally {
+      await locker.end();
+    }
+    for (const { body } of refusals) expect(body.error.code).toBe('rate_limit_exceeded');
+    await Promise.all(answers);
+    // The process does not know this key yet.
+    expect((await apiClient(api, testKey).get('/api/v1/health', headers)).status).toBe(200);
+  });
 });
 
 test('an operator may limit every address, except on paths of his choice', async () => {

@@ -1,9 +1,11 @@
 import { html } from 'hono/html';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
+import type { LimitLookUp } from '../../../src/tenancy/failed-authentications.ts';
 import type { ApiContext } from '../../context.ts';
 import { pageOf, pagePolicy, problem } from '../../pages/html-page.ts';
 import { limitedRange } from '../../requests/client-address.ts';
+import { limitLookUps } from '../../requests/limit-look-ups.ts';
 
 /** How a consent ended. */
 export interface ConsentOutcome {
@@ -46,24 +48,28 @@ function page(c: ApiContext, error: string | undefined, words: ConsentWords) {
 /**
  * Answers a browser that a provider sent back: it has no key, and the state identifies its consent. An answer without a
  * matching consent is never a redirect, and shows no sent data.
- * @param finish takes the query. @throws AppError validation_error where it answers nothing that is open
+ * @param finish takes the query, and limits how its state is looked up. @throws AppError validation_error where it answers
+ *   nothing that is open
  */
 export async function answerConsent(
   c: ApiContext,
-  { failedAuthentications }: Pick<Services, 'failedAuthentications'>,
-  { words, finish }: { words: ConsentWords; finish(query: URLSearchParams): Promise<ConsentOutcome> },
+  services: Pick<Services, 'failedAuthentications'>,
+  {
+    words,
+    finish,
+  }: { words: ConsentWords; finish(query: URLSearchParams, limit: LimitLookUp): Promise<ConsentOutcome> },
 ): Promise<Response> {
   c.header('Cache-Control', 'no-store');
   // Viewing the page does not use up the state.
   if (c.req.method === 'HEAD') return c.body(null, 200);
   try {
-    const outcome = await finish(new URL(c.req.url).searchParams);
+    const outcome = await finish(new URL(c.req.url).searchParams, limitLookUps(c, services));
     return outcome.redirectUrl === null
       ? page(c, outcome.error && (outcome.reason ?? outcome.error), words)
       : c.redirect(withOutcome(outcome.redirectUrl, outcome), 302);
   } catch (error) {
     if (!(error instanceof AppError && error.kind === 'validation_error')) throw error;
-    failedAuthentications.take(limitedRange(c.get('clientAddress')()));
+    services.failedAuthentications.take(limitedRange(c.get('clientAddress')()));
     if (wantsJson(c.req.header('accept'))) throw error;
     return page(c, 'state', words);
   }

@@ -6,6 +6,7 @@ import type { ApiContext, ApiEnv } from '../../context.ts';
 import { newRoutes } from '../../new-routes.ts';
 import { pageOf, pagePolicy, problem } from '../../pages/html-page.ts';
 import { limitedRange } from '../../requests/client-address.ts';
+import { limitLookUps } from '../../requests/limit-look-ups.ts';
 import { sandboxConsentOperation } from '../../schemas/inbound.ts';
 
 /**
@@ -15,14 +16,14 @@ import { sandboxConsentOperation } from '../../schemas/inbound.ts';
  */
 export async function sendOn(
   c: ApiContext,
-  { failedAuthentications }: Pick<Services, 'failedAuthentications'>,
+  services: Pick<Services, 'failedAuthentications'>,
   answer: () => Promise<string>,
 ): Promise<Response> {
   c.header('Cache-Control', 'no-store');
   try {
-    return c.redirect(await answer(), 302);
+    return c.redirect(await limitLookUps(c, services)(answer), 302);
   } catch (error) {
-    if (error instanceof AppError) failedAuthentications.take(limitedRange(c.get('clientAddress')()));
+    if (error instanceof AppError) services.failedAuthentications.take(limitedRange(c.get('clientAddress')()));
     throw error;
   }
 }

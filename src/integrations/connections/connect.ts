@@ -8,6 +8,7 @@ import { invalid, unavailable } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
+import type { LimitLookUp } from '../../tenancy/index.ts';
 import type { Account } from '../calls/provider-call.ts';
 import { findIntegration } from '../catalog.ts';
 import type { HostedConsent, Integration } from '../definition/integration.ts';
@@ -125,11 +126,16 @@ type Granted =
 /**
  * Connects the account whose owner granted access, in place of an earlier one.
  * @param query of the callback
- * @throws AppError validation_error with path state for an answer to nothing that is open
+ * @param limit of look-ups of the state
+ * @throws AppError validation_error with path state for an answer to nothing that is open; what `limit` throws
  */
-export async function finishConnect(services: ConnectServices, query: URLSearchParams): Promise<ConnectOutcome> {
+export async function finishConnect(
+  services: ConnectServices,
+  query: URLSearchParams,
+  limit: LimitLookUp,
+): Promise<ConnectOutcome> {
   const { connections, background } = services;
-  const asked = await connections.take(query, integrationPurpose);
+  const asked = await connections.take(query, integrationPurpose, limit);
   const integration = getIntegration(asked.provider);
   const { redirectUrl } = asked;
   const granted = await grantOf(services, integration, asked, query);

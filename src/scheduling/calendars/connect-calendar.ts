@@ -3,6 +3,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
+import type { LimitLookUp } from '../../tenancy/index.ts';
 import type { Service } from '../core/calendar-status.ts';
 import { calendarIds } from '../core/ids.ts';
 import { getHost, keepHost } from '../hosts.ts';
@@ -49,11 +50,16 @@ interface Services extends Pick<ConnectionServices, 'connections'> {
 /**
  * Connects the calendar of an account whose owner answered.
  * @param query of the callback
- * @throws AppError validation_error with path state for an answer to nothing that is open
+ * @param limit of look-ups of the state
+ * @throws AppError validation_error with path state for an answer to nothing that is open; what `limit` throws
  */
-export async function finishConnect(services: Services, query: URLSearchParams): Promise<ConnectOutcome> {
+export async function finishConnect(
+  services: Services,
+  query: URLSearchParams,
+  limit: LimitLookUp,
+): Promise<ConnectOutcome> {
   const { connections, calendarAccounts, log } = services;
-  const answered = await connections.finish(query, calendarPurpose);
+  const answered = await connections.finish(query, calendarPurpose, limit);
   const { scope, result, redirectUrl, loginHint } = answered;
   if ('error' in result) return { redirectUrl, error: result.error };
   const { tokens } = result;

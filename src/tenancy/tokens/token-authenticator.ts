@@ -7,6 +7,7 @@ import { CallerCache } from '../caller-cache.ts';
 import { CallerLookup } from '../caller-lookup.ts';
 import { limitsOf } from '../core/limits.ts';
 import type { PlanName } from '../core/plans.ts';
+import type { LimitLookUp } from '../failed-authentications.ts';
 import type { KeyChanges } from '../key-changes.ts';
 import { hashKeyAsText, isToken } from '../key-format.ts';
 import type { OpenSessions } from '../open-sessions.ts';
@@ -76,11 +77,11 @@ export class TokenAuthenticator {
    * The caller of a token, whether or not it has ended: for its origins see `admitsOrigin`, and for its end `checkEnd`.
    * @throws AppError unauthorized for a token that is unknown, whose key was revoked, or whose session does not go on
    */
-  find(token: string): Caller | Promise<Caller> {
+  find(token: string, limit: LimitLookUp): Caller | Promise<Caller> {
     if (!isToken(token)) throw unauthorized('invalid_api_key');
     const hash = hashKeyAsText(token);
     const caller = this.#lookup.recall(hash);
-    if (!caller) return this.#lookup.lookUp(hash).then((found) => this.#checkSession(found));
+    if (!caller) return limit(() => this.#lookup.lookUp(hash)).then((found) => this.#checkSession(found));
     return caller.token?.session ? this.#checkSession(caller) : caller;
   }
 

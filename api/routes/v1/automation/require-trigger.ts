@@ -10,6 +10,7 @@ import { checkVariantHeader, chooseDialect } from '../../../dialects/choose-dial
 import { type Access, limitRequests, readKey, requireKey } from '../../../middleware/authenticate.ts';
 import { sessionValue } from '../../../middleware/session.ts';
 import { limitedRange } from '../../../requests/client-address.ts';
+import { limitLookUps } from '../../../requests/limit-look-ups.ts';
 import { secretFromPath } from '../../../requests/trigger-path.ts';
 
 /** A trigger may come without a key, so the form of the id in its path selects the dialect. */
@@ -60,7 +61,8 @@ export const requireTrigger = (access: Access) => {
       });
     }
     if (secret === undefined) return refuse(unauthorized('missing_api_key'));
-    const triggered = await authenticateTrigger(access.database, id, secret).catch(refuse);
+    const find = () => authenticateTrigger(access.database, id, secret);
+    const triggered = await limitLookUps(c, access)(find).catch(refuse);
     const { tenant, limits } = triggered;
     await limitRequests(c, access, tenant, limits);
     checkVariantHeader(c.req.header('x-api-variant'));

@@ -2,6 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import { beginConnect, finishConnect, integrationPurpose } from '../../../../src/integrations/connections/connect.ts';
 import { invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
+import type { LimitLookUp } from '../../../../src/tenancy/failed-authentications.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
@@ -30,8 +31,8 @@ const words: ConsentWords = {
   otherReason: 'The integration could not be connected. Begin again.',
 };
 
-async function finish(services: Services, query: URLSearchParams): Promise<ConsentOutcome> {
-  const { redirectUrl, integrationId: integration, error, reason } = await finishConnect(services, query);
+async function finish(services: Services, query: URLSearchParams, limit: LimitLookUp): Promise<ConsentOutcome> {
+  const { redirectUrl, integrationId: integration, error, reason } = await finishConnect(services, query, limit);
   return { redirectUrl, error, reason, facts: { integration, ...(reason !== undefined && { reason }) } };
 }
 
@@ -76,7 +77,9 @@ export function integrationConsentRoutes(services: Services): OpenAPIHono<ApiEnv
   routes.openAPIRegistry.registerPath(
     sandboxConsentOperation('/sandbox/authorize', 'authorizeSandboxIntegration', 'an integration'),
   );
-  routes.get('/callback', (c) => answerConsent(c, services, { words, finish: (query) => finish(services, query) }));
+  routes.get('/callback', (c) =>
+    answerConsent(c, services, { words, finish: (query, limit) => finish(services, query, limit) }),
+  );
   routes.get('/sandbox/authorize', (c) => sendOn(c, services, () => answerOfTester(c, services)));
   return routes;
 }

@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { beginConnect, finishConnect } from '../../../../src/scheduling/calendars/connect-calendar.ts';
 import type { Services } from '../../../../src/services.ts';
+import type { LimitLookUp } from '../../../../src/tenancy/failed-authentications.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
@@ -29,8 +30,8 @@ const words: ConsentWords = {
   otherReason: 'The calendar could not be connected.',
 };
 
-async function finish(services: Services, query: URLSearchParams): Promise<ConsentOutcome> {
-  const { redirectUrl, ...outcome } = await finishConnect(services, query);
+async function finish(services: Services, query: URLSearchParams, limit: LimitLookUp): Promise<ConsentOutcome> {
+  const { redirectUrl, ...outcome } = await finishConnect(services, query, limit);
   if (outcome.error !== undefined) return { redirectUrl, error: outcome.error };
   return { redirectUrl, facts: { calendarId: outcome.calendarId } };
 }
@@ -65,7 +66,7 @@ export function calendarConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
     callbackOperation('/calendars/callback', 'completeCalendarConsent', 'a calendar'),
   );
   routes.get('/calendars/callback', (c) =>
-    answerConsent(c, services, { words, finish: (query) => finish(services, query) }),
+    answerConsent(c, services, { words, finish: (query, limit) => finish(services, query, limit) }),
   );
   return routes;
 }
