@@ -124,6 +124,24 @@ describe('an event and a wait', () => {
   );
 });
 
+test('the waits of a run look back together, each for the first event that fits it', async () => {
+  const send = async (n: number) => (await api.post('/api/v1/events', { name: 'looked_for', data: { n } })).body.data;
+  // More than are read at a time; the last one comes twice.
+  for (const n of [...Array.from({ length: 25 }, (_, n) => n), 24]) await send(n);
+  const steps = [
+    { id: 'n', type: 'transform', expression: 'item' },
+    awaiting('looked_for', { match: 'event.data.n == steps.n.output', lookBack: 600 }),
+  ];
+  const runId = await start({ id: 'each', type: 'map', items: '[3, 22, 24, 99, 3]', steps });
+  const isLooking =
+    "select from run_wait where run_id = $1 and (outcome is not null or (state = 'open' and look_back is not null))";
+  await untilWaiting(runId);
+  await until('all have looked', async () => (await owner.query(isLooking, [runId])).rows.length === 0);
+  expect(await send(99)).toMatchObject({ resumed: 1 });
+  const { outputs } = (await endOf(api, runId)).output.steps.each;
+  expect(outputs.map((event: { data: { n: number } }) => event.data.n)).toEqual([3, 22, 24, 99, 3]);
+});
+
 test('each wait is matched with what its own run has and its own place sees', async () => {
   const branch = (id: string, value: number) => ({
     id,
