@@ -6,15 +6,30 @@ import { join } from 'node:path';
 const keptMs = 7 * 86_400_000;
 const maxFiles = 10_000;
 
+/** Files that this process began. */
+let begun = 0;
+
 /**
  * The rename makes the file appear only once it is complete.
  * @param name ends with .eml
+ * @param count called when the disk has taken the content. When it rejects, there is no file
  */
-export async function writeMailFile(folder: string, name: string, content: Buffer): Promise<void> {
+export async function writeMailFile(
+  folder: string,
+  name: string,
+  content: Buffer,
+  count: () => Promise<void>,
+): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const unfinished = join(folder, `.${name}.${process.pid}`);
-  await writeFile(unfinished, content, { mode: 0o600 });
-  await rename(unfinished, join(folder, name));
+  const unfinished = join(folder, `.${name}.${process.pid}.${++begun}`);
+  try {
+    await writeFile(unfinished, content, { mode: 0o600 });
+    await count();
+    await rename(unfinished, join(folder, name));
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
 }
 
 /** Also files that a killed process left unfinished. */

@@ -19,14 +19,23 @@ export interface Mail {
   invitation?: { method: 'REQUEST' | 'CANCEL'; content: string };
 }
 
+/** What happens right before a mail is sent. When it rejects, the mail is not sent. */
+interface BeforeSending {
+  /**
+   * Called when a server has agreed to take the content, and before it gets any. A file is written without it: written
+   * twice, it is one file.
+   */
+  handOver?: () => Promise<void>;
+  /** Counts the mail; called after `handOver`, and for files too. */
+  count?: () => Promise<void>;
+}
+
 export interface Mailer {
   /**
    * Resolves when the server has accepted the mail, or the file is written.
-   * @param beforeHandOver called when a server has agreed to take the content, and before it gets any. When it rejects,
-   *   the mail is not sent. A file is written without it: written twice, it is one file.
-   * @throws MailFailure
+   * @throws MailFailure; what `before` rejects with
    */
-  send(mail: Mail, beforeHandOver?: () => Promise<void>): Promise<void>;
+  send(mail: Mail, before?: BeforeSending): Promise<void>;
   close(): void;
 }
 
@@ -117,7 +126,7 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
     return transport;
   }
 
-  async function sendNow(mail: Mail, beforeHandOver?: () => Promise<void>) {
+  async function sendNow(mail: Mail, { handOver, count }: BeforeSending = {}) {
     const { to, subject, text, about, invitation, onBehalfOf, replyTo } = mail;
     parsed ??= parseSender(from);
     const sender = await parsed;
@@ -128,11 +137,14 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
     const transport = await opened;
     let handedOver = false;
     let overtaken: unknown;
-    gates.set(messageId, async () => {
-      await beforeHandOver?.().catch((error) => {
+    const before = async (work?: () => Promise<void>): Promise<void> =>
+      work?.().catch((error) => {
         overtaken = error;
         throw error;
       });
+    gates.set(messageId, async () => {
+      await before(handOver);
+      await before(count);
       handedOver = true;
     });
     try {
@@ -150,7 +162,7 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
         disableFileAccess: true,
         disableUrlAccess: true,
       });
-      if (!smtpUrl) await writeMailFile(folder, `${name}.eml`, sent.message as Buffer);
+      if (!smtpUrl) await writeMailFile(folder, `${name}.eml`, sent.message as Buffer, () => before(count));
     } catch (error) {
       throw overtaken ?? new MailFailure(error, handedOver);
     } finally {
@@ -159,7 +171,7 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
   }
 
   return {
-    send: (mail, beforeHandOver) => semaphore.run('', () => sendNow(mail, beforeHandOver)),
+    send: (mail, before) => semaphore.run('', () => sendNow(mail, before)),
     close: () => void opened?.then((transport) => transport.close()),
   };
 }

@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { type ApiClient, apiClient } from '../api-client.ts';
@@ -19,17 +22,20 @@ const limits = {
 
 let product: StartedProduct;
 let smtp: SmtpServer;
+const folder = mkdtempSync(join(tmpdir(), 'atelier-mail-'));
 let temporal: TemporalView;
 beforeAll(async () => {
   smtp = await startSmtpServer();
   temporal = await viewTemporal();
   const URL_SIGNING_KEY = Buffer.alloc(32, 'k').toString('base64');
-  product = await startProduct({ SMTP_URL: smtp.url, PLAN_LIMITS: JSON.stringify(limits), URL_SIGNING_KEY });
+  const env = { SMTP_URL: smtp.url, MAIL_FOLDER: folder, URL_SIGNING_KEY };
+  product = await startProduct({ ...env, PLAN_LIMITS: JSON.stringify(limits) });
 });
 afterAll(async () => {
   await temporal.close();
   await product.close();
   await smtp.close();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const clientOf = async (plan: keyof typeof limits, key: 'testKey' | 'liveKey' = 'testKey') =>
@@ -147,8 +153,16 @@ describe('a plan includes so many', () => {
     expect((await api.get(`/api/v1/workflows/${id}/runs`)).body.data.pagination.total).toBe(3);
   });
 
-  test('mails a day: an approval stays open without, and its step says so', async () => {
-    const api = await clientOf('pro', 'liveKey');
+  const filed = () =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.eml'))
+      .map((name) => /^To: (\S+)\r$/m.exec(readFileSync(join(folder, name), 'utf8'))![1]!);
+
+  test.each([
+    ['liveKey', () => smtp.mails.map(({ to }) => to)],
+    ['testKey', filed],
+  ] as const)('mails a day, of a %s: an approval stays open without, and its step says so', async (key, mailed) => {
+    const api = await clientOf('pro', key);
     const approvers = ['one', 'two', 'three', 'four'].map((name) => `${name}@example.com`);
     const runId = await start(api, ask('ask', { approvers }));
     const stepOf = async () => (await api.get(`/api/v1/runs/${runId}`, inB)).body.data.stepResults[0];
@@ -159,7 +173,7 @@ describe('a plan includes so many', () => {
     const { warnings } = await stepOf();
     const unmailed = warnings.map(({ name }: { name: string }) => name);
     expect(new Set(warnings.map(({ code }: { code: string }) => code))).toEqual(new Set(['mail_limit']));
-    expect([...smtp.mails.map(({ to }) => to), ...unmailed].sort()).toEqual([...approvers].sort());
+    expect([...mailed(), ...unmailed].sort()).toEqual([...approvers].sort());
     const [approval] = (await api.get('/api/v1/approvals?status=pending')).body.data.approvals;
     expect((await api.post(`/api/v1/approvals/${approval.id}/respond`, { action: 'approve' })).status).toBe(200);
     expect((await endOf(api, runId)).status).toBe('completed');

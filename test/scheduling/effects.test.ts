@@ -27,6 +27,14 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 const mailsTo = (address: string) => scene.mailsTo(address);
+/** The mails of the day that count. */
+async function counted(environment: 'live' | 'test'): Promise<number> {
+  const { rows } = await scene.product.database.pool.query(
+    'select mails from mail_day where organization_id = $1 and environment = $2',
+    [organizationIds.parse(scene.tenant.organizationId), environment],
+  );
+  return rows[0]?.mails ?? 0;
+}
 const day = '2040-06-13';
 const at = (time: string, on = day) => `${on}T${time}:00Z`;
 
@@ -294,6 +302,7 @@ describe('a booking of a test key', () => {
       { type: 'web', url: 'javascript:alert(1)' },
     ];
     const eventType = await scene.sandboxed.offer({ name: 'Sandboxed', locations });
+    const before = await counted('test');
     const attendee = { name: 'Grace', email: 'grace.test@example.com' };
     const { id, location } = (await scene.sandboxed.book(eventType.id, at('09:00'), { attendee })).body.data;
     expect(location).toEqual({ type: 'google_meet', url: null });
@@ -306,6 +315,7 @@ describe('a booking of a test key', () => {
     const other = { attendee, location: { type: 'web' } };
     const linked = (await scene.sandboxed.book(eventType.id, at('11:00'), other)).body.data;
     await hasStatus(scene.sandboxed, linked.id, 'attendee_mail', 'succeeded');
+    expect(await counted('test')).toBe(before + 2);
 
     const all = await Promise.all(scene.files().map(scene.read));
     const found = all.filter(({ to }) => [to].flat()[0]?.text === 'grace.test@example.com');
@@ -373,20 +383,13 @@ describe('a booking of a test key', () => {
 
 test('mails to attendees count in the day; what keeps failing unexpectedly has failed, until an operator asks again', async () => {
   const { pool } = scene.product.database;
-  const counted = async () => {
-    const { rows } = await pool.query(
-      `select mails from mail_day where organization_id = $1 and environment = 'live'`,
-      [organizationIds.parse(scene.tenant.organizationId)],
-    );
-    return (rows[0]?.mails ?? 0) as number;
-  };
-  const before = await counted();
+  const before = await counted('live');
   const eventType = await live.offer({ reminders: [60] });
   const attendee = { name: 'Grace', email: 'grace.unexpected@example.com' };
   const { id } = (await live.book(eventType.id, at('10:00'), { attendee })).body.data;
   await hasStatus(live, id, 'attendee_mail', 'succeeded');
   await hasStatus(live, id, 'contact_mail', 'succeeded');
-  expect(await counted()).toBe(before + 1);
+  expect(await counted('live')).toBe(before + 1);
 
   const booking = bookingIds.parse(id);
   const zone = async (timezone: string) =>

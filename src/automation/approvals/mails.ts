@@ -123,9 +123,10 @@ export async function sendApprovalMail(
     about: `approval ${linkId} ${isReminder ? 'reminder' : 'request'}`,
   };
   try {
-    await approvalMail.mailers[scope.tenant.environment].send(mail, async () => {
+    const count = async () => {
       if (!(await countMail(scope, { isRefusable: true }))) throw new MailLimitReached();
-    });
+    };
+    await approvalMail.mailers[scope.tenant.environment].send(mail, { count });
   } catch (error) {
     if (error instanceof MailLimitReached) {
       const { approvalId, address: name } = found;

@@ -72,9 +72,11 @@ export async function sendEffectMail(
   const ref = { bookingId: booking.id, version, kind };
   try {
     const mailer = services.calendarMail[scope.tenant.environment];
-    await mailer.send(mail, async () => {
-      await noteHandOver(scope, ref, attempt);
-      if (!forContact) await countMail(scope, { isRefusable: false });
+    await mailer.send(mail, {
+      handOver: () => noteHandOver(scope, ref, attempt),
+      async count() {
+        if (!forContact) await countMail(scope, { isRefusable: false });
+      },
     });
     failPoint('booking.mail_sent');
     return { kind: 'done' };
