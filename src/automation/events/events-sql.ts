@@ -198,23 +198,47 @@ export const findWaits = statement({
      order by w.id limit :max`,
 });
 
-/** Names with events that are not decided, in random order. Skips from name to name along the index. */
+/** Names that one round looks at, of all tenants together, and those of one tenant that it decides a step of. */
+const namesPerRound = { all: 1_000, ofTenant: 50 };
+
+/**
+ * Names with events that are not decided, in random order: some of every tenant. Skips from tenant to tenant and from
+ * name to name along the index.
+ */
 export const findOpenNames = systemStatement({
   name: 'workflow_event.open_names',
   row: { organizationId: 'uuid', environment: typed<Environment>('text'), type: 'text' },
   text: `
-    with recursive name as (
-      (select organization_id, environment, type, 1 as nth from workflow_event where not is_complete
-        order by organization_id, environment, type limit 1)
+    with recursive tenant as (
+      (select organization_id, environment, 1 as nth from workflow_event where not is_complete
+        order by organization_id, environment limit 1)
       union all
-      select next.organization_id, next.environment, next.type, name.nth + 1
-        from name cross join lateral (
-          select organization_id, environment, type from workflow_event
-           where not is_complete
-             and (organization_id, environment, type) > (name.organization_id, name.environment, name.type)
-           order by organization_id, environment, type limit 1) next
-       where name.nth < 1000)
-    select organization_id as "organizationId", environment, type from name order by random()`,
+      select next.organization_id, next.environment, tenant.nth + 1
+        from tenant cross join lateral (
+          select organization_id, environment from workflow_event
+           where not is_complete and (organization_id, environment) > (tenant.organization_id, tenant.environment)
+           order by organization_id, environment limit 1) next
+       where tenant.nth < ${namesPerRound.all}),
+    share as (select ceil(${namesPerRound.all}.0 / count(*)) as names from tenant),
+    chosen as (
+      select tenant.organization_id, tenant.environment, open.type,
+             row_number() over (partition by tenant.organization_id, tenant.environment order by random()) as nth
+        from tenant cross join lateral (
+          with recursive name as (
+            (select type, 1 as nth from workflow_event
+              where not is_complete and organization_id = tenant.organization_id and environment = tenant.environment
+              order by type limit 1)
+            union all
+            select next.type, name.nth + 1
+              from name cross join lateral (
+                select type from workflow_event
+                 where not is_complete and organization_id = tenant.organization_id and environment = tenant.environment
+                   and type > name.type
+                 order by type limit 1) next
+             where name.nth < (select names from share))
+          select type from name) open)
+    select organization_id as "organizationId", environment, type from chosen
+     where nth <= ${namesPerRound.ofTenant} order by random()`,
 });
 
 /** Tenants with runs that events are still to start. */
