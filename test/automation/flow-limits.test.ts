@@ -103,6 +103,20 @@ describe('a plan includes so many', () => {
     await untilWaiting(await start(api, ask('four')));
   });
 
+  test('open approvals: one run that asks for many at once begins no more', async () => {
+    const api = await clientOf('pro');
+    const each = { id: 'each', type: 'map', items: '[1, 2, 3, 4, 5]', mode: 'settled', steps: [ask('one')] };
+    const runId = await start(api, each);
+    await untilWaiting(runId);
+    const approvals = async () => (await api.get('/api/v1/approvals?status=pending')).body.data.approvals;
+    const open = await approvals();
+    expect(open).toHaveLength(2);
+    for (const { id } of open) await api.post(`/api/v1/approvals/${id}/respond`, { action: 'approve' });
+    const { results } = (await endOf(api, runId)).output.steps.each;
+    const refused = results.flatMap(({ error }: { error: { code: string } | null }) => (error ? [error.code] : []));
+    expect(refused).toEqual(['too_many_waiting', 'too_many_waiting', 'too_many_waiting']);
+  });
+
   test('runs that wait to begin: of a batch all or none', async () => {
     const api = await clientOf('team');
     const id = await makeFlow(product, api, [nap]);

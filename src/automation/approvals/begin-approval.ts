@@ -77,13 +77,14 @@ type BegunApproval =
 
 /**
  * Prepares an approval: `open` writes it, in the transaction in which its step begins to wait.
- * @param path dotted. @throws OutputsTooLarge; TemplateTooLong; StorageFailure
+ * @param place its dotted path, and how many approvals its run has begun and not written yet
+ * @throws OutputsTooLarge; TemplateTooLong; StorageFailure
  */
 export async function beginApproval(
   services: { sealer: Sealer },
   scope: Scope,
   step: ApprovalStep,
-  path: string,
+  { path, unwrittenApprovals }: { path: string; unwrittenApprovals: number },
   context: StepContext,
 ): Promise<BegunApproval> {
   const templates = [step.message, ...(step.approvers ?? [])];
@@ -103,7 +104,7 @@ export async function beginApproval(
   if (message!.length > maxMessageLength) return failed(`The message is longer than ${maxMessageLength} characters.`);
 
   const { plan, count } = (await scope.one(countOpen))!;
-  if (count >= automationLimits.openApprovals.of(plan)) {
+  if (count + unwrittenApprovals >= automationLimits.openApprovals.of(plan)) {
     const { message, details } = planRefusal(automationLimits.openApprovals, plan, 'open approvals');
     return failed(message, { code: 'too_many_waiting', details });
   }

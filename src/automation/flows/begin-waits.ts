@@ -70,21 +70,28 @@ function beginEvent({ event, match, timeout = defaultEventTimeout, lookBack = 0 
   return { wait: { type: 'event', event, match, lookBack, until } };
 }
 
+/** The position of a step that begins to wait. */
+interface WaitPlace {
+  /** Dotted. */
+  path: string;
+  /** Approvals that its run has begun and not written yet. */
+  unwrittenApprovals: number;
+}
+
 /**
- * A step that waits begins to.
- * @param path dotted. @throws OutputsTooLarge; TemplateTooLong; StorageFailure
+ * A step that waits begins to. @throws OutputsTooLarge; TemplateTooLong; StorageFailure
  */
 export async function beginToWait(
   services: { sealer: Sealer },
   scope: Scope,
   step: LeafStep,
-  path: string,
+  place: WaitPlace,
   context: StepContext,
 ): Promise<Beginning | undefined> {
   if (step.type === 'wait') return beginWait(step, context);
   if (step.type === 'event') return beginEvent(step);
   if (step.type !== 'approval') return undefined;
-  const begun = await beginApproval(services, scope, step, path, context);
+  const begun = await beginApproval(services, scope, step, place, context);
   if ('fault' in begun) return { end: begun.fault };
   const { approvalId: subjectId, until, open } = begun;
   return { wait: { type: 'approval', until, subjectId }, open };

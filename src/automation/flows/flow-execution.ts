@@ -118,6 +118,11 @@ export class FlowExecution {
     return this.#bytes;
   }
 
+  /** Approvals that began since the last write. */
+  get unwrittenApprovals(): number {
+    return this.#waits.filter(({ type }) => type === 'approval').length;
+  }
+
   /** Whether a step began to wait since the flow was loaded. */
   hasWaits = false;
 

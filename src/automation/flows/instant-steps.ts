@@ -149,7 +149,8 @@ export class InstantSteps {
 
   #beginToWait(path: ReadyLeaf['path'], step: ReadyLeaf['step'], context: StepContext): Promise<Beginning | undefined> {
     if (step.type !== 'workflow') {
-      return beginToWait(this.#services, this.#scope, step, dottedPath(path), context);
+      const { unwrittenApprovals } = this.#run;
+      return beginToWait(this.#services, this.#scope, step, { path: dottedPath(path), unwrittenApprovals }, context);
     }
     const { runId, work } = this.#run;
     return beginChild(this.#services, this.#scope, { runId, work, path }, step, context);
