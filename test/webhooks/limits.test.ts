@@ -95,10 +95,12 @@ describe('a subscription', () => {
     });
     await scene.receiver.has(path, 20);
     const recorded = `select count(*)::int as n from delivery where subscription_id = $1 and attempts = 1`;
-    for (const [nth, { resolve }] of answers.entries()) {
-      resolve();
-      await until('it is recorded', async () => {
-        return (await scene.product.database.pool.query(recorded, [uuidOf(id)])).rows[0].n > nth;
+    // Four at a time, so that none fails more than four times in a row, and all are answered within the time of an attempt.
+    for (let answered = 0; answered < answers.length; ) {
+      for (const { resolve } of answers.slice(answered, answered + 4)) resolve();
+      answered += 4;
+      await until('they are recorded', async () => {
+        return (await scene.product.database.pool.query(recorded, [uuidOf(id)])).rows[0].n >= answered;
       });
     }
     const { health } = (await scene.api.get(`/v1/webhooks/${id}`)).body.data;
