@@ -14,7 +14,7 @@ const answerWaitMs = 60_000;
 
 /** Why a schema cannot be used, in words for its author; undefined when it can. @throws WorkQueueFull */
 export async function findSchemaProblem(
-  work: BoundedWork,
+  work: Pick<BoundedWork, 'run'>,
   tenantKey: TenantKey,
   schema: JsonSchema,
 ): Promise<string | undefined> {

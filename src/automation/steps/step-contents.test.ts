@@ -17,15 +17,23 @@ function placed(...expressions: string[]): PlacedStep[] {
   return list.map((step, index) => ({ step, at: `${index}`, list, index, isInMap: false, visible: new Set<string>() }));
 }
 
-const check = (maxMs: number, ...expressions: string[]) =>
-  checkContents(work, tenantKeyOf('a'), placed(...expressions), { maxMs });
+const check = (limits: { usedMs: number; clockMs: number }, ...expressions: string[]) =>
+  checkContents(work, tenantKeyOf('a'), placed(...expressions), limits);
+const enough = 60_000;
 
-test('when the checks take too long, a caller may try again: nothing is wrong with the workflow', async () => {
-  await expect(check(60_000, 'input', 'input')).resolves.toMatchObject({ problems: [] });
-  await expect(check(0, 'input', 'input')).rejects.toMatchObject({ kind: 'service_unavailable' });
+test('a workflow whose checks need too much of the processor is refused for good', async () => {
+  const { problems } = await check({ usedMs: 0, clockMs: enough }, 'input', 'input', 'input');
+  expect(problems).toEqual([{ path: '1', message: 'Checking the steps before this one took too long.' }]);
+});
+
+test('when the machine is too busy, a caller may try again: nothing is wrong with the workflow', async () => {
+  await expect(check({ usedMs: enough, clockMs: enough }, 'input', 'input')).resolves.toMatchObject({ problems: [] });
+  await expect(check({ usedMs: enough, clockMs: 0 }, 'input', 'input')).rejects.toMatchObject({
+    kind: 'service_unavailable',
+  });
 });
 
 test('problems that were found by then are told', async () => {
-  const { problems } = await check(0, 'input +', 'input');
+  const { problems } = await check({ usedMs: enough, clockMs: 0 }, 'input +', 'input');
   expect(problems).toMatchObject([{ path: '0.expression' }]);
 });

@@ -10,12 +10,14 @@ import type { ExpressionReferences } from '../core/step-references.ts';
 import { expressionOf, type Step, type StepProblem } from '../core/steps.ts';
 import { findSchemaProblem } from './output-schema.ts';
 
-/** For all steps of one workflow together. On a busy machine most of it is waiting, so a caller may try again. */
-const defaultMaxMs = 10_000;
+/** For all steps of one workflow together, in milliseconds: of the processor, and by the clock on a busy machine. */
+const defaultLimits = { usedMs: 10_000, clockMs: 30_000 };
+
+type Runner = Pick<BoundedWork, 'run'>;
 
 /** Checks an expression of a step of this kind. @param variables by default those of the kind. @throws WorkQueueFull */
 export async function checkExpression(
-  work: BoundedWork,
+  work: Runner,
   tenantKey: TenantKey,
   source: string | undefined,
   kind: ExpressionKind,
@@ -54,7 +56,7 @@ type Checked = { path: string } & CheckedExpression;
 
 /** @returns undefined for a step without expression or problem */
 async function checkStep(
-  work: BoundedWork,
+  work: Runner,
   tenantKey: TenantKey,
   { step, isInMap }: PlacedStep,
 ): Promise<Checked | undefined> {
@@ -78,25 +80,37 @@ interface ContentFindings {
 
 /**
  * Problems inside steps, and what their expressions refer to: expressions and schemas are compiled when they are saved, not only when a run needs them.
- * @throws AppError service_unavailable while too much of the organization's is being checked, or when it takes too long
+ * @throws AppError service_unavailable while too much of the organization's is being checked, or the machine is too busy
  */
 export async function checkContents(
   work: BoundedWork,
   tenantKey: TenantKey,
   placed: readonly PlacedStep[],
-  { maxMs = defaultMaxMs }: { maxMs?: number } = {},
+  limits = defaultLimits,
 ): Promise<ContentFindings> {
   const problems: StepProblem[] = [];
   const references: ExpressionReferences[] = [];
   const startedAt = performance.now();
+  let usedMs = 0;
+  const onUsed = (ms: number) => {
+    usedMs += ms;
+  };
+  const metered: Runner = {
+    run: (task, key, args, options) => work.run(task, key, args, { ...options, onUsed }),
+  };
   try {
     for (const [index, place] of placed.entries()) {
-      // What one step may take is bounded by itself. Problems that are known already are worth more than another attempt.
-      if (index > 0 && performance.now() - startedAt > maxMs) {
+      // What one step may take is bounded by itself.
+      if (usedMs > limits.usedMs) {
+        problems.push({ path: place.at, message: 'Checking the steps before this one took too long.' });
+        break;
+      }
+      // Problems that are known already are worth more than another attempt.
+      if (index > 0 && performance.now() - startedAt > limits.clockMs) {
         if (problems.length > 0) break;
         throw unavailable('Checking workflows');
       }
-      const checked = await checkStep(work, tenantKey, place);
+      const checked = await checkStep(metered, tenantKey, place);
       if (checked && 'problem' in checked)
         problems.push({ path: `${place.at}.${checked.path}`, message: checked.problem });
       else if (checked) references.push({ place, ...checked });

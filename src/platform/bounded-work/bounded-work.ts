@@ -36,6 +36,13 @@ const restartAfterMs = 1_000;
 /** At least two, so that one remains when an organization keeps its share busy. */
 const defaultProcesses = Math.max(2, Math.min(4, availableParallelism()));
 
+interface RunOptions {
+  /** How long the task may wait for a process. */
+  waitMs?: number;
+  /** Called with the milliseconds of the processor that a task used which was done. */
+  onUsed?: ((ms: number) => void) | undefined;
+}
+
 interface Waiting {
   key: TenantKey;
   module: string;
@@ -49,6 +56,7 @@ interface Waiting {
   wasStarved: boolean;
   /** Ends the wait for a process. */
   timer: NodeJS.Timeout | undefined;
+  onUsed: RunOptions['onUsed'];
   resolve(result: string): void;
   reject(error: Error): void;
 }
@@ -104,7 +112,7 @@ export class BoundedWork {
     task: BoundedTask<Args, Result>,
     key: TenantKey,
     args: Args,
-    options: { waitMs?: number } = {},
+    options: RunOptions = {},
   ): Promise<Result> {
     return JSON.parse(await this.runAsText(task, key, JSON.stringify(args), options));
   }
@@ -117,7 +125,7 @@ export class BoundedWork {
     task: BoundedTask<never, unknown>,
     key: TenantKey,
     args: string,
-    { waitMs = defaultWaitMs }: { waitMs?: number } = {},
+    { waitMs = defaultWaitMs, onUsed }: RunOptions = {},
   ): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const waiting: Waiting = {
@@ -130,6 +138,7 @@ export class BoundedWork {
       interrupted: 0,
       wasStarved: false,
       timer: undefined,
+      onUsed,
       resolve,
       reject,
     };
@@ -294,7 +303,9 @@ export class BoundedWork {
 
 /** @throws WorkTooCostly */
 function settle(waiting: Waiting, answer: Answer): void {
-  if (answer.kind === 'done') waiting.resolve(answer.result);
-  else if (answer.kind === 'failed') waiting.reject(new Error(answer.message));
+  if (answer.kind === 'done') {
+    waiting.onUsed?.(answer.usedMs);
+    waiting.resolve(answer.result);
+  } else if (answer.kind === 'failed') waiting.reject(new Error(answer.message));
   else throw new WorkTooCostly(answer.kind === 'too_large' ? 'result' : 'time');
 }

@@ -69,14 +69,14 @@ const bounds = {
 };
 
 /** A short expression can create a value of many megabytes that repeats one value often. */
-function done(result: string): Answer {
+function done(result: string, usedMs: number): Answer {
   const { characters, structures: maxStructures } = maxResult;
   // Only a long text can have many of them.
   const hasMany = () =>
     result.length > maxStructures &&
     new JsonBounds({ ...bounds, maxStructures }).add(Buffer.from(result)) !== undefined;
   const isTooLarge = result.length > characters || hasMany();
-  return isTooLarge ? { kind: 'too_large', spent: false } : { kind: 'done', result, spent: false };
+  return isTooLarge ? { kind: 'too_large', spent: false } : { kind: 'done', result, usedMs, spent: false };
 }
 
 /** An interruption leaves the libraries in an unknown state: the process is not used again. */
@@ -95,9 +95,9 @@ async function answer({ perform }: TaskModule, assignment: Assignment): Promise<
       const given = perform(JSON.parse(args));
       return given instanceof Promise ? given : JSON.stringify(given ?? null);
     });
-    if (result instanceof Promise) return done(JSON.stringify((await result) ?? null));
+    if (result instanceof Promise) return done(JSON.stringify((await result) ?? null), usedMs());
     if (clockMs > limitMs && usedMs() > limitMs * 1.25) return { kind: 'too_costly', spent: false };
-    return done(result as string);
+    return done(result as string, usedMs());
   } catch (error) {
     if (isEndlessRecursion(error)) return { kind: 'too_costly', spent: true };
     if (!isTimeOut(error)) return { kind: 'failed', message: String(error), spent: false };

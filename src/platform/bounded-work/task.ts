@@ -40,8 +40,8 @@ export interface Assignment {
 }
 
 /** Its answer. A process that is `spent` ends after its answer: interrupted code may leave any state behind. */
-export type Answer = { spent: boolean } & (
-  | { kind: 'done'; result: string }
+export type Answer = { spent: boolean } /** `usedMs`: of the processor. */ & (
+  | { kind: 'done'; result: string; usedMs: number }
   | { kind: 'failed'; message: string }
   | { kind: 'too_costly' }
   /** Its result has more than `maxResult`. */
