@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { html } from 'hono/html';
 import { findTimezone } from '../../../src/platform/core/timezone.ts';
-import { fingerprintOf, type IdempotencyClaim } from '../../../src/platform/database/idempotency.ts';
+import { findClaim, fingerprintOf, type IdempotencyClaim } from '../../../src/platform/database/idempotency.ts';
 import type { Scope } from '../../../src/platform/database/scope.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Environment } from '../../../src/platform/tenant.ts';
@@ -143,9 +143,11 @@ export function publicPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
       environmentKey: scope.environmentKey,
     };
     try {
-      const { outcome } = await addressLimits.countBooking(visitor, () =>
-        createBooking(services, scope, input, claimOf(opened, filled, input), 'page'),
-      );
+      const claim = claimOf(opened, filled, input);
+      const make = () => createBooking(services, scope, input, claim, 'page');
+      // A form that is sent again is answered with its booking, also by a visitor who may make no further one.
+      const isRepeated = (await findClaim(scope, claim)) !== undefined;
+      const { outcome } = isRepeated ? await make() : await addressLimits.countBooking(visitor, make);
       return confirmed(c, opened, {
         name: outcome.attendee.name,
         email: outcome.attendee.email,

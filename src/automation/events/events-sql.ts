@@ -202,8 +202,8 @@ export const findWaits = statement({
 const namesPerRound = { all: 1_000, ofTenant: 50 };
 
 /**
- * Names with events that are not decided, in random order: some of every tenant. Skips from tenant to tenant and from
- * name to name along the index.
+ * Names with events that are not decided, in random order: some of each of up to a thousand tenants. Skips from tenant to
+ * tenant and from name to name along the index.
  */
 export const findOpenNames = systemStatement({
   name: 'workflow_event.open_names',

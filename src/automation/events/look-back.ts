@@ -11,7 +11,8 @@ import { candidatesOf } from './wait-values.ts';
 /** Waits of a run that look back together: they look at the same events, and most at the same values of their run. */
 const maxTogether = 100;
 
-// The wait that is asked for is the first of them.
+// The wait that is asked for is the first of them, and those after it are next: of several that are asked for at once, each
+// has others.
 const findWaits = statement({
   name: 'look_back.waits',
   parameters: { id: 'uuid' },
@@ -23,7 +24,7 @@ const findWaits = statement({
       join run r on r.id = w.run_id
      where asked.organization_id = :organizationId and asked.environment = :environment and asked.id = :id
        and asked.state = 'open' and asked.look_back is not null
-     order by w.id <> asked.id, w.id limit ${maxTogether}`,
+     order by w.id <> asked.id, w.id < asked.id, w.id limit ${maxTogether}`,
 });
 
 /** Events that are in memory at a time: each has up to 256 KiB. */

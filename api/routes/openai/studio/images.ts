@@ -70,7 +70,9 @@ async function inlineImage(c: ApiContext, services: Services, name: string): Pro
   const file = await services.files.find(name);
   if (!file) throw resourceDeleted();
   if (file.bytes > maxInlineBytes) {
-    const message = 'The image has more than 16 MiB. Ask for `url` in place of `b64_json`.';
+    // It was made and paid for.
+    const url = services.signedUrls.sign(name);
+    const message = `The image has more than 16 MiB. Ask for \`url\` in place of \`b64_json\`. It is at ${url}`;
     throw invalid([{ path: 'response_format', message }], message);
   }
   return inlineSlots.read(c.get('scope').tenantKey, c.env.outgoing, async () =>
