@@ -192,7 +192,7 @@ describe('an approval', () => {
   });
 
   test('an answer before the end of its time counts', async () => {
-    const { runId, respond, read } = await ask({ timeout: 3, onTimeout: 'reject' });
+    const { runId, respond, read } = await ask({ timeout: 8, onTimeout: 'reject' });
     const [won] = await inOrder(
       becomes('answered'),
       () => respond('approve'),
@@ -205,7 +205,7 @@ describe('an approval', () => {
   });
 
   test('an answer after the end of its time is refused', async () => {
-    const { runId, respond, read } = await ask({ timeout: 2, onTimeout: 'reject' });
+    const { runId, respond, read } = await ask({ timeout: 8, onTimeout: 'reject' });
     const [, lost] = await inOrder(
       becomes('expired'),
       async () => {},

@@ -241,7 +241,7 @@ test('a request whose answer was lost is repeated with its key, through several 
 });
 
 test('a step of a feature that was cut off takes over what its first run began, and is charged once', async () => {
-  const draw = { id: 'draw', type: 'image', payload: { prompt: 'sandbox:slow=2 A boat' } };
+  const draw = { id: 'draw', type: 'image', payload: { prompt: 'sandbox:slow=5 A boat' } };
   const before = await creditsOf(sandbox);
   const runId = await start(sandbox, [draw]);
   const { id } = await until('the image is being made', async () => {
@@ -262,7 +262,7 @@ test('a step of a feature that was cut off takes over what its first run began, 
 });
 
 test('a video that was cancelled with its run is made anew', async () => {
-  const film = { id: 'film', type: 'video', payload: { prompt: 'sandbox:slow=3 Waves', duration: 5 } };
+  const film = { id: 'film', type: 'video', payload: { prompt: 'sandbox:slow=6 Waves', duration: 5 } };
   const runId = await start(sandbox, [film]);
   await until('the video is being made', async () => {
     const sql = `select from run_wait where run_id = $1 and type = 'job'`;

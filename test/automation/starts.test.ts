@@ -50,9 +50,9 @@ describe('a delayed run', () => {
 
   test('is cancelled like any other, and never begins', async () => {
     const { id } = await makeWorkflow(api);
-    const { runId } = await start(id, { delay: 1 });
+    const { runId } = await start(id, { delay: 3 });
     await api.post(`/api/v1/runs/${runId}/cancel`);
-    const later = await start(id, { delay: 1.2 });
+    const later = await start(id, { delay: 3.2 });
     await endOf(api, later.runId);
     expect(await statusOf(runId)).toBe('cancelled');
   });
@@ -84,7 +84,7 @@ describe('concurrency', () => {
     makeWorkflow(api, { steps: slowly(seconds), concurrency: { limit: 1, strategy: 'queue', ...concurrency } });
 
   test('queues what is over the limit, in the order of creation', async () => {
-    const { id } = await limited({ limit: 2 });
+    const { id } = await limited({ limit: 2 }, 1.5);
     const runs: string[] = [];
     for (let n = 0; n < 6; n++) runs.push((await start(id)).runId);
     expect(await detail(runs[5]!)).toMatchObject({ status: 'queued', queuedFor: 'concurrency' });
@@ -102,7 +102,7 @@ describe('concurrency', () => {
   });
 
   test('lets runs of a higher priority go first', async () => {
-    const { id } = await limited({});
+    const { id } = await limited({}, 1.5);
     const first = await start(id);
     const last = await start(id, { priority: 5 });
     const next = await start(id, { priority: 1 });
@@ -230,10 +230,10 @@ test('a run that executes for longer than its workflow allows fails', async () =
 });
 
 test('time in which a run waits, or has not begun, is none in which it executes', async () => {
-  const wait = { id: 'nap', type: 'wait', for: 2 };
+  const wait = { id: 'nap', type: 'wait', for: 4 };
   const last = { id: 'last', type: 'transform', expression: '1' };
-  const { id } = await makeWorkflow(api, { steps: [wait, last], maxDurationSeconds: 1 });
-  const { runId } = await start(id, { delay: 1.5 });
+  const { id } = await makeWorkflow(api, { steps: [wait, last], maxDurationSeconds: 3 });
+  const { runId } = await start(id, { delay: 3.5 });
   const ended = await endOf(api, runId);
   expect([ended.status, ended.error]).toEqual(['completed', undefined]);
 });

@@ -199,7 +199,7 @@ describe('a process that does the work too', () => {
   });
 
   test('asks sixteen questions of an organization at once, and leaves the others to their workflows', async () => {
-    gemini.next(...Array.from({ length: 24 }, () => ({ after: 1_000 })));
+    gemini.next(...Array.from({ length: 24 }, () => ({ after: 4_000 })));
     const before = await creditsOf(near);
     const answers = await Promise.all(Array.from({ length: 24 }, () => near.post('/api/chat', chatBody('Hello'))));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));

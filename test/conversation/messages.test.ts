@@ -197,7 +197,7 @@ describe('a stream', () => {
     const { client, sender: other } = await newTenant();
     const { balance } = await creditsOf(client);
     const key = { 'idempotency-key': 'hung up' };
-    const asked = chatBody('sandbox:slow=2 A snail');
+    const asked = chatBody('sandbox:slow=4 A snail');
     const stream = await streamReply(other, '/api/chat', asked, key);
     stream.hangUp();
     expect((await streamReply(other, '/api/chat', asked, key)).status).toBe(409);
@@ -213,7 +213,7 @@ describe('an Idempotency-Key', () => {
     const { client } = await newTenant();
     const { balance } = await creditsOf(client);
     const key = { 'idempotency-key': 'one' };
-    const slow = chatBody('sandbox:slow=1.5 A snail');
+    const slow = chatBody('sandbox:slow=4 A snail');
     const first = chat(slow, key, client);
     await until('the first is under way', async () => (await creditsOf(client)).reserved === 1);
     const meanwhile = await chat(slow, key, client);

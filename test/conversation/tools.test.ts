@@ -85,7 +85,7 @@ describe('a message with tools', () => {
   test('goes on when its client hangs up while a tool is called, and the reply is kept', async () => {
     const { client, sender } = await newTenant();
     const { balance } = await creditsOf(client);
-    const slow = chatBody('sandbox:tool=github_search_repositories {"query":"sandbox:slow=2"}', 'github');
+    const slow = chatBody('sandbox:tool=github_search_repositories {"query":"sandbox:slow=4"}', 'github');
     const stream = await streamReply(sender, '/api/chat', slow, { 'idempotency-key': 'streamed' });
     const { value } = await stream.events[Symbol.asyncIterator]().next();
     expect(value.name).toBe('tool_call');

@@ -5,6 +5,7 @@ import { actionRunIds } from '../../src/integrations/core/ids.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { actionContract } from '../../src/temporal/contracts/integrations.ts';
 import { jobWorkflowId } from '../../src/temporal/contracts/jobs.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { type Product, sharedProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
@@ -16,11 +17,13 @@ let api: ApiClient;
 let base: string;
 let connection: Connection;
 let temporal: Client;
-const newClient = async (plan: 'free' | 'enterprise' = 'enterprise') => {
-  const client = apiClient(base, (await product.createTenant({ plan })).testKey);
+async function newTenant(plan: 'free' | 'enterprise') {
+  const { organizationId, testKey } = await product.createTenant({ plan });
+  const client = apiClient(base, testKey);
   await connectInSandbox(client, base, 'linkedin');
-  return client;
-};
+  return { client, organization: organizationIds.parse(organizationId)! };
+}
+const newClient = async () => (await newTenant('enterprise')).client;
 beforeAll(async () => {
   const shared = await sharedProduct();
   product = shared;
@@ -71,7 +74,7 @@ describe('an action that is to be done later', () => {
 
   test('is not done where it was disconnected meanwhile', async () => {
     const client = await newClient();
-    const { body } = await invite(2, {}, {}, client);
+    const { body } = await invite(5, {}, {}, client);
     await client.delete('/api/v1/integrations/linkedin/connection');
     expect(await isOver(body.data.actionRunId)).toEqual({ status: 'failed', failure: { code: 'not_connected' } });
   });
@@ -160,7 +163,7 @@ describe('an action that is to be done later', () => {
       { actionRunId: done, status: 'completed' },
     ]);
     const client = await newClient();
-    const failing = (await invite(1, {}, {}, client)).body.data.actionRunId;
+    const failing = (await invite(5, {}, {}, client)).body.data.actionRunId;
     await client.delete('/api/v1/integrations/linkedin/connection');
     await isOver(failing);
     expect((await client.get(`/api/v1/integrations/actions/${failing}`)).body.data).toMatchObject({
@@ -179,15 +182,14 @@ describe('an action that is to be done later', () => {
   });
 
   test('is refused where too many wait', async () => {
-    const client = await newClient('free');
-    const { rows } = await product.database.pool.query(
+    const { client, organization } = await newTenant('free');
+    await product.database.pool.query(
       `insert into integration_action (id, organization_id, environment, integration, action, account_id, status, repeatable,
               payload, due_at, delayed, attempts, paused_ms, correlation_id, created_at)
-       select gen_random_uuid(), organization_id, 'test', 'linkedin', 'send_connection', 'x', 'scheduled', true, 'x',
+       select gen_random_uuid(), $1, 'test', 'linkedin', 'send_connection', 'x', 'scheduled', true, 'x',
               clock_timestamp() + interval '1 day', true, 0, 0, 'x', clock_timestamp()
-         from (select organization_id from integration_connection where integration = 'linkedin' and environment = 'test'
-                order by connected_at desc limit 1) as own, generate_series(1, 100)
-       returning organization_id`,
+         from generate_series(1, 100)`,
+      [organization],
     );
     const { status, body, headers } = await invite(5, {}, {}, client);
     expect([status, body.error.code, body.error.details.window]).toEqual([
@@ -196,8 +198,6 @@ describe('an action that is to be done later', () => {
       'scheduled_actions',
     ]);
     expect(headers.get('retry-after')).toBe('5');
-    await product.database.pool.query('delete from integration_action where organization_id = $1', [
-      rows[0].organization_id,
-    ]);
+    await product.database.pool.query('delete from integration_action where organization_id = $1', [organization]);
   });
 });

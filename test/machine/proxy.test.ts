@@ -113,7 +113,7 @@ test('events are passed on as they come', async () => {
   const { id } = await makeWorkflow(api, {
     steps: [
       { id: 'first', type: 'prompt', prompt: 'One' },
-      { id: 'last', type: 'prompt', prompt: 'sandbox:slow=2 Two' },
+      { id: 'last', type: 'prompt', prompt: 'sandbox:slow=8 Two' },
     ],
   });
   const { runId } = (await api.post(`/api/v1/workflows/${id}/execute`, { inputs: {} }, { 'x-api-variant': 'B' })).body

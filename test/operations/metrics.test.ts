@@ -186,8 +186,10 @@ describe('a worker that starts beside another process', () => {
     fresh = await product.start(['runs'], { METRICS_PORT: new URL(metricsUrl(product.process)).port });
     await until('the fault shows', async () => (await faults(fresh)) === rowCount);
     // Either process may have checked it.
-    const lines = product.processes.flatMap(({ log }) => log);
-    expect(lines.some(({ msg }) => msg === 'the credit ledger does not add up')).toBe(true);
+    await until('it is logged', async () => {
+      const lines = product.processes.flatMap(({ log }) => log);
+      return lines.some(({ msg }) => msg === 'the credit ledger does not add up');
+    });
   });
 
   test('and finds the port for its metrics taken serves them on another one', async () => {

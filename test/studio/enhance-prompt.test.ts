@@ -31,7 +31,7 @@ test('an overloaded model is asked again', async () => {
 
 test('one Idempotency-Key is one answer; while it is in progress another request gets 409', async () => {
   const key = { 'idempotency-key': 'one' };
-  const slow = { prompt: 'sandbox:slow=1.5 A snail' };
+  const slow = { prompt: 'sandbox:slow=4 A snail' };
   const both = await Promise.all([enhance(slow, key), enhance(slow, key)]);
   const statuses = both.map(({ status }) => status);
   expect([...statuses].sort()).toEqual([200, 409]);

@@ -134,7 +134,7 @@ describe('an image', () => {
     const tenant = await newTenant();
     const { balance } = await creditsOf(tenant);
     const key = { 'idempotency-key': 'one' };
-    const slow = { prompt: 'sandbox:slow=1.5 A snail' };
+    const slow = { prompt: 'sandbox:slow=4 A snail' };
     const first = generate(slow, key, tenant);
     await until('the first is under way', async () => (await creditsOf(tenant)).reserved === 1);
     expect((await generate(slow, key, tenant)).body.error.code).toBe('idempotency_in_progress');

@@ -249,7 +249,7 @@ test('twenty at once with credits for five: five are made, and nothing is fetche
 test('one Idempotency-Key is one image, and a refused image does not use it up', async () => {
   const { client } = await newTenant();
   const { balance } = await creditsOf(client);
-  const slow = images.at('/unpaid.png', 'sandbox:slow=1.5');
+  const slow = images.at('/unpaid.png', 'sandbox:slow=4');
   const first = upscale(slow, { on: client, key: 'one' });
   await until('the first is under way', async () => (await creditsOf(client)).reserved === 1);
   expect((await upscale(slow, { on: client, key: 'one' })).body.error.code).toBe('idempotency_in_progress');

@@ -239,12 +239,20 @@ describe('a video that is cancelled', () => {
     const moments: [string, (id: string) => Promise<boolean>][] = [
       ['created', async () => true],
       ['waiting', async (id) => /^Waits/.test(await temporal.detailsOf(id))],
-      ['about to be computed', async (id) => (await read(tenant, id)).progress === 99],
+      [
+        'about to be computed',
+        async (id) => {
+          const { progress, status } = await read(tenant, id);
+          return progress === 99 || status !== 'processing';
+        },
+      ],
       ['being stored', isStored],
     ];
     const videos: { id: string; status: string }[] = [];
     for (const [what, isSo] of moments) {
-      const id = await start(tenant, { prompt: `Waves, ${what}` });
+      // Long enough to be seen while it waits.
+      const words = what === 'waiting' ? 'sandbox:slow=10 ' : '';
+      const id = await start(tenant, { prompt: `${words}Waves, ${what}` });
       await until(`it is ${what}`, () => isSo(id));
       const { data } = (await cancel(tenant, id)).body;
       expect((await cancel(tenant, id)).body.data.status).toBe(data.status);

@@ -247,7 +247,7 @@ describe('a token', () => {
     const { rows } = await product.database.pool.query('select count(*)::int as count from browser_token');
     const token = await issue({ scopes: ['runs:read'], runIds: [runId], origins: [site] });
     await product.database.pool.query(
-      `update browser_token set expires_at = now() + interval '2 seconds' where id =
+      `update browser_token set expires_at = now() + interval '6 seconds' where id =
          (select id from browser_token where organization_id = $1 order by id desc limit 1)`,
       [organization()],
     );

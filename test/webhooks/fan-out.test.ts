@@ -9,6 +9,7 @@ import { eventsUrl, from } from '../integrations/events-scene.ts';
 import { providerEvents } from '../integrations/provider-events.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
+import { untilMinuteHasRoom } from '../tenancy/rate-windows.ts';
 import { until } from '../until.ts';
 import { openReceiver, type Receiver } from './receiver.ts';
 import { webhookEnv } from './scene.ts';
@@ -119,6 +120,7 @@ describe('events that are signed for a sandbox', () => {
       status: 413,
       body: { error: { code: 'payload_too_large', details: { events: 61, limit: 60 } } },
     });
+    await untilMinuteHasRoom(15);
     const { status, headers } = await send(sandbox, 30);
     expect(status).toBe(200);
     const left = Number(headers.get('x-ratelimit-remaining'));

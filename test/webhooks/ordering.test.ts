@@ -91,7 +91,7 @@ describe('ordering by subject', () => {
   });
 
   test('a retry holds back its subject alone, and says so', async () => {
-    const { script } = failing(6);
+    const { script } = failing(8);
     const webhook = await subscribe(script);
     const first = await run();
     await scene.receiver.has(webhook.path, 1);
@@ -99,13 +99,13 @@ describe('ordering by subject', () => {
     for (const runId of others) await reaches(webhook.path, runId, [started, completed]);
     expect(new Set(typesOf(webhook.path, first))).toEqual(new Set([started]));
     const held = await entryOf(webhook, first, completed);
-    if (typesOf(webhook.path, first).length < 6) {
+    if (typesOf(webhook.path, first).length < 8) {
       expect(held).toMatchObject({ status: 'pending', attempts: 0, heldBack: { reason: 'order', until: null } });
     }
     const { health } = (await scene.api.get(pathOf(webhook))).body.data;
     expect(health.waiting).toBeGreaterThan(0);
     await until('the second event comes', async () => typesOf(webhook.path, first).includes(completed));
-    expect(typesOf(webhook.path, first)).toEqual([...Array(7).fill(started), completed]);
+    expect(typesOf(webhook.path, first)).toEqual([...Array(9).fill(started), completed]);
     await until('nothing waits', async () => (await scene.deliveries(webhook.id, '&status=pending')).length === 0);
   });
 

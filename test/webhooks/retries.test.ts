@@ -145,7 +145,7 @@ describe('a subscription', () => {
 
   test('that is turned off between retries gets no more of them, and all of it when recovered', async () => {
     const since = new Date().toISOString();
-    const { id, path } = await scene.subscribe({}, first({ status: 503, headers: { 'retry-after': '2' } }));
+    const { id, path } = await scene.subscribe({}, first({ status: 503, headers: { 'retry-after': '15' } }));
     await scene.api.post(`/v1/webhooks/${id}/test`);
     await scene.reaches(id, 'retrying');
     await scene.api.patch(`/v1/webhooks/${id}`, { isActive: false });
@@ -169,7 +169,7 @@ describe('a subscription', () => {
   });
 
   test('that is deleted gets no more requests, and its deliveries have failed', async () => {
-    const { id, path } = await scene.subscribe({}, always({ status: 503, headers: { 'retry-after': '1' } }));
+    const { id, path } = await scene.subscribe({}, always({ status: 503, headers: { 'retry-after': '600' } }));
     await scene.api.post(`/v1/webhooks/${id}/test`);
     const { id: deliveryId } = await scene.reaches(id, 'retrying');
     await scene.api.delete(`/v1/webhooks/${id}`);
