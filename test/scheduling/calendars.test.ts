@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { calendarIds } from '../../src/scheduling/core/ids.ts';
+import { Scope } from '../../src/platform/database/scope.ts';
+import { readBusy } from '../../src/scheduling/calendars/busy.ts';
+import { calendarIds, hostIds } from '../../src/scheduling/core/ids.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { sharedProduct } from '../product.ts';
 import { temporalSchedule } from '../temporal-schedules.ts';
 import { until } from '../until.ts';
@@ -86,6 +89,24 @@ describe('busy times', () => {
     expect((await scene.request('DELETE', `calendars/${calendar}`)).status).toBe(200);
     expect(await scene.open(eventType.id, day)).toContain(utc('17:00'));
     expect((await scene.request('POST', `calendars/${calendar}/sync`)).status).toBe(404);
+  });
+
+  test('that overlap or touch are read as one: a host may have very many of them', async () => {
+    const { eventType, calendar } = await connected();
+    const halfHours = ['09:00', '09:30', '10:00', '12:00'];
+    const events = halfHours.flatMap((start) => [
+      { id: `one ${start}`, start: at(start), end: new Date(Date.parse(at(start)) + 30 * 60_000).toISOString() },
+      { id: `other ${start}`, start: at(start), end: new Date(Date.parse(at(start)) + 10 * 60_000).toISOString() },
+    ]);
+    await put(calendar, events);
+    await sync(calendar);
+    const organizationId = organizationIds.parse(product.tenant.organizationId)!;
+    const scope = new Scope(product.database, { organizationId, environment: 'test' }, 'busy');
+    const whole = { startsAt: Date.parse(at('00:00')), endsAt: Date.parse(at('23:59')) };
+    const interval = (from: string, to: string) => ({ startsAt: Date.parse(at(from)), endsAt: Date.parse(at(to)) });
+    expect(await readBusy(scope, [hostIds.parse(eventType.host)!], [whole])).toEqual([
+      [interval('09:00', '10:30'), interval('12:00', '12:30')],
+    ]);
   });
 
   test('of whole days are those of the host, and long ones close every day within', async () => {
