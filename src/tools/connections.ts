@@ -39,7 +39,8 @@ interface Entry {
 }
 
 const placeOf = ({ environmentKey, server }: ToolTarget): ServerKey => `${environmentKey}/${server}`;
-const keyOf = (target: ToolTarget): ConnectionKey => `${placeOf(target)}/${target.configuration?.version ?? ''}`;
+const versionOf = ({ configuration }: ToolTarget): string => `${configuration?.version ?? ''}`;
+const keyOf = (target: ToolTarget): ConnectionKey => `${placeOf(target)}/${versionOf(target)}`;
 const weightOf = ({ server }: ToolTarget): Weight => (catalogue[server].live.kind === 'local' ? 'local' : 'remote');
 
 /** Counts one more user of a connection. */
@@ -58,8 +59,10 @@ export class ToolConnections {
   readonly #limits: ToolLimits;
   readonly #log: Log;
   readonly #entries = new Map<ConnectionKey, Entry>();
-  /** Also by the server alone, where its tools are the same for everybody. */
-  readonly #lists = new Map<ConnectionKey | ToolServerId, { tools: ListedTool[]; until: number }>();
+  /**
+   * Those of the latest version of a configuration. Also by the server alone, where its tools are the same for everybody.
+   */
+  readonly #lists = new Map<ServerKey | ToolServerId, { tools: ListedTool[]; version: string; until: number }>();
   #released = Promise.withResolvers<void>();
   #isClosed = false;
 
@@ -79,13 +82,14 @@ export class ToolConnections {
    * others for some minutes.
    */
   async list(target: ToolTarget, signal: AbortSignal): Promise<ListedTool[]> {
-    const key = this.#isFixed(target) ? target.server : keyOf(target);
+    const key = this.#isFixed(target) ? target.server : placeOf(target);
+    const version = versionOf(target);
     const known = this.#lists.get(key);
-    if (known && known.until > Date.now()) return known.tools;
+    if (known && (this.#isFixed(target) || known.version === version) && known.until > Date.now()) return known.tools;
     const tools = await this.use(target, signal, (connection) => connection.list(signal));
     for (const [old, { until }] of this.#lists) if (until <= Date.now()) this.#lists.delete(old);
     const until = this.#isFixed(target) ? Number.POSITIVE_INFINITY : Date.now() + this.#limits.listedMs;
-    this.#lists.set(key, { tools, until });
+    this.#lists.set(key, { tools, version, until });
     return tools;
   }
 
