@@ -76,8 +76,10 @@ test('a step fails with storage_full, before its model is called', async () => {
   expect((await api.delete(`/v1/runs/${first}`)).status).toBe(200);
   expect(await endOf(api, (await start('small')).body.data.runId)).toMatchObject({ status: 'completed' });
   // What one run adds counts for its own later steps.
-  const third = await endOf(api, (await start('y'.repeat(limit / 2))).body.data.runId);
-  expect(third).toMatchObject({ status: 'failed', error: { stepId: 'say', code: 'storage_full' } });
+  const third = (await start('y'.repeat(limit / 2))).body.data.runId;
+  expect(await endOf(api, third)).toMatchObject({ status: 'failed', error: { stepId: 'say', code: 'storage_full' } });
+  // A retry would store the output of the first step once more.
+  expect(await api.post(`/v1/runs/${third}/retry`, { fromStep: 'say' })).toMatchObject(refusal);
 });
 
 test('responses that can be read again count until they are removed, and are refused where there is no space', async () => {

@@ -4,6 +4,7 @@ import { type RowOf, statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { AppError, invalid } from '../../platform/errors.ts';
 import type { StepKinds } from '../../platform/parts/step-kind.ts';
+import { enforceStorageLimit } from '../../storage/index.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import type { AutomationState } from '../core/automation-state.ts';
 import { runIds } from '../core/ids.ts';
@@ -172,7 +173,7 @@ export interface RetryServices extends CreateRunServices {
  * Creates a new run with the input and variables of an ended run. Results of the steps before its first step are
  * copied, by the ids of the steps.
  * @throws AppError run_not_found, conflict while the run is open, workflow_inactive, validation_error,
- *   provider_not_configured, idempotency_key_reused
+ *   provider_not_configured, idempotency_key_reused, forbidden where the plan includes no more storage
  */
 export async function retryRun(
   services: RetryServices,
@@ -222,6 +223,8 @@ export async function retryRun(
   const start = { plan: retried.plan, steps, position, waiter: null };
   const inserted = await insertNewRun(scope, idempotency, run, start, async (tx, newRunId) => {
     if (!(await tx.one(holdRun, { runId: retriedId }))) throw runNotFound(id);
+    // Their outputs are stored once more.
+    if (taken.some(({ isOpen }) => !isOpen)) await enforceStorageLimit(tx);
     const stepKeys = Object.keys(keys).length > 0 ? JSON.stringify(keys) : null;
     if (taken.length > 0 || stepKeys) {
       const finished = taken.filter(({ path, isOpen }) => !isOpen && !path?.includes('.')).length;
