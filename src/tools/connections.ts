@@ -82,13 +82,14 @@ export class ToolConnections {
    * others for some minutes.
    */
   async list(target: ToolTarget, signal: AbortSignal): Promise<ListedTool[]> {
-    const key = this.#isFixed(target) ? target.server : placeOf(target);
-    const version = versionOf(target);
+    const isFixed = this.#isFixed(target);
+    const key = isFixed ? target.server : placeOf(target);
+    const version = isFixed ? '' : versionOf(target);
     const known = this.#lists.get(key);
-    if (known && (this.#isFixed(target) || known.version === version) && known.until > Date.now()) return known.tools;
+    if (known?.version === version && known.until > Date.now()) return known.tools;
     const tools = await this.use(target, signal, (connection) => connection.list(signal));
     for (const [old, { until }] of this.#lists) if (until <= Date.now()) this.#lists.delete(old);
-    const until = this.#isFixed(target) ? Number.POSITIVE_INFINITY : Date.now() + this.#limits.listedMs;
+    const until = isFixed ? Number.POSITIVE_INFINITY : Date.now() + this.#limits.listedMs;
     this.#lists.set(key, { tools, version, until });
     return tools;
   }
