@@ -4,7 +4,7 @@ import { until } from '../until.ts';
 import { endOf, makeWorkflow } from './make-workflow.ts';
 
 // Far more than it takes alone: others may use the machine too.
-jest.setTimeout(300_000);
+jest.setTimeout(420_000);
 
 let product: StartedProduct;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => product?.close());
 
-const many = { runs: 16, steps: 16 };
+const many = { runs: 24, steps: 16 };
 const list = (length: number) => Array.from({ length }, (_, at) => at);
 
 test('runs whose prompts repeat a large input execute each step once, however long they take together', async () => {
@@ -30,7 +30,7 @@ test('runs whose prompts repeat a large input execute each step once, however lo
       return answer.status !== 503 && answer;
     });
   const begun = await Promise.all(list(many.runs).map(begin));
-  for (const { body } of begun) expect((await endOf(api, body.data.runId, 240_000)).status).toBe('completed');
+  for (const { body } of begun) expect((await endOf(api, body.data.runId, 360_000)).status).toBe('completed');
   const calls = () => process.log.filter(({ msg }) => msg === 'model called');
   await until('the calls are logged', async () => calls().length >= many.runs * many.steps);
   const called = calls();
