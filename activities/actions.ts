@@ -5,7 +5,7 @@ import type { Database } from '../src/platform/database/database.ts';
 import type { Log } from '../src/platform/observability/log.ts';
 import type { ActionProgress } from '../src/temporal/contracts/integrations.ts';
 import type { JobContext } from '../src/temporal/contracts/jobs.ts';
-import { jobActivities } from './job-activities.ts';
+import { jobActivities } from './activity-context.ts';
 
 interface ActionActivityServices extends PerformServices {
   database: Database;

@@ -6,8 +6,7 @@ import {
   performBulkAction,
 } from '../src/automation/bulk-actions/perform-bulk-action.ts';
 import type { BulkActionArgs } from '../src/temporal/contracts/automation.ts';
-import { withHeartbeats } from './heartbeats.ts';
-import { scopeOf } from './work-scope.ts';
+import { scopeOf, withHeartbeats } from './activity-context.ts';
 
 const heartbeatMs = 1_000;
 /** Maximum duration of one activity, which continues with further runs. Organizations alternate between activities. */

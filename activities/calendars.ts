@@ -5,11 +5,14 @@ import { CalendarTooLarge } from '../src/scheduling/calendars/clients/ports.ts';
 import { type PullServices, pullCalendar } from '../src/scheduling/calendars/pull-calendar.ts';
 import { noteSyncError, reasons, recordSyncFailure } from '../src/scheduling/calendars/sync-state.ts';
 import { type CalendarScheduleServices, followCalendar } from '../src/scheduling/calendars/temporal-schedule.ts';
-import type { CalendarOutcome, CalendarProblem, SyncCalendarArgs } from '../src/temporal/contracts/calendars.ts';
-import { calendarScheduleId } from '../src/temporal/contracts/calendars.ts';
+import {
+  type CalendarOutcome,
+  type CalendarProblem,
+  calendarScheduleId,
+  type SyncCalendarArgs,
+} from '../src/temporal/contracts/calendars.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
-import { withHeartbeats } from './heartbeats.ts';
-import { scopeOf } from './work-scope.ts';
+import { scopeOf, withHeartbeats } from './activity-context.ts';
 
 type CalendarRef = Omit<SyncCalendarArgs, 'policy'>;
 

@@ -7,10 +7,7 @@ import type { RunRef } from '../src/automation/runs/run-execution.ts';
 import { driveMsOf, type RunPolicy } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
-import { withHeartbeats } from './heartbeats.ts';
-import { inLocalTime } from './local-time.ts';
-import { failingUnexpected } from './unexpected-error.ts';
-import { scopeOf } from './work-scope.ts';
+import { failingUnexpected, inLocalTime, scopeOf, withHeartbeats } from './activity-context.ts';
 
 const heartbeatMs = 1_000;
 /** Maximum duration of a walk. Its activity has ten seconds, and a repeated activity would do its last work twice. */

@@ -8,8 +8,7 @@ import {
   type FollowOutcome,
   followScheduleId,
 } from '../src/temporal/contracts/followed-integrations.ts';
-import { withHeartbeats } from './heartbeats.ts';
-import { scopeOf } from './work-scope.ts';
+import { scopeOf, withHeartbeats } from './activity-context.ts';
 
 const heartbeatMs = 2_000;
 

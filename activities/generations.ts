@@ -7,9 +7,7 @@ import { cancelAtProvider } from '../src/studio/cancel-generation.ts';
 import { generationJob } from '../src/studio/job.ts';
 import type { JobContext } from '../src/temporal/contracts/jobs.ts';
 import type { GenerationProgress } from '../src/temporal/contracts/studio.ts';
-import { jobActivities } from './job-activities.ts';
-import { retryableFailure } from './retryable-failure.ts';
-import { scopeOf } from './work-scope.ts';
+import { jobActivities, retryableFailure, scopeOf } from './activity-context.ts';
 
 /** How often the cancellation of a job is sent to its provider. */
 const cancelAttempts = 4;

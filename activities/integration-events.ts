@@ -1,8 +1,7 @@
 import { type FetchServices, fetchNext } from '../src/integrations/inbound/fetch-events.ts';
 import type { Database } from '../src/platform/database/database.ts';
 import type { FetchEventsArgs, FetchEventsProgress } from '../src/temporal/contracts/integration-events.ts';
-import { withHeartbeats } from './heartbeats.ts';
-import { scopeOf } from './work-scope.ts';
+import { scopeOf, withHeartbeats } from './activity-context.ts';
 
 const heartbeatMs = 1_000;
 

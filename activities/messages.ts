@@ -6,7 +6,7 @@ import type { Database } from '../src/platform/database/database.ts';
 import type { Log } from '../src/platform/observability/log.ts';
 import type { MessageProgress } from '../src/temporal/contracts/conversation.ts';
 import type { JobContext } from '../src/temporal/contracts/jobs.ts';
-import { jobActivities } from './job-activities.ts';
+import { jobActivities } from './activity-context.ts';
 
 interface MessageActivityServices extends AskServices {
   database: Database;

@@ -2,7 +2,7 @@ import { cancelRunsInFlight, purgeSome } from '../src/automation/runs/purge.ts';
 import type { Database } from '../src/platform/database/database.ts';
 import type { TemporalClient } from '../src/temporal/client.ts';
 import type { PurgeAutomationArgs } from '../src/temporal/contracts/automation.ts';
-import { scopeOf } from './work-scope.ts';
+import { scopeOf } from './activity-context.ts';
 
 export interface PurgeServices {
   database: Database;

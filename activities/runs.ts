@@ -8,11 +8,7 @@ import { ProviderFailure } from '../src/platform/provider-failure.ts';
 import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
-import { withHeartbeats } from './heartbeats.ts';
-import { inLocalTime } from './local-time.ts';
-import { retryableFailure } from './retryable-failure.ts';
-import { failingUnexpected } from './unexpected-error.ts';
-import { scopeOf } from './work-scope.ts';
+import { failingUnexpected, inLocalTime, retryableFailure, scopeOf, withHeartbeats } from './activity-context.ts';
 
 /** Reported every third time: the answer says whether it was cancelled, so a cancelled call is aborted within seconds. */
 const heartbeatMs = 1_000;

@@ -1,6 +1,6 @@
 import { type FireServices, fireSchedule, firingName } from '../src/automation/schedules/fire-schedule.ts';
 import type { ScheduledRunArgs, ScheduledRunOutcome } from '../src/temporal/contracts/automation.ts';
-import { scopeOf } from './work-scope.ts';
+import { scopeOf } from './activity-context.ts';
 
 export const createScheduleActivities = (services: FireServices) => ({
   /** @param dueAt ISO 8601 */

@@ -8,15 +8,14 @@ import {
   type ToolTenant,
 } from '../src/automation/steps/call-step-tool.ts';
 import type { StepCallRef, StepRef } from '../src/automation/steps/tool-rounds.ts';
-import { isTestRun } from '../src/automation/test-runs/is-test-run.ts';
+import { isTestRun } from '../src/automation/test-runs/test-runs.ts';
 import type { Database } from '../src/platform/database/database.ts';
 import { Scope } from '../src/platform/database/scope.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { ToolServerUnavailable } from '../src/tools/tool.ts';
-import { withHeartbeats } from './heartbeats.ts';
+import { scopeOf, withHeartbeats } from './activity-context.ts';
 import { failingRun } from './runs.ts';
-import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
 

@@ -3,7 +3,7 @@ import type { Log } from '../src/platform/observability/log.ts';
 import type { JobContext, JobEnd } from '../src/temporal/contracts/jobs.ts';
 import { voiceJob } from '../src/voice/job.ts';
 import { type PerformServices, performCall } from '../src/voice/perform-call.ts';
-import { jobActivities } from './job-activities.ts';
+import { jobActivities } from './activity-context.ts';
 
 interface VoiceActivityServices extends PerformServices {
   database: Database;

@@ -15,8 +15,7 @@ import { discardAsOperator, operatorScopeOf, renewAsOperator } from '../src/webh
 import { awaitAttempt, findDeadLetterProgress, findProgress } from '../src/webhooks/deliveries/delivery-progress.ts';
 import { failPoint } from '../src/webhooks/fail-points.ts';
 import { lookAtRetries } from '../src/webhooks/retries/retry-release.ts';
-import { withHeartbeats } from './heartbeats.ts';
-import { scopeOf } from './work-scope.ts';
+import { scopeOf, withHeartbeats } from './activity-context.ts';
 
 type DeliveryRef = WorkContext & { deliveryId: string };
 type SubscriptionRef = WorkContext & { subscriptionId: string };

@@ -25,6 +25,8 @@ export interface ApiEnv {
     /** The signed-in person, on routes that belong to a person and to no organization. */
     person: SignedIn;
     scope: Scope;
+    /** To be called by a read that goes on to wait for something; see `ReadSlots`. */
+    releaseSlot: () => void;
     /** The code of the failure of the run that the answer reports. */
     failedRun?: string;
   };

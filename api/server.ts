@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, IncomingMessage } from 'node:http';
+import { Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import packageJson from '../package.json' with { type: 'json' };
@@ -12,14 +13,21 @@ import { WaitingBytes } from './connection/waiting-bytes.ts';
 import { awaitContinue } from './requests/expect-continue.ts';
 import { refuseBytes, refuseConnect, refuseHead, refuseRequest } from './requests/unreadable-request.ts';
 
-/** How often connections are checked for requests that arrive too slowly. */
+/** How often connections are checked for requests that arrive too slowly, at least: six times while one may arrive. */
 const checkArrivalsEveryMs = 5_000;
+/**
+ * How long a draining process waits for the rest of requests, at most: a third of the time that they have otherwise. The
+ * workers of the process drain after the API, and need most of the time that a process has for that.
+ */
+const lastArrivalsMs = 10_000;
 /** Longer than clients and proxies keep idle connections, so that no request meets a connection being closed. */
 const keepAliveMs = 75_000;
 /** What clients have not taken, of all connections of an organization, and of all callers without a key. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 /** How often idle connections are closed while draining. */
 const closeIdleEveryMs = 50;
+/** After this time a draining process closes connections on which nothing has come: browsers open some in advance. */
+const silentMs = 1_000;
 
 /** HTTP/1.0 has no Host, and some load balancers use it for their probes. */
 const hostOfHttp10 = 'localhost';
@@ -85,11 +93,16 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
       headersTimeout: arrivalMs,
       keepAliveTimeout: keepAliveMs,
       highWaterMark: readAheadBytes,
-      connectionsCheckingInterval: Math.min(checkArrivalsEveryMs, arrivalMs),
+      connectionsCheckingInterval: Math.min(checkArrivalsEveryMs, Math.ceil(arrivalMs / 6)),
     },
     answer,
   );
-  server.on('connection', (socket) => openConnection(socket, waitingBytes));
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    openConnection(socket, waitingBytes);
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   server.on('checkContinue', (request, response) => {
     awaitContinue(response);
     answer(request, response);
@@ -111,11 +124,27 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
       draining.abort();
       await sleep(env.DRAIN_NOTICE_SECONDS * 1000);
       const closed = once(server, 'close');
-      server.close();
+      // Not `server.close()`, which also ends the check for requests that arrive too slowly: one of them would keep the
+      // process from stopping.
+      Server.prototype.close.call(server);
       // A connection that was busy is kept alive after its answer and would stay open.
       const closing = setInterval(() => server.closeIdleConnections(), closeIdleEveryMs);
+      // Node counts a connection without any request as busy.
+      const silent = setTimeout(() => {
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      }, silentMs);
+      // From then on the next check answers what has not arrived with 408.
+      const late = setTimeout(
+        () => {
+          server.headersTimeout = 1;
+          server.requestTimeout = 1;
+        },
+        Math.min(lastArrivalsMs, arrivalMs / 3),
+      );
       await closed;
       clearInterval(closing);
+      clearTimeout(silent);
+      clearTimeout(late);
       waitingBytes.stop();
     },
   };

@@ -24,6 +24,11 @@ const executing =
     return { repeat: () => client.send('POST', pathOf(id, 'execute'), { input }) };
   };
 
+const readingWorkflow: Attack['prepare'] = async ({ client, createWorkflow }) => {
+  const id = await createWorkflow([transform('1')]);
+  return { repeat: () => client.send('GET', `/api/v1/workflows/${id}`) };
+};
+
 /** Saves a workflow whose step has this schema again and again. */
 const saving =
   (outputSchema: object): Attack['prepare'] =>
@@ -56,6 +61,9 @@ const runsOfList = 100;
 
 /** Each is one thing that a tenant can do, and what once stopped the service for others. */
 export const attacks: readonly Attack[] = [
+  // No attack: what the others are to be compared with. Whoever uses all that it may costs this much on the same machine.
+  { name: 'runs of one step, one after the other', callers: 4, prepare: executing([transform('1')]) },
+  { name: 'reads of one workflow', callers: 20, prepare: readingWorkflow },
   {
     name: 'expressions that loop twice over a text',
     callers: 4,

@@ -12,9 +12,13 @@ interface AppOptions {
   logFile: string;
   /** The entry point; `workers/main.ts` by default. */
   entryPoint?: string;
+  /** Options of Node and V8; none by default. */
+  options?: readonly string[];
   /** Called with the process id as soon as the process is spawned. */
   onSpawn?: (pid: number) => void;
   signal?: AbortSignal;
+  /** How long it may take to become ready; a minute by default. */
+  readyMs?: number;
 }
 
 export interface RunningApp {
@@ -31,13 +35,22 @@ const READY_MS = 60_000;
 /**
  * Starts the product as one process (API and workers) and waits until it is ready.
  * The process also drains when its IPC channel closes, so that it does not outlive a killed starter.
- * Throws with its last log lines if it ends or is not ready within 60 s.
+ * Throws with its last log lines if it ends or is not ready in time.
  */
-export async function startApp({ roles, env, logFile, entryPoint, onSpawn, signal }: AppOptions): Promise<RunningApp> {
+export async function startApp({
+  roles,
+  env,
+  logFile,
+  entryPoint,
+  options = [],
+  onSpawn,
+  signal,
+  readyMs = READY_MS,
+}: AppOptions): Promise<RunningApp> {
   const main = entryPoint ?? fileURLToPath(new URL('../workers/main.ts', import.meta.url));
   const logStart = fileSize(logFile);
   const log = openSync(logFile, 'a', 0o600);
-  const child = spawn(process.execPath, [main, ...roles], {
+  const child = spawn(process.execPath, [...options, main, ...roles], {
     env,
     detached: true,
     stdio: ['ignore', log, log, 'ipc'],
@@ -51,7 +64,7 @@ export async function startApp({ roles, env, logFile, entryPoint, onSpawn, signa
     const { type, api } = message as { type?: string; api?: string };
     if (type === 'ready') ready.resolve(api ?? '');
   });
-  const timer = setTimeout(() => ready.reject(new Error(`was not ready within ${READY_MS / 1000} s`)), READY_MS);
+  const timer = setTimeout(() => ready.reject(new Error(`was not ready within ${readyMs / 1000} s`)), readyMs);
   const abort = () => ready.reject(new Error('was stopped before it was ready'));
   signal?.addEventListener('abort', abort);
   void app.ended.then(() => ready.reject(endOf(app, child.exitCode ?? child.signalCode)));

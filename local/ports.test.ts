@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { LocalSettings } from '../src/platform/env.ts';
 import { choosePorts, findFreePort } from './ports.ts';
@@ -20,10 +20,9 @@ const settings = (changes: Partial<LocalSettings>): LocalSettings => ({
 });
 
 async function takenPort(): Promise<number> {
-  const port = await findFreePort();
-  server.listen(port, '127.0.0.1');
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return port;
+  return (server.address() as AddressInfo).port;
 }
 
 describe('ports', () => {

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RoleName } from '../workers/roles.ts';
-import { compileCache, resolutionsFile, runningServers, type Servers, temporaryFolder } from './servers.ts';
+import {
+  compileCache,
+  optionsOfTests,
+  resolutionsFile,
+  runningServers,
+  type Servers,
+  temporaryFolder,
+} from './servers.ts';
 
 export const ownEntryPoint = fileURLToPath(new URL('../workers/main.ts', import.meta.url));
 
@@ -94,7 +101,7 @@ const optionsForShortLives = ['--min-semi-space-size=32', '--max-semi-space-size
 
 async function startNow(roles: RoleName[], options: ProcessOptions): Promise<ProductProcess> {
   const program = options.entryPoint ? [...optionsForShortLives, options.entryPoint] : [ownEntryPoint];
-  const child: ChildProcess = spawn(process.execPath, [...program, ...roles], {
+  const child: ChildProcess = spawn(process.execPath, [...optionsOfTests, ...program, ...roles], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: processEnvironment(options, runningServers()),
   });

@@ -116,7 +116,10 @@ export async function startProduct(
  * is started here runs on the shared database and ends with the file.
  */
 export async function sharedProduct(name: SharedProductName = 'plain'): Promise<StartedProduct> {
-  const answer = await fetch(`${runningServers().sharedProductsUrl}/${name}`);
+  const ask = () => fetch(`${runningServers().sharedProductsUrl}/${name}`);
+  let answer = await ask();
+  // On a busy machine it may not be ready in time.
+  if (!answer.ok) answer = await ask();
   const found = await answer.json();
   if (!answer.ok) throw new Error(`The shared product did not start: ${(found as Error).message}`);
   const { api, databaseUrl, ownerUrl, taskQueuePrefix, logFile, env } = found as RunningProduct;

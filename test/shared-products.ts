@@ -4,7 +4,7 @@ import { startApp } from '../local/app-process.ts';
 import type { RoleName } from '../workers/roles.ts';
 import { secrets } from './operator.ts';
 import { processEnvironment } from './product-process.ts';
-import type { Servers } from './servers.ts';
+import { optionsOfTests, type Servers } from './servers.ts';
 import { createTestDatabase } from './test-database.ts';
 
 /** With which the fake providers of the shared products sign what they send. */
@@ -60,6 +60,9 @@ export interface RunningProduct {
   env: Record<string, string>;
 }
 
+/** Somewhat less than a test waits: on a busy machine a start takes long, and all files that share it need it. */
+const readyMs = 150_000;
+
 /** Each is started when the first file asks for it and runs until all tests are over. */
 export class SharedProducts {
   readonly #servers: ProductServers;
@@ -72,6 +75,8 @@ export class SharedProducts {
   find(name: SharedProductName): Promise<RunningProduct> {
     const product = this.#started.get(name) ?? this.#start(name);
     this.#started.set(name, product);
+    // One that was not ready in time, as on a busy machine, is started anew for whoever asks next.
+    product.catch(() => this.#started.delete(name));
     return product;
   }
 
@@ -80,8 +85,9 @@ export class SharedProducts {
     const taskQueuePrefix = `shared-${name}-${randomBytes(4).toString('hex')}-`;
     const logFile = join(this.#servers.folder, `${name}.log`);
     const { roles, env } = kinds[name];
-    const options = { databaseUrl, taskQueuePrefix, env };
-    const { api, pid } = await startApp({ roles, logFile, env: processEnvironment(options, this.#servers) });
+    const environment = processEnvironment({ databaseUrl, taskQueuePrefix, env }, this.#servers);
+    const given = { roles, logFile, env: environment, options: optionsOfTests, readyMs };
+    const { api, pid } = await startApp(given);
     return { api, pid, databaseUrl, ownerUrl, taskQueuePrefix, logFile, env };
   }
 }

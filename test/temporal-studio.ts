@@ -8,7 +8,7 @@ import { runningServers } from './servers.ts';
 export interface StudioView {
   /** As Temporal names it; undefined for one that it does not know. */
   statusOf(id: string): Promise<string | undefined>;
-  /** What its workflow says about itself; empty for one that Temporal does not know yet. */
+  /** What its workflow says about itself; empty for one that Temporal does not know yet, or that no worker answers for. */
   detailsOf(id: string): Promise<string>;
   cancel(id: string): Promise<void>;
   terminate(id: string): Promise<void>;
@@ -29,10 +29,11 @@ export async function viewStudio(address = runningServers().temporalAddress): Pr
   }
   return {
     statusOf: (id) => unlessMissing(async () => (await handleOf(id).describe()).status.name),
-    detailsOf: async (id) =>
-      (await unlessMissing(async () =>
-        String(await handleOf(id).query('__temporal_workflow_metadata').then(currentDetails)),
-      )) ?? '',
+    // A query to a worker that has died, or that a busy machine holds up, ends with an error of its own.
+    detailsOf: (id) =>
+      handleOf(id)
+        .query('__temporal_workflow_metadata')
+        .then(currentDetails, () => ''),
     cancel: async (id) => void (await handleOf(id).cancel()),
     terminate: async (id) => void (await handleOf(id).terminate()),
     close: () => connection.close(),

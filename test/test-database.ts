@@ -38,7 +38,8 @@ export async function createTestDatabase(
   { adminUrl, template }: Pick<Servers, 'adminUrl' | 'template'> = runningServers(),
 ): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await execute(adminUrl, `create database ${name} template ${template}`);
+  // Copied as files: block by block, as PostgreSQL does unless told, costs twice the processor time.
+  await execute(adminUrl, `create database ${name} template ${template} strategy file_copy`);
   const owner = new URL(adminUrl);
   owner.pathname = `/${name}`;
   return {
@@ -56,6 +57,9 @@ export async function allEntities(): Promise<EntitySchema[]> {
   return exported.filter((one) => one instanceof EntitySchema);
 }
 
-/** Opens it as the product does. */
-export const openTestDatabase = async (url: string, poolSize = 5): Promise<Database> =>
-  openDatabase({ url, poolSize, entities: await allEntities() });
+/** Opens it as the product does, but waits for a connection as long as a busy machine takes for one. */
+export async function openTestDatabase(url: string, poolSize = 5): Promise<Database> {
+  const database = await openDatabase({ url, poolSize, entities: await allEntities() });
+  for (const { options } of [database.pool, database.tenantPool]) options.connectionTimeoutMillis = 60_000;
+  return database;
+}

@@ -4,13 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const interval = { min: 50, max: 250 };
 
 /**
- * Waits until `look` finds something; fails with `what` when that takes too long. Tests wait so and never for a time. What
- * has taken long already is looked at less often: what is found late by this is late by a tenth at most.
+ * Waits until `look` finds something; fails with `what` when that takes too long: much longer than a sweep that comes every
+ * minute takes on a busy machine. Tests wait so and never for a time. What has taken long already is looked at less often:
+ * what is found late by this is late by a tenth at most.
  */
 export async function until<Found>(
   what: string,
   look: () => Promise<Found | undefined | false>,
-  withinMs = 60_000,
+  withinMs = 100_000,
 ): Promise<Found> {
   const start = performance.now();
   for (;;) {

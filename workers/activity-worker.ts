@@ -10,7 +10,7 @@ export async function startActivityWorker(
   context: RoleContext,
   maxConcurrent: number,
 ): Promise<Required<Omit<RunningRole, 'port'>>> {
-  const { services, connection, queue, activities } = context;
+  const { services, connection, queue, activities, onPolling } = context;
   const { env, tracing } = services;
   const worker = await Worker.create({
     connection,
@@ -24,11 +24,12 @@ export async function startActivityWorker(
     shutdownForceTime: '30 seconds',
   });
   const done = worker.run();
-  return {
-    failed: done,
-    async stop() {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-      await done;
-    },
+  // It may fail while its role still starts, before anything awaits it.
+  done.catch(() => {});
+  const stop = async () => {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+    await done;
   };
+  onPolling(stop);
+  return { failed: done, stop };
 }

@@ -10,19 +10,20 @@ interface EarlierVersionOptions {
   log: Log;
   /** Aborted when the process drains. */
   stopping: AbortSignal;
+  /** Between two looks: five seconds unless given. */
+  lookEveryMs?: number;
 }
 
-const lookEveryMs = 5_000;
 /** A version is over when visibility, which lags, has shown nothing open this many times in a row. */
 const quietLooks = 4;
 
 /**
  * Keeps a worker for an earlier version while it has open runs, which are pinned to the code they began with, and removes
- * its bundle afterwards. Failures are retried at the next look.
+ * its bundle afterwards. Failures are retried at the next look; a bundle that cannot be removed is left to the next start.
  * @returns when the version is over, or the process drains and the worker has ended
  */
 export async function serveEarlierVersion(bundle: Bundle, options: EarlierVersionOptions): Promise<void> {
-  const { countOpen, startWorker, stopping } = options;
+  const { countOpen, startWorker, stopping, lookEveryMs = 5_000 } = options;
   const { version } = bundle;
   const log = options.log.child({ version });
   let worker: StartedWorker | undefined;
@@ -50,6 +51,11 @@ export async function serveEarlierVersion(bundle: Bundle, options: EarlierVersio
   last?.shutdown();
   await last?.done.catch(() => {});
   if (quiet < quietLooks) return;
-  await removeBundle(bundle);
-  log.info('earlier version removed: it has no open runs');
+  try {
+    await removeBundle(bundle);
+    log.info('earlier version removed: it has no open runs');
+  } catch (error) {
+    // Nobody awaits this before the process stops, and the folder may be read-only.
+    log.warn({ err: error }, 'the bundle of an earlier version could not be removed');
+  }
 }

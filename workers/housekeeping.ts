@@ -5,7 +5,7 @@ import { priorities } from '../src/temporal/contracts/priorities.ts';
 import { queues } from '../src/temporal/contracts/queues.ts';
 import { triggerSchedule } from '../src/temporal/schedules.ts';
 import { startActivityWorker } from './activity-worker.ts';
-import type { RoleContext, RunningRole } from './running-role.ts';
+import { allEnded, type RoleContext, type RunningRole } from './running-role.ts';
 import { ensureSchedule } from './schedules.ts';
 
 /** One tick at a time, and one that an operator triggered. */
@@ -63,8 +63,11 @@ export async function startHousekeeping(context: RoleContext): Promise<RunningRo
     failed: worker.failed,
     async stop() {
       stopping.abort();
-      await Promise.all([worker.stop(), draining, ...frequent]);
-      await services.sweepRunner.settled();
+      try {
+        await allEnded([worker.stop(), draining, ...frequent]);
+      } finally {
+        await services.sweepRunner.settled();
+      }
     },
   };
 }

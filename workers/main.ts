@@ -45,6 +45,10 @@ const log = openLog(env.LOG_LEVEL, names.join('+'), {
 });
 tracing = await openTracing(env, { process: names.join('+'), version: packageJson.version, secrets, log });
 armFailPoint(env.FAIL_POINT, failPoints);
+
+// A request or a task failed where nothing awaits it. That is a mistake, and no reason to end the work of everybody else.
+process.on('unhandledRejection', (error) => log.error({ err: error }, 'a failure was not handled'));
+
 const temporalPort = await installTemporalRuntime(log, env.METRICS_PORT !== 'off');
 
 /** Exits when a start fails: one line on standard error says why, and the log has the stack. */
@@ -68,8 +72,12 @@ const services = await orEnd(
   openServices(env, log, { connection, tracing, installationGauges: names.includes('housekeeping') }),
 );
 await orEnd('The database cannot be used', services.start());
+// Before the roles: if it cannot start, no worker has begun anything.
+const metricsServer = await orEnd(
+  'The metrics cannot be served',
+  startMetricsServer({ env, log, metrics: services.metrics, temporalPort }),
+);
 const roles = await orEnd(`The roles ${names.join(' and ')} cannot start`, startRoles(names, services, connection));
-const metricsServer = await startMetricsServer({ env, log, metrics: services.metrics, temporalPort });
 
 let stopping = false;
 async function stop(reason: string, exitCode: number): Promise<void> {
@@ -83,11 +91,16 @@ async function stop(reason: string, exitCode: number): Promise<void> {
     },
     drainLimitMs + env.DRAIN_NOTICE_SECONDS * 1000,
   ).unref();
-  await roles.stop();
-  await metricsServer?.stop();
-  await services.close();
-  await connection.close();
-  await tracing?.close();
+  try {
+    await roles.stop();
+    await metricsServer?.stop();
+    await services.close();
+    await connection.close();
+    await tracing?.close();
+  } catch (error) {
+    log.fatal({ err: error }, 'draining failed');
+    process.exit(1);
+  }
   log.info('stopped');
   process.exit(exitCode);
 }
@@ -105,17 +118,22 @@ roles.failed.then(
   },
 );
 
+/** A parent that has ended is noticed by `disconnect`. Without a callback, its absence would be an uncaught error. */
+function report(message: { type: string; api?: string }): void {
+  process.send?.(message, undefined, undefined, () => {});
+}
+
 // A crash test arms a process that has served others, instead of starting one for each death. As the variable, this is
 // refused in production.
 if (env.NODE_ENV !== 'production') {
   process.on('message', ({ failPoint }: { failPoint?: string }) => {
     armFailPoint(failPoint, failPoints);
-    process.send?.({ type: 'armed' });
+    report({ type: 'armed' });
   });
 }
 
 const api = roles.apiPort === undefined ? undefined : `http://${env.HOST}:${roles.apiPort}`;
 log.info({ roles: names, ...(api && { api }) }, 'ready');
-process.send?.({ type: 'ready', ...(api && { api }) });
+report({ type: 'ready', ...(api && { api }) });
 // Keeps the code that this start compiled for the next one, also if this process is killed.
 flushCompileCache();

@@ -83,14 +83,21 @@ interface StartedRoles {
   stop(): Promise<void>;
 }
 
-async function contextOf(role: Role, services: Services, connection: NativeConnection): Promise<RoleContext> {
+async function contextOf(
+  role: Role,
+  services: Services,
+  connection: NativeConnection,
+): Promise<Omit<RoleContext, 'onPolling'>> {
   if (!role.queue) return { services, connection, queue: '', activities: {} };
   const queue = services.temporal.taskQueue(role.queue);
   const factories = await Promise.all((role.activities ?? []).map((load) => load()));
   return { services, connection, queue, activities: registerActivities(queue, factories, services) };
 }
 
-/** Starts the workers first, so that a run is executed as soon as the API is ready to start it. */
+/**
+ * Starts the workers first, so that a run is executed as soon as the API is ready to start it. If a role cannot start,
+ * those that have started are drained, and its own workers that poll. @throws Error why it cannot
+ */
 export async function startRoles(
   names: readonly RoleName[],
   services: Services,
@@ -99,17 +106,37 @@ export async function startRoles(
   const start = async (name: RoleName): Promise<RunningRole> => {
     const role: Role = roles[name];
     const [startRole, context] = await Promise.all([role.load(), contextOf(role, services, connection)]);
-    return startRole(context);
+    const polling: (() => Promise<void>)[] = [];
+    try {
+      return await startRole({ ...context, onPolling: (stop) => void polling.push(stop) });
+    } catch (error) {
+      await Promise.allSettled(polling.map((stop) => stop()));
+      throw error;
+    }
   };
   const workers: RunningRole[] = [];
-  for (const name of roleNames) if (name !== 'api' && names.includes(name)) workers.push(await start(name));
-  const api = names.includes('api') ? await start('api') : undefined;
-  return {
-    ...(api?.port !== undefined && { apiPort: api.port }),
-    failed: Promise.race(workers.flatMap(({ failed }) => (failed ? [failed] : []))),
-    async stop() {
-      await api?.stop();
-      await Promise.all(workers.map((worker) => worker.stop()));
-    },
+  let api: RunningRole | undefined;
+  const failed = Promise.withResolvers<void>();
+  // A worker may fail while the next role starts, before anything awaits this.
+  failed.promise.catch(() => {});
+  const stop = async () => {
+    await api?.stop();
+    // One that failed cannot be stopped; the others drain all the same.
+    for (const end of await Promise.allSettled(workers.map((worker) => worker.stop()))) {
+      if (end.status === 'rejected') services.log.warn({ err: end.reason }, 'a worker did not stop in order');
+    }
   };
+  try {
+    for (const name of roleNames) {
+      if (name === 'api' || !names.includes(name)) continue;
+      const worker = await start(name);
+      workers.push(worker);
+      worker.failed?.then(failed.resolve, failed.reject);
+    }
+    if (names.includes('api')) api = await start('api');
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { ...(api?.port !== undefined && { apiPort: api.port }), failed: failed.promise, stop };
 }

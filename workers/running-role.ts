@@ -18,6 +18,14 @@ export interface RoleContext {
   queue: string;
   /** The activities of its queue, by name. */
   activities: object;
+  /** Each worker says that it polls: what stops it, if the rest of the start of its role fails. */
+  onPolling(stop: () => Promise<void>): void;
+}
+
+/** Waits for the end of every part of a role, and throws the first failure then: the other parts drain all the same. */
+export async function allEnded(parts: readonly (Promise<unknown> | undefined)[]): Promise<void> {
+  const failed = (await Promise.allSettled(parts)).find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
 }
 
 export type StartRole = (context: RoleContext) => Promise<RunningRole>;

@@ -5,7 +5,7 @@ import { type Bundle, earlierBundles, prepareBundle } from './bundle.ts';
 import { announcePromotion, followCurrentVersion } from './current-version.ts';
 import { countOpen, deploymentOf, promoteVersion } from './deployment.ts';
 import { serveEarlierVersion } from './earlier-versions.ts';
-import type { RoleContext, RunningRole } from './running-role.ts';
+import { allEnded, type RoleContext, type RunningRole } from './running-role.ts';
 import { type StartedWorker, startWorkflowWorker, type WorkflowSlots } from './workflow-worker.ts';
 
 const slots: WorkflowSlots = {
@@ -72,7 +72,7 @@ export async function startRunsWorker(context: RoleContext): Promise<RunningRole
       // Runs are handed back between two steps.
       services.draining.abort();
       current.shutdown();
-      await Promise.all([current.done, ...background]);
+      await allEnded([current.done, ...background]);
     },
   };
 }

@@ -2,7 +2,7 @@ import type { Queue } from '../src/temporal/contracts/queues.ts';
 import { prepareBundle } from './bundle.ts';
 import { announcePromotion, followCurrentVersion } from './current-version.ts';
 import { deploymentOf, promoteVersion } from './deployment.ts';
-import type { RoleContext, RunningRole } from './running-role.ts';
+import { allEnded, type RoleContext, type RunningRole } from './running-role.ts';
 import { startWorkflowWorker, type WorkflowSlots } from './workflow-worker.ts';
 
 /**
@@ -30,7 +30,7 @@ export async function startUpgradingWorker(
     async stop() {
       stopping.abort();
       worker.shutdown();
-      await Promise.all([worker.done, following]);
+      await allEnded([worker.done, following]);
     },
   };
 }

@@ -8,7 +8,7 @@ import { Dispatcher } from '../src/webhooks/dispatch/dispatcher.ts';
 import { startActivityWorker } from './activity-worker.ts';
 import { prepareBundle } from './bundle.ts';
 import { deploymentOf, promoteVersion } from './deployment.ts';
-import type { RoleContext, RunningRole } from './running-role.ts';
+import { allEnded, type RoleContext, type RunningRole } from './running-role.ts';
 import { ensureSchedule } from './schedules.ts';
 import { startWorkflowWorker, type WorkflowSlots } from './workflow-worker.ts';
 
@@ -38,6 +38,13 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
   };
   const workflows = await startWorkflowWorker(context, connection, bundle, version, slots);
   if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version, log);
+  await ensureSchedule(services, {
+    workflowType: webhookWorkflows.redriveDeadLetters,
+    queue: queues.webhooks,
+    priority: priorities.operator,
+    pauseNote: 'It has no times. Its Trigger button replays every dead letter of webhooks.',
+  });
+  // After all that may fail: the loops are stopped by the role alone.
   const isRunAwaited = (withinMs: number) => services.waiters.waitedWithin(withinMs);
   const deadLetterWorkflows = new DeadLetterWorkflows({ ...services, isRunAwaited });
   const dispatcher = new Dispatcher({ ...services, onDeadLetter: () => deadLetterWorkflows.wake(), isRunAwaited });
@@ -49,18 +56,12 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
   const addresser = new EventAddresser(services);
   services.addressing.onWake(() => addresser.wake());
   addresser.start();
-  await ensureSchedule(services, {
-    workflowType: webhookWorkflows.redriveDeadLetters,
-    queue: queues.webhooks,
-    priority: priorities.operator,
-    pauseNote: 'It has no times. Its Trigger button replays every dead letter of webhooks.',
-  });
   return {
     failed: Promise.race([worker.failed, workflows.done]),
     async stop() {
       workflows.shutdown();
       const loops = [dispatcher, deadLetterWorkflows, fanOut, addresser];
-      await Promise.all([worker.stop(), workflows.done, ...loops.map((loop) => loop.stop())]);
+      await allEnded([worker.stop(), workflows.done, ...loops.map((loop) => loop.stop())]);
     },
   };
 }

@@ -28,7 +28,7 @@ export interface WorkflowSlots {
 
 /** Serves the workflow code of a queue, as one version of a deployment. */
 export async function startWorkflowWorker(
-  { services, queue, activities }: RoleContext,
+  { services, queue, activities, onPolling }: RoleContext,
   connection: NativeConnection,
   bundle: Bundle,
   version: VersionRef,
@@ -55,10 +55,15 @@ export async function startWorkflowWorker(
     shutdownForceTime: '30 seconds',
     workerDeploymentOptions: { version, useWorkerVersioning: true, defaultVersioningBehavior: 'PINNED' },
   });
-  return {
-    done: worker.run(),
-    shutdown() {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-    },
+  const done = worker.run();
+  // It may fail while its role still starts, before anything awaits it.
+  done.catch(() => {});
+  const shutdown = () => {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
   };
+  onPolling(async () => {
+    shutdown();
+    await done;
+  });
+  return { done, shutdown };
 }

@@ -13,8 +13,7 @@ import type { RunActivities } from '../activities/runs.ts';
 import { type ExecuteRunArgs, runMessages } from '../src/temporal/contracts/automation.ts';
 import { withSentence } from '../src/temporal/contracts/failure-sentences.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
-import { orElse } from './or-else.ts';
-import { callingWork, instantWork, toolWork } from './run-activities.ts';
+import { callingWork, instantWork, orElse, toolWork } from './activity-calls.ts';
 
 const local = proxyLocalActivities<RunActivities>(instantWork);
 

@@ -15,7 +15,7 @@ import {
   type FetchEventsPolicy,
   fetchEventsMessages,
 } from '../src/temporal/contracts/integration-events.ts';
-import { retryWithoutLimit } from './retry-options.ts';
+import { retryWithoutLimit } from './activity-calls.ts';
 
 const wake = defineSignal(fetchEventsMessages.wake);
 

@@ -10,7 +10,7 @@ import {
 } from '@temporalio/workflow';
 import type { BookingActivities } from '../activities/bookings.ts';
 import { type BookingPolicy, bookingMessages, type FollowBookingArgs } from '../src/temporal/contracts/scheduling.ts';
-import { retryWithoutLimit } from './retry-options.ts';
+import { retryWithoutLimit } from './activity-calls.ts';
 
 const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: BookingPolicy) =>
   proxyActivities<BookingActivities>({

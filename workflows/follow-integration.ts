@@ -5,7 +5,7 @@ import type {
   FollowOutcome,
   FollowPolicy,
 } from '../src/temporal/contracts/followed-integrations.ts';
-import { retryWithoutLimit } from './retry-options.ts';
+import { retryWithoutLimit } from './activity-calls.ts';
 
 const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: FollowPolicy) =>
   proxyActivities<FollowActivities>({

@@ -8,7 +8,7 @@ import {
 import { withSentence } from '../src/temporal/contracts/failure-sentences.ts';
 import type { JobContract, JobEnd } from '../src/temporal/contracts/jobs.ts';
 import type { RetryProfile } from '../src/temporal/contracts/retry-profile.ts';
-import { retryWithoutLimit } from './retry-options.ts';
+import { retryWithoutLimit } from './activity-calls.ts';
 
 interface AttemptPolicy {
   timeoutMs: number;

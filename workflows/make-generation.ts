@@ -16,8 +16,8 @@ import {
   generationMessages,
   type MakeGenerationArgs,
 } from '../src/temporal/contracts/studio.ts';
+import { orElse } from './activity-calls.ts';
 import { jobActivities, runJob } from './job.ts';
-import { orElse } from './or-else.ts';
 
 /** One attempt, in a local activity, which needs no task of its own. @returns undefined when it is to be made as any other */
 async function advanceLocally(ref: JobContext, policy: GenerationPolicy): Promise<GenerationProgress | undefined> {

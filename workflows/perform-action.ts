@@ -7,8 +7,8 @@ import {
   type PerformActionArgs,
 } from '../src/temporal/contracts/integrations.ts';
 import type { JobContext, JobEnd } from '../src/temporal/contracts/jobs.ts';
+import { orElse } from './activity-calls.ts';
 import { jobActivities, runJob } from './job.ts';
-import { orElse } from './or-else.ts';
 
 /**
  * Takes over the action that its creator has begun, in a local activity, which needs no task of its own.

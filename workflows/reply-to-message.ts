@@ -6,8 +6,8 @@ import {
   type ReplyToMessageArgs,
 } from '../src/temporal/contracts/conversation.ts';
 import type { JobEnd } from '../src/temporal/contracts/jobs.ts';
+import { orElse } from './activity-calls.ts';
 import { jobActivities, runJob } from './job.ts';
-import { orElse } from './or-else.ts';
 
 /** A model that answers at once, and the record of its answer: a local activity, which needs no task of its own. */
 const local = proxyLocalActivities<MessageActivities>({

@@ -15,7 +15,7 @@ import type {
   SyncCalendarArgs,
 } from '../src/temporal/contracts/calendars.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
-import { retryWithoutLimit } from './retry-options.ts';
+import { retryWithoutLimit } from './activity-calls.ts';
 
 const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: CalendarPolicy) =>
   proxyActivities<CalendarActivities>({

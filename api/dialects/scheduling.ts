@@ -1,7 +1,6 @@
 import type { Page } from '../../src/platform/database/page.ts';
-import { bookingRecord } from '../../src/scheduling/booking-record.ts';
 import type { BookingPages } from '../../src/scheduling/bookings/booking-pages.ts';
-import type { BookingView } from '../../src/scheduling/bookings/booking-view.ts';
+import { type BookingView, bookingRecord } from '../../src/scheduling/bookings/booking-view.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
 import type { ApiContext } from '../context.ts';
 import { fitAnswer, referred } from '../fit-answer.ts';

@@ -1,4 +1,5 @@
 import { HTTPException } from 'hono/http-exception';
+import { WorkQueueFull } from '../../src/platform/bounded-work/task.ts';
 import { databaseFailure } from '../../src/platform/database/database-errors.ts';
 import { AppError, invalid, unavailable } from '../../src/platform/errors.ts';
 import { SealError } from '../../src/platform/security/crypto.ts';
@@ -21,6 +22,10 @@ export function failureOf(c: ApiContext, error: Error): AppError {
   if (error instanceof SealError && (error.reason === 'no_keys' || error.reason === 'unknown_key')) {
     requestLog(c).error({ err: error }, 'secrets cannot be encrypted or decrypted');
     return unavailable('The storage of secrets');
+  }
+  if (error instanceof WorkQueueFull) {
+    requestLog(c).warn({ err: error }, 'a request failed because the processes for costly work are busy');
+    return unavailable('The processor time for this request');
   }
   const failure = databaseFailure(error);
   if (failure) {

@@ -32,7 +32,14 @@ import { identifyByToken, outOfReach } from './token-callers.ts';
 
 export type Access = Pick<
   Services,
-  'database' | 'authenticator' | 'tokenAuthenticator' | 'limiter' | 'failedAuthentications' | 'useCounter' | 'accounts'
+  | 'database'
+  | 'authenticator'
+  | 'tokenAuthenticator'
+  | 'limiter'
+  | 'failedAuthentications'
+  | 'useCounter'
+  | 'readSlots'
+  | 'accounts'
 >;
 
 const bearer = /^bearer +(\S+)$/i;
@@ -205,6 +212,19 @@ function checkId(text: string, { parse, notFound }: IdInPath): void {
   if (parse(text) === undefined) throw notFound(text);
 }
 
+const isRead = ({ req }: ApiContext): boolean => req.method === 'GET' || req.method === 'HEAD';
+
+/** Answers a read while it has a slot. A read that waits for something to happen releases it before. @throws AppError */
+async function answerInSlot(c: ApiContext, slot: Promise<() => void>, next: () => Promise<void>): Promise<void> {
+  const release = await slot;
+  c.set('releaseSlot', release);
+  try {
+    await next();
+  } finally {
+    release();
+  }
+}
+
 function middlewareFor(access: Access, required: Requirements) {
   // A refusal is thrown at once and not in a promise, and known callers cause no wait.
   const middleware = createMiddleware<ApiEnv>((c, next) => {
@@ -226,8 +246,9 @@ function middlewareFor(access: Access, required: Requirements) {
         if (c.get('surface').hasDialects) checkVariantHeader(signs.header);
         return whenKnown(caller.token && access.tokenAuthenticator.countUse(caller), () => {
           if (required.id) checkId(c.req.param('id')!, required.id);
-          c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), actorOf(caller), originOf(c)));
-          return next();
+          const scope = new Scope(access.database, tenant, c.get('correlationId'), actorOf(caller), originOf(c));
+          c.set('scope', scope);
+          return isRead(c) ? answerInSlot(c, access.readSlots.acquire(scope.tenantKey), next) : next();
         });
       });
     });

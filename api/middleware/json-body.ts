@@ -10,7 +10,8 @@ import { continueBody, isAwaitingContinue } from '../requests/expect-continue.ts
 import { scanJson } from '../requests/json-scan.ts';
 
 const usualMaxBytes = 1024 * 1024;
-const jsonType = /^application\/json(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;
+/** The content types of a JSON body. */
+export const jsonType = /^application\/json(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;
 const yamlType = /^application\/yaml(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;
 /** The content type of a browser's beacon. */
 const textType = /^text\/plain(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;

@@ -59,10 +59,9 @@ export async function findSession(c: ApiContext, accounts: AccountServices['acco
   return found;
 }
 
-function readEnvironment(header: ReadHeader): Environment {
+function readEnvironment(header: ReadHeader): Environment | undefined {
   const given = header('x-atelier-environment') ?? 'test';
-  if (given === 'test' || given === 'live') return given;
-  throw invalid([{ path: environmentHeader, message: 'Expected test or live.' }]);
+  return given === 'test' || given === 'live' ? given : undefined;
 }
 
 /** For a person who is not a member, an organization is like one that does not exist. */
@@ -76,7 +75,7 @@ function missingOrganization(path: string): AppError {
 
 /**
  * The caller of a request without a key, by its session cookie.
- * @param limit counts a request that belongs to no organization, as the person's
+ * @param limit counts a request that belongs to no organization or environment, as the person's
  * @throws AppError unauthorized; validation_error, not_found for the organization; what `limit` throws
  */
 export async function identifySession(
@@ -96,6 +95,11 @@ export async function identifySession(
     await limit(found.userId);
     throw named === undefined ? missingOrganization(path) : noOrganization();
   }
+  const environment = readEnvironment(header);
+  if (environment === undefined) {
+    await limit(found.userId);
+    throw invalid([{ path: environmentHeader, message: 'Expected test or live.' }]);
+  }
   const { id, userId, email, name, role, organizationId, organizationName, plan, rateMinute, rateDay } = found;
   return {
     keyId: null,
@@ -103,7 +107,7 @@ export async function identifySession(
     organizationId,
     organizationName,
     plan,
-    environment: readEnvironment(header),
+    environment,
     scopes: [],
     variant: 'A',
     limits: limitsOf(plan, { rateMinute, rateDay }),

@@ -8,6 +8,9 @@ import { onEveryAnswer } from '../middleware/security-headers.ts';
 
 const notHttp = 'The request is not valid HTTP.';
 
+/** How long a client may take to read such an answer. */
+const lingerMs = 1_000;
+
 /** The problem of a request that Node cannot parse, by the code of Node's error. */
 const meanings: Record<string, [status: number, message: string]> = {
   HPE_HEADER_OVERFLOW: [431, 'The headers are too large.'],
@@ -74,4 +77,7 @@ function writeAnswer(socket: Duplex, status: number, { headers, body }: ReturnTy
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+  // A client that does not end its side would keep the connection, and a process that stops waits for every connection.
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(timer));
 }

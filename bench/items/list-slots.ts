@@ -1,5 +1,6 @@
 import { minuteMs } from '../../src/scheduling/core/calendar-date.ts';
 import type { Facts } from '../../src/scheduling/core/decide.ts';
+import { blockOf } from '../../src/scheduling/core/occupied.ts';
 import { readDayRange, readInstant } from '../../src/scheduling/core/read-times.ts';
 import { weekdays } from '../../src/scheduling/core/rules.ts';
 import { listSlots } from '../../src/scheduling/core/slots.ts';
@@ -82,11 +83,12 @@ export const listSlotsItem: Item = {
   needs: 'nothing',
   async run() {
     const { list, starts } = situation();
-    const counted = spread(starts);
-    const bookings = counted.map((startsAt) => {
+    const startsOfBookings = spread(starts);
+    const bookings = startsOfBookings.map((startsAt) => {
       const endsAt = startsAt + duration * minuteMs;
-      return { startsAt, endsAt, holdStartsAt: startsAt, holdEndsAt: endsAt };
+      return blockOf({ startsAt, endsAt, holdStartsAt: startsAt, holdEndsAt: endsAt });
     });
+    const counted = startsOfBookings.map((at) => ({ at, count: 1 }));
     const product = () => writeSlots(list({ bookings, counted, busy: [] }), timezone);
     requireSame(product(), compareAll(starts, bookings));
     requireSame(product(), compareNext(starts, bookings));

@@ -129,6 +129,8 @@ export async function ensureDatabase(url: (database: string) => string): Promise
 
 async function query(connectionString: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000 });
+  // A connection that is lost fails the query too. Without a listener it would end the process.
+  client.on('error', () => {});
   await client.connect();
   try {
     await client.query(sql);

@@ -1,6 +1,6 @@
 import { passkey } from '@better-auth/passkey';
 import { type BetterAuthOptions, betterAuth } from 'better-auth';
-import { APIError, createAuthEndpoint, createAuthMiddleware } from 'better-auth/api';
+import { APIError, createAuthEndpoint, createAuthMiddleware, isAPIError } from 'better-auth/api';
 import { setSessionCookie } from 'better-auth/cookies';
 import { generateRandomString } from 'better-auth/crypto';
 import { organization, twoFactor } from 'better-auth/plugins';
@@ -8,7 +8,7 @@ import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { Log } from '../platform/observability/log.ts';
 import { hasPasskeys } from './core/passkeys.ts';
-import { addressHeader, challengeCookie } from './core/paths.ts';
+import { addressHeader, challengeCookie, codeChecks } from './core/paths.ts';
 import type { AccountTimes } from './core/times.ts';
 import { hashPassword, maxPasswordLength, minPasswordLength, passwordProblem, verifyPassword } from './passwords.ts';
 import type { SessionCookie } from './session-cookie.ts';
@@ -116,6 +116,8 @@ const beforeEach = createAuthMiddleware(async (ctx) => {
     const message = `A name has at most ${maxNameLength} characters, and the address of a picture 2,000.`;
     throw new APIError('BAD_REQUEST', { message, code: 'NAME_REFUSED' });
   }
+  // The device that it would trust needs no code for a month, whatever happens to the second factor.
+  if (codeChecks.has(ctx.path)) return { context: { body: { ...ctx.body, trustDevice: false } } };
   const field = choosing[ctx.path];
   if (!field) return;
   const body = given.safeParse(ctx.body).data;
@@ -140,6 +142,13 @@ const optionsOf = ({ pool, log, publicUrl, secret, cookie, times, mayAnybodySign
       level: 'warn',
       log: (level, message) => log[level === 'error' ? 'error' : 'warn']({ message }, 'better-auth reports'),
     },
+    onAPIError: {
+      // Any error but a refusal is for whoever called better-auth: it would be answered with 500 and no body.
+      onError(error) {
+        if (!isAPIError(error)) throw error;
+        if (error.statusCode >= 500) log.error({ message: error.message }, 'better-auth reports');
+      },
+    },
     // Ours count by address and by account.
     rateLimit: { enabled: false },
     emailAndPassword: {
@@ -149,7 +158,8 @@ const optionsOf = ({ pool, log, publicUrl, secret, cookie, times, mayAnybodySign
       requireEmailVerification: true,
       autoSignIn: false,
       minPasswordLength,
-      maxPasswordLength,
+      // It counts UTF-16 units, of which a character has up to two. Our own check counts characters, and precedes it.
+      maxPasswordLength: 2 * maxPasswordLength,
       password: { hash: hashPassword, verify: ({ hash, password }) => verifyPassword(hash, password) },
     },
     // The lookup of sessions decides how long it lives without use.

@@ -32,20 +32,31 @@ const findDue = systemStatement({
       where ${isDue}) due
     order by nth, "leasedUntil" nulls first, id limit :limit`,
 });
+const findMail = systemStatement({
+  name: 'invitation.mail',
+  parameters: { id: 'uuid' },
+  row: { email: 'text', role: 'text', organization: 'text' },
+  text: `select i.email, i.role, o.name as organization
+     from auth."invitation" i join organization o on o.id = i."organizationId" and o.deleted_at is null
+    where i.id = :id and ${isDue}`,
+});
 const lease = systemStatement({
   name: 'invitation.lease',
   parameters: { id: 'uuid', leaseMinutes: 'int' },
-  row: { email: 'text', role: 'text', organization: 'text' },
+  row: { id: 'uuid' },
   text: `update auth."invitation" i set "leasedUntil" = clock_timestamp() + make_interval(mins => :leaseMinutes)
      from organization o
     where i.id = :id and ${isDue} and o.id = i."organizationId" and o.deleted_at is null
-   returning i.email, i.role, o.name as organization`,
+   returning i.id`,
 });
 const setMailed = systemStatement({
   name: 'invitation.mailed',
   parameters: { id: 'uuid' },
   text: `update auth."invitation" set "mailedAt" = clock_timestamp() where id = :id`,
 });
+
+/** Another process mails the invitation or has, or it is not open any more. */
+class NotDue extends Error {}
 
 interface InvitationMailServices {
   database: Database;
@@ -78,7 +89,6 @@ export class InvitationMails {
   /** Mails an invitation, unless another process does. @returns whether it was mailed */
   async mail({ id, organizationId }: Unmailed): Promise<boolean> {
     const { secret } = this.#services;
-    // The lease begins when the mail is sent, and not while it waits.
     return secret !== undefined && this.#semaphore.run(organizationId, () => this.#mailNow(id, secret));
   }
 
@@ -93,27 +103,33 @@ export class InvitationMails {
   async #mailNow(id: string, secret: string): Promise<boolean> {
     const { database, mailer, log, baseUrl } = this.#services;
     const sql = sqlOn(database.pool);
-    const leased = await sql.one(lease, { id, leaseMinutes });
-    if (!leased) return false;
-    const { email, role, organization } = leased;
+    const found = await sql.one(findMail, { id });
+    if (!found) return false;
+    const { email, role, organization } = found;
+    const mail = {
+      to: email,
+      onBehalfOf: organization,
+      subject: `You are invited to ${organization}`,
+      text: [
+        `You are invited to the organization ${organization} as ${role}.`,
+        '',
+        'Open this link and press the button to accept. It works once, for 48 hours.',
+        '',
+        `${baseUrl}${invitationPath}/${tokenOfInvitation(secret, id)}`,
+        '',
+        'If you do not know the organization, ignore this mail.',
+        '',
+      ].join('\n'),
+      about: `invitation ${id}`,
+    };
+    // The lease begins when the mail is sent, and not while it waits: with a slow server that takes longer than the lease.
+    const begin = async () => {
+      if (!(await sql.one(lease, { id, leaseMinutes }))) throw new NotDue();
+    };
     try {
-      await mailer.send({
-        to: email,
-        onBehalfOf: organization,
-        subject: `You are invited to ${organization}`,
-        text: [
-          `You are invited to the organization ${organization} as ${role}.`,
-          '',
-          'Open this link and press the button to accept. It works once, for 48 hours.',
-          '',
-          `${baseUrl}${invitationPath}/${tokenOfInvitation(secret, id)}`,
-          '',
-          'If you do not know the organization, ignore this mail.',
-          '',
-        ].join('\n'),
-        about: `invitation ${id}`,
-      });
+      await mailer.send(mail, { begin });
     } catch (error) {
+      if (error instanceof NotDue) return false;
       const isRefused = error instanceof MailFailure && error.isPermanent;
       const facts = { invitationId: invitationIds.format(id), reason: error instanceof Error ? error.message : error };
       log.warn(facts, `a mail of an invitation ${isRefused ? 'was refused' : 'failed and will be retried'}`);

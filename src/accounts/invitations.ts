@@ -18,11 +18,12 @@ export interface Acting extends AuditAuthor {
   userId?: string;
 }
 
+// Two invitations of an address at the same time run one after the other, so that the later one ends the earlier one.
 const isOrganizationOpen = systemStatement({
   name: 'invitation.lock_organization',
   parameters: { organizationId: 'uuid' },
   row: { id: 'uuid' },
-  text: 'select id from organization where id = :organizationId and deleted_at is null for share',
+  text: 'select id from organization where id = :organizationId and deleted_at is null for no key update',
 });
 
 const findMember = systemStatement({
@@ -83,11 +84,13 @@ const lockByToken = systemStatement({
   row: columns,
   text: `select ${selected} where i."tokenHash" = :tokenHash and ${isPending} for update of i`,
 });
+// In the order of the organizations: each one's audit log is then written in it, so that two people who accept several
+// invitations at the same time never wait for each other.
 const lockByEmail = systemStatement({
   name: 'invitation.lock_by_email',
   parameters: { email: 'text' },
   row: columns,
-  text: `select ${selected} where i.email = :email and ${isPending} order by i.id for update of i`,
+  text: `select ${selected} where i.email = :email and ${isPending} order by i."organizationId", i.id for update of i`,
 });
 
 const setAccepted = systemStatement({
@@ -221,14 +224,21 @@ export async function acceptInvitation(
   });
 }
 
-/** Accepts the invitations of an address, for the person who has just proved it. */
+/**
+ * The open invitations of an address that has just been proved. To be called before the person is locked: every
+ * transaction that accepts invitations locks them first.
+ */
+export const lockInvitations = (tx: UnitOfWork, email: string): Promise<PendingInvitation[]> =>
+  tx.rows(lockByEmail, { email });
+
+/** Accepts locked invitations for their person. */
 export async function acceptAll(
   tx: UnitOfWork,
-  email: string,
+  invitations: readonly PendingInvitation[],
   userId: string,
   origin: RequestOrigin | undefined,
 ): Promise<void> {
-  for (const invitation of await tx.rows(lockByEmail, { email })) await join(tx, invitation, userId, origin);
+  for (const invitation of invitations) await join(tx, invitation, userId, origin);
 }
 
 /** Makes a person a member without an invitation: the owner of a new installation, or of an organization of their own. */

@@ -2,7 +2,7 @@ import type { Database } from '../platform/database/database.ts';
 import { type Sql, sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { systemTransaction } from '../platform/database/unit-of-work.ts';
 import type { AccountTimes } from './core/times.ts';
-import { acceptAll } from './invitations.ts';
+import { acceptAll, lockInvitations } from './invitations.ts';
 import { provenUser } from './people.ts';
 import { type Entry, ensureOrganization } from './sign-up.ts';
 import { hashOfToken, randomToken, tokenPattern } from './tokens.ts';
@@ -73,8 +73,9 @@ export async function redeemLink(database: Database, token: string, entry: Entry
   return systemTransaction(database, async (tx) => {
     const link = await tx.one(consume, { identifier: identifierOf(token) });
     if (!link) return undefined;
+    const invitations = await lockInvitations(tx, link.email);
     const userId = await provenUser(tx, link.email);
-    await acceptAll(tx, link.email, userId, entry.origin);
+    await acceptAll(tx, invitations, userId, entry.origin);
     await ensureOrganization(tx, userId, entry);
     return userId;
   });

@@ -34,6 +34,12 @@ const findPage = systemStatement({
         when "expiresAt" <= clock_timestamp() then 'expired' else 'pending' end as status
      from auth."invitation" where "organizationId" = :organizationId order by id desc limit :limit offset :offset`,
 });
+const countAll = systemStatement({
+  name: 'invitation.count',
+  parameters: { organizationId: 'uuid' },
+  row: { total: 'int' },
+  text: `select count(*)::int as total from auth."invitation" where "organizationId" = :organizationId`,
+});
 const revoke = systemStatement({
   name: 'invitation.revoke',
   parameters: { organizationId: 'uuid', id: 'uuid' },
@@ -51,8 +57,11 @@ export async function listInvitations(
   organizationId: string,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<Page<Invitation>> {
-  const rows = await sqlOn(database.pool).rows(findPage, { organizationId, limit, offset });
-  return { items: rows, total: rows[0]?.total ?? 0, limit, offset };
+  const sql = sqlOn(database.pool);
+  const rows = await sql.rows(findPage, { organizationId, limit, offset });
+  // A page behind the end has no row that says how many there are.
+  const { total } = rows[0] ?? (await sql.one(countAll, { organizationId }))!;
+  return { items: rows, total, limit, offset };
 }
 
 /** Ends an invitation. An ended one stays unchanged. @throws AppError not_found; conflict once it was accepted */

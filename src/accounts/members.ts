@@ -29,6 +29,12 @@ const findPage = systemStatement({
   text: `select (count(*) over ())::int as total, ${selected}
     where m."organizationId" = :organizationId order by m.id limit :limit offset :offset`,
 });
+const countAll = systemStatement({
+  name: 'member.count',
+  parameters: { organizationId: 'uuid' },
+  row: { total: 'int' },
+  text: `select count(*)::int as total from auth."member" where "organizationId" = :organizationId`,
+});
 const lock = systemStatement({
   name: 'member.lock',
   parameters: { organizationId: 'uuid', id: 'uuid' },
@@ -108,8 +114,11 @@ const view = ({ id, email, name, role, createdAt, lastSeenAt }: MemberRow): Memb
 
 /** The members of an organization, in the order in which they joined. */
 export async function listMembers(database: Database, organizationId: string, page: { limit: number; offset: number }) {
-  const rows = await sqlOn(database.pool).rows(findPage, { organizationId, ...page });
-  return { members: rows.map(view), total: rows[0]?.total ?? 0 };
+  const sql = sqlOn(database.pool);
+  const rows = await sql.rows(findPage, { organizationId, ...page });
+  // A page behind the end has no row that says how many there are.
+  const { total } = rows[0] ?? (await sql.one(countAll, { organizationId }))!;
+  return { members: rows.map(view), total };
 }
 
 export const noMember = (id: string): AppError => new AppError('not_found', `No member has the id ${id}.`);

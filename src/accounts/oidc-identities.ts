@@ -1,7 +1,7 @@
 import type { Database } from '../platform/database/database.ts';
 import { systemStatement } from '../platform/database/sql.ts';
 import { systemTransaction } from '../platform/database/unit-of-work.ts';
-import { acceptAll } from './invitations.ts';
+import { acceptAll, lockInvitations } from './invitations.ts';
 import { mayHaveLink } from './links.ts';
 import type { OidcIdentity } from './oidc.ts';
 import { isEmail, provenUser } from './people.ts';
@@ -25,6 +25,13 @@ const join = systemStatement({
     on conflict ("accountId") where "providerId" = 'oidc' do nothing returning "userId"`,
 });
 
+const lockPerson = systemStatement({
+  name: 'oidc_identity.lock_person',
+  parameters: { userId: 'uuid' },
+  row: { id: 'uuid' },
+  text: `select id from auth."user" where id = :userId for update`,
+});
+
 /** A subject is one of its issuer alone. */
 const accountIdOf = ({ issuer, subject }: OidcIdentity) => `${issuer} ${subject}`;
 
@@ -43,22 +50,27 @@ export async function userOfIdentity(
   entry: Entry,
 ): Promise<{ userId: string } | { refusal: OidcRefusal }> {
   const accountId = accountIdOf(identity);
-  const given = identity.email?.trim().toLowerCase();
-  const email = given !== undefined && identity.isEmailVerified && isEmail(given) ? given : undefined;
+  const given = identity.email?.trim();
+  // Checked as it is written: letters of other alphabets are other people's, and some become ours in lower case.
+  const email = given !== undefined && identity.isEmailVerified && isEmail(given) ? given.toLowerCase() : undefined;
   return systemTransaction(database, async (tx) => {
     const known = await tx.one(find, { provider, accountId });
     if (known) {
-      if (known.email === email) await acceptAll(tx, email, known.userId, entry.origin);
+      const invitations = known.email === email ? await lockInvitations(tx, email) : [];
+      // If two sign-ins come at the same moment, one of them gives the person an organization.
+      await tx.rows(lockPerson, { userId: known.userId });
+      await acceptAll(tx, invitations, known.userId, entry.origin);
       await ensureOrganization(tx, known.userId, entry);
       return { userId: known.userId };
     }
     if (email === undefined) return { refusal: 'unproved_address' };
     if (!entry.countOrganization && !(await tx.one(mayHaveLink, { email }))!.isKnown) return { refusal: 'no_account' };
+    const invitations = await lockInvitations(tx, email);
     const userId = await provenUser(tx, email, identity.name);
     // One of two first sign-ins at the same moment joins; both are the same person's.
     const joined =
       (await tx.one(join, { provider, accountId, userId })) ?? (await tx.one(find, { provider, accountId }))!;
-    await acceptAll(tx, email, joined.userId, entry.origin);
+    await acceptAll(tx, invitations, joined.userId, entry.origin);
     await ensureOrganization(tx, joined.userId, entry);
     return { userId: joined.userId };
   });

@@ -14,12 +14,13 @@ type Library = Awaited<ReturnType<typeof load>>;
 /** Far above the metadata, keys and tokens of any provider. */
 const maxAnswerBytes = 128 * 1024;
 const jsonLimits = { maxBytes: maxAnswerBytes, maxDepth: 12, maxStructures: 2_000 };
-/** For all requests of one sign-in. */
+/** For all requests of one sign-in, and its wait for a turn. */
 const deadlineMs = 10_000;
 /** A provider changes its endpoints rarely. */
 const metadataMs = 10 * 60_000;
 const clockToleranceSeconds = 30;
 const maxSubjectLength = 255;
+const maxNameLength = 200;
 /**
  * Maximum sign-ins of one process that ask the provider at the same time. Some more wait, and further ones are refused.
  */
@@ -138,7 +139,7 @@ export class Oidc {
     const given = await oauth.processAuthorizationCodeResponse(server, client, tokens, expected);
     await oauth.validateApplicationLevelSignature(server, tokens, { ...options, [oauth.jwksCache]: this.#keys });
     const claims = oauth.getValidatedIdTokenClaims(given)!;
-    if (claims.sub === '' || claims.sub.length > maxSubjectLength) throw new Error('The subject is empty or too long.');
+    if (!isSubject(claims.sub)) throw new Error('The subject is empty, too long or not storable.');
     return identityOf(claims, await this.#userInfo(oauth, server, client, claims, given.access_token, options));
   }
 
@@ -213,7 +214,11 @@ export class Oidc {
 
   async #ask<Result>(work: (deadline: number) => Promise<Result>): Promise<Result> {
     if (!this.#semaphore.canEnqueue('')) throw unavailable('Signing in at the provider');
-    return this.#semaphore.run('', () => work(Date.now() + deadlineMs));
+    const deadline = Date.now() + deadlineMs;
+    return this.#semaphore.run('', async () => {
+      if (Date.now() >= deadline) throw unavailable('Signing in at the provider');
+      return work(deadline);
+    });
   }
 
   #unavailable(error: unknown): AppError {
@@ -221,6 +226,16 @@ export class Oidc {
     return unavailable('Signing in at the provider');
   }
 }
+
+const isSubject = (sub: string): boolean => sub !== '' && sub.length <= maxSubjectLength && !sub.includes('\0');
+
+/** A text of the provider as the name of a person. */
+const nameOf = (text: string): string =>
+  text
+    .replace(/\p{Cc}/gu, '')
+    .trim()
+    .slice(0, maxNameLength)
+    .replace(/\p{Cs}$/u, '');
 
 /** Both claims come from one place: other data does not prove an address of the token. */
 function identityOf(token: IDToken, beside: Record<string, unknown>): OidcIdentity {
@@ -230,6 +245,6 @@ function identityOf(token: IDToken, beside: Record<string, unknown>): OidcIdenti
     subject: token.sub,
     email: textOf(of.email),
     isEmailVerified: of.email_verified === true,
-    name: (textOf(token.name) ?? textOf(beside.name) ?? '').trim().slice(0, 200),
+    name: nameOf(textOf(token.name) ?? textOf(beside.name) ?? ''),
   };
 }

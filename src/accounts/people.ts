@@ -29,12 +29,13 @@ const verify = systemStatement({
    update auth."user" set "emailVerified" = true, "updatedAt" = clock_timestamp() where id = :id`,
 });
 
+// The condition stands twice: a row that another transaction has changed meanwhile is checked again by the outer one.
 const removeUnproved = systemStatement({
   name: 'account.remove_unproved',
   parameters: { seconds: 'float8', limit: 'int' },
   row: { count: 'int' },
   text: `with gone as (
-     delete from auth."user" where id = any(array(
+     delete from auth."user" where not "emailVerified" and id = any(array(
        select id from auth."user" where not "emailVerified"
           and "createdAt" < clock_timestamp() - make_interval(secs => :seconds) limit :limit)) returning 1)
    select count(*)::int as count from gone`,

@@ -1,4 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { challengeCookie } from './core/paths.ts';
 
 /**
  * The key of cookie signatures, derived from the installation's signing key: a replacement of that key ends all
@@ -37,6 +38,12 @@ export class SessionCookie {
       if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();
     }
     return undefined;
+  }
+
+  /** The sign-in that waits for a code in this browser; undefined where none does. */
+  challengeIn(header: string | undefined): string | undefined {
+    const value = this.valueOf(`${this.name}.${challengeCookie}`, header);
+    return value === undefined ? undefined : this.tokenOf(value);
   }
 
   /** The token of a session, if the signature is ours. Only the database knows whether the session continues. */

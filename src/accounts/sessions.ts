@@ -93,18 +93,25 @@ const endAll = systemStatement({
   text: `delete from auth."session" where "userId" = :userId returning id`,
 });
 
+const endOthers = systemStatement({
+  name: 'session.end_others_of_user',
+  parameters: { userId: 'uuid', token: 'text' },
+  text: `delete from auth."session" where "userId" = :userId and token <> :token`,
+});
+
 /** Longer than an administrator asks who was invited. No invitation ends later than it expires. */
 const invitationDays = 30;
 
+// Conditions stand twice: a row that another transaction has renewed meanwhile is checked again by the outer one.
 const forgetOld = systemStatement({
   name: 'session.forget_old',
   parameters: { idleSeconds: 'float8', limit: 'int' },
   row: { count: 'int' },
   text: `with old as (
-     delete from auth."session" where id = any(array(
+     delete from auth."session" s where not (${isOpen}) and s.id = any(array(
        select s.id from auth."session" s where not (${isOpen}) limit :limit)) returning 1),
    used as (
-     delete from auth."verification" where id = any(array(
+     delete from auth."verification" where "expiresAt" < clock_timestamp() and id = any(array(
        select id from auth."verification" where "expiresAt" < clock_timestamp() limit :limit)) returning 1),
    invited as (
      delete from auth."invitation" where id = any(array(
@@ -194,6 +201,11 @@ export class Sessions {
   /** Ends all sessions of a person. @returns how many */
   async endAll(userId: string): Promise<number> {
     return (await sqlOn(this.#database.pool).rows(endAll, { userId })).length;
+  }
+
+  /** Ends all sessions of a person but the one with this token. */
+  async endOthers(userId: string, token: string): Promise<void> {
+    await sqlOn(this.#database.pool).rows(endOthers, { userId, token });
   }
 
   /** Removes ended sessions, links and codes, and invitations long after their end. @returns how many */

@@ -63,6 +63,11 @@ export const Automation = defineEntity({
       properties: ['organizationId', 'environment', 'state', 'createdAt', 'id'],
       where: 'deleted_at is null',
     },
+    {
+      name: 'automation_deleted_index',
+      properties: ['organizationId', 'environment'],
+      where: 'deleted_at is not null',
+    },
   ],
 });
 export type Automation = InferEntity<typeof Automation>;

@@ -7,13 +7,15 @@ import type { StorageServices } from '../storage/index.ts';
 import { defaultRunPolicy, type RunPolicy } from '../temporal/contracts/automation.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
 import type { WebhookServices } from '../webhooks/index.ts';
-import { Approval, ApprovalLink } from './approvals/entities.ts';
+import { sweepApprovalBlocks } from './approvals/approval-blocks.ts';
+import { Approval, ApprovalBlock, ApprovalChange, ApprovalLink } from './approvals/entities.ts';
 import { type ApprovalMail, openApprovalMail, remindApprovers, sendApprovalMail } from './approvals/mails.ts';
 import { endDueBatches, removeOldBatches } from './batches/batches.ts';
 import { automationTasks } from './bounded/bounded-tasks.ts';
 import { removeOldBulkActions } from './bulk-actions/bulk-actions.ts';
-import { startBulkAction, watchStoppedBulkActions } from './bulk-actions/bulk-workflows.ts';
+import { cancelBulkActionWorkflow, startBulkAction, watchStoppedBulkActions } from './bulk-actions/bulk-workflows.ts';
 import { BulkAction } from './bulk-actions/entities.ts';
+import { reconcileBulkActions } from './bulk-actions/reconcile-bulk-actions.ts';
 import { approvalStates } from './core/approvals.ts';
 import { automationStateTable } from './core/automation-state.ts';
 import { batchStates } from './core/batch-status.ts';
@@ -54,18 +56,12 @@ import { automationRowBounds } from './row-bounds.ts';
 import { StreamReads } from './run-streams/stream-reads.ts';
 import { ActiveRunLimiter } from './runs/active-run-limiter.ts';
 import { cancelRunRow } from './runs/cancel-run.ts';
+import { StartableCache } from './runs/create-run.ts';
 import { startPurge } from './runs/purge.ts';
 import { type EndedRun, reconcileRuns, watchStoppedRuns } from './runs/reconcile.ts';
 import { removeOldRuns } from './runs/remove-runs.ts';
 import { countRunBlocks } from './runs/run-blocks.ts';
-import {
-  cancelBulkActionWorkflow,
-  cancelRunWorkflow,
-  proceedRunWorkflow,
-  type RunStart,
-  startPendingRun,
-} from './runs/run-workflows.ts';
-import { StartableCache } from './runs/startable.ts';
+import { cancelRunWorkflow, proceedRunWorkflow, type RunStart, startPendingRun } from './runs/run-workflows.ts';
 import { restoreAutomationSchedules } from './schedules/restore-schedules.ts';
 import { syncSchedule } from './schedules/schedule-sync.ts';
 import { Secret } from './secrets/entities.ts';
@@ -73,7 +69,7 @@ import { admitNext } from './starts/admission.ts';
 import { QueuedTotal } from './starts/entities.ts';
 import { releaseWorkflow, workOffDueRuns } from './starts/release.ts';
 import { StepTexts } from './step-texts/step-texts.ts';
-import { forgetRounds } from './steps/forget-rounds.ts';
+import { forgetRounds } from './steps/tool-rounds.ts';
 
 interface AutomationServices {
   activeRuns: ActiveRunLimiter;
@@ -125,6 +121,8 @@ export const automation: Part<
     BulkAction,
     Approval,
     ApprovalLink,
+    ApprovalBlock,
+    ApprovalChange,
     WorkflowEvent,
     EventTrigger,
     EventStart,
@@ -219,6 +217,11 @@ export const automation: Part<
         run: watchStoppedBulkActions({ database, temporal, log }),
       },
       {
+        name: 'go on with lost bulk actions and abort those whose Temporal workflow is closed',
+        everyMs: 60_000,
+        run: reconcileBulkActions({ database, temporal, log }),
+      },
+      {
         name: 'begin delayed runs and end those that expired',
         everyMs: 500,
         run: () => workOffDueRuns({ database, waiters, countRunEnd }),
@@ -247,6 +250,7 @@ export const automation: Part<
       { name: 'remove runs after their retention', everyMs: 3_600_000, run: () => removeOldRuns(database) },
       { name: 'remove unused workflow definitions', everyMs: 3_600_000, run: () => removeUnusedDefinitions(database) },
       { name: 'remind approvers', everyMs: 10_000, run: () => remindApprovers(database) },
+      { name: 'count approvals in blocks', everyMs: 10_000, run: () => sweepApprovalBlocks(database) },
       { name: 'remove old events', everyMs: 60_000, run: () => forgetEvents(database) },
       { name: 'count ended runs in blocks', everyMs: 10_000, run: () => countRunBlocks(database) },
     ];

@@ -44,9 +44,16 @@ export const automationRowBounds: RowBounds = {
   secret: { max: { rows: maxSecrets, of: 'environment' } },
   approval: { removedWith: { table: 'run', by: 'foreign key' }, purge },
   approval_link: { max: { rows: 20, of: 'approval' }, removedWith: { table: 'approval', by: 'foreign key' }, purge },
+  approval_change: { retention: { by: 'count approvals in blocks', after: 'its block has counted it' } },
+  approval_block: { retention: { by: 'count approvals in blocks', after: 'the last of its approvals was removed' } },
   event_trigger: { max: { plan: 'triggers' }, removedWith: { table: 'automation', by: 'foreign key' }, purge },
   event_start: { removedWith: { table: 'event_trigger', by: 'foreign key' } },
-  workflow_event: { retention: { by: 'remove old events', after: '25 hours; its data after one' } },
+  workflow_event: {
+    retention: {
+      by: 'remove old events',
+      after: '25 hours; its data after one; neither before each step that it resumed has it',
+    },
+  },
   calling_run: { max: { rows: 1, of: 'run' } },
   calling_total: { max: { rows: 1, of: 'environment' } },
   waiting_total: { max: { rows: 1, of: 'environment' } },

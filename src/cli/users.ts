@@ -83,9 +83,9 @@ export function addUserCommands(user: Command, { withDatabase }: CommandContext)
     .requiredOption('--email <address>')
     .option(...json)
     .action((options) =>
-      withDatabase(async (database) => {
+      withDatabase(async (database, settings) => {
         const email = readEmail(options.email);
-        if (!(await resetSecondFactor(database, email))) {
+        if (!(await resetSecondFactor(database, email, timesOf(settings)))) {
           throw new AppError('not_found', 'No account has this address.');
         }
         return { email, reset: true };

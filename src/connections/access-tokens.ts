@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { recordPatiently } from '../platform/database/database-errors.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import type { Log } from '../platform/observability/log.ts';
 import { SealError, type Sealer, secretsUnreadable, secretsUnreadableMessage } from '../platform/security/crypto.ts';
@@ -64,8 +65,12 @@ export class AccessTokens {
     } catch (error) {
       if (!(error instanceof AccessTokenRefused)) throw error;
     }
-    await this.#end(scope, connectionId, second.version);
-    throw new AuthExpired();
+    if (await this.#end(scope, connectionId, second.version)) throw new AuthExpired();
+    const now = await scope.one(findAccess, { id: connectionId });
+    if (!now) throw new ConnectionMissing();
+    if (now.status !== 'active') throw new AuthExpired();
+    // The account was connected again, or another process has refreshed: the refused token says nothing of the new one.
+    throw new AuthorizationFailure('busy', 'The tokens were renewed meanwhile.', { retryable: true });
   }
 
   /**
@@ -150,8 +155,9 @@ export class AccessTokens {
     failPoint('connection.refreshed');
     const sealed = sealTokens(this.#sealer, tokens, { id, tenant: scope.tenant });
     const { sealedAccessToken, sealedRefreshToken = null, accessExpiresAt, refreshAt } = sealed;
-    // Does not overwrite the tokens of a newer consent of the account.
-    await scope.one(saveTokens, { id, version, sealedAccessToken, sealedRefreshToken, accessExpiresAt, refreshAt });
+    const saved = { id, version, sealedAccessToken, sealedRefreshToken, accessExpiresAt, refreshAt };
+    // Does not overwrite the tokens of a newer consent of the account. The provider may have replaced the refresh token.
+    await recordPatiently(() => scope.one(saveTokens, saved));
     return 'done';
   }
 
@@ -185,11 +191,15 @@ export class AccessTokens {
     });
   }
 
-  /** Ends access, and notifies the feature that owns the connection, once, unless the account was connected again. */
-  async #end(scope: Scope, id: string, version: number): Promise<void> {
-    await scope.transaction(async (tx) => {
+  /**
+   * Ends access, and notifies the feature that owns the connection, once, unless the account was connected again.
+   * @returns whether this call ended it
+   */
+  #end(scope: Scope, id: string, version: number): Promise<boolean> {
+    return scope.transaction(async (tx) => {
       const ended = await tx.one(endAccess, { id, version });
       if (ended) await this.#authorities.purpose(ended.purpose).onExpired?.(tx, id);
+      return ended !== undefined;
     });
   }
 }

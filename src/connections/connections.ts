@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/postgresql';
 import { lockForTransaction } from '../platform/concurrency/tenant-locks.ts';
 import type { Database } from '../platform/database/database.ts';
 import type { Scope, Transaction } from '../platform/database/scope.ts';
@@ -218,7 +219,9 @@ export class Connections {
     // Two consents for one account run one after the other.
     await lockForTransaction(tx, `connection ${purpose}/${provider}/${accountId}`);
     const now = new Date();
-    const known = await tx.em.findOne(Connection, { purpose, provider, accountId });
+    // Its access may be ending: without the lock that end would be committed in between, and would outlast the consent.
+    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+    const known = await tx.em.findOne(Connection, { purpose, provider, accountId }, lock);
     const id = known?.id ?? newId();
     const { sealedRefreshToken, ...sealed } = sealTokens(this.#parts.sealer, tokens, { id, tenant: tx.tenant });
     const fresh = { ...sealed, accountName, status: 'active', leaseUntil: null, updatedAt: now } as const;
@@ -261,10 +264,11 @@ export class Connections {
     await this.erase(scope, connectionId);
   }
 
-  /** The first half of `revoke`. Never rejects because of the provider. */
-  async revokeAtProvider(scope: Scope, connectionId: string): Promise<void> {
+  /** The first half of `revoke`. Never rejects because of the provider. @returns the grant, if there was one */
+  async revokeAtProvider(scope: Scope, connectionId: string): Promise<Grant | undefined> {
     const grant = await this.#grants.find(scope, connectionId);
     if (grant) await this.#grants.revoke(grant);
+    return grant;
   }
 
   /** The second half, in a transaction of the caller's or in its own. */

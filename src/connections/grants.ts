@@ -7,14 +7,17 @@ import type { Environment } from '../platform/tenant.ts';
 import type { Authorities } from './authorities.ts';
 import { openToken } from './sealed-tokens.ts';
 
-/** The grant that a provider is asked to end. It contains a token: it is never stored and never logged. */
+/** The grant that a provider is asked to end. It contains tokens: it is never stored and never logged. */
 export interface Grant {
   connectionId: string;
   environment: Environment;
   purpose: string;
   provider: string;
   accountId: string;
+  /** The one that is revoked. */
   token: string;
+  /** For requests that precede the revocation; it may have expired. */
+  accessToken: string | null;
 }
 
 const find = statement({
@@ -71,8 +74,11 @@ export class Grants {
         authorities.of(environment, purpose, provider).revokes === 'refresh'
           ? openToken(sealer, 'sealed_refresh_token', sealedRefreshToken, of)
           : null;
-      const token = refreshToken ?? openToken(sealer, 'sealed_access_token', sealedAccessToken, of);
-      return token === null ? undefined : { connectionId, environment, purpose, provider, accountId, token };
+      const accessToken = openToken(sealer, 'sealed_access_token', sealedAccessToken, of);
+      const token = refreshToken ?? accessToken;
+      return token === null
+        ? undefined
+        : { connectionId, environment, purpose, provider, accountId, token, accessToken };
     } catch (error) {
       log.warn({ err: error, connectionId, provider }, 'a grant that is to end cannot be revoked');
       return undefined;

@@ -6,6 +6,7 @@ import { typed } from '../platform/database/sql-types.ts';
 import { AppError } from '../platform/errors.ts';
 import type { SealedPlace, Sealer } from '../platform/security/crypto.ts';
 import type { Environment, Tenant } from '../platform/tenant.ts';
+import { isKept } from '../tenancy/index.ts';
 import { hashOfState, newSecret, secretPattern } from './code-verifier.ts';
 
 export const stateSeconds = 600;
@@ -78,18 +79,19 @@ const rowColumns = {
   isOpen: 'boolean',
 } as const;
 
-// The only look-ups without a tenant: the state identifies it.
+// The only look-ups without a tenant: the state identifies it. A deleted organization connects nothing.
+const isAsked = `state_hash = :stateHash and ${isKept('organization_id')}`;
 const take = systemStatement({
   name: 'oauth_state.take',
   parameters: { stateHash: 'text' },
   row: rowColumns,
-  text: `delete from oauth_state where state_hash = :stateHash returning ${columns}`,
+  text: `delete from oauth_state where ${isAsked} returning ${columns}`,
 });
 const find = systemStatement({
   name: 'oauth_state.find',
   parameters: { stateHash: 'text' },
   row: rowColumns,
-  text: `select ${columns} from oauth_state where state_hash = :stateHash`,
+  text: `select ${columns} from oauth_state where ${isAsked}`,
 });
 
 const removeExpired = systemStatement({

@@ -1,77 +1,71 @@
 import type { Database } from '../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
-import { typed } from '../platform/database/sql-types.ts';
-import type { Environment, Tenant } from '../platform/tenant.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import { checkAccounts, compareAccounts, type LedgerFault, tenantColumns } from './ledger-sums.ts';
 
-/** A tenant whose accounts differ from its ledger. */
-interface LedgerFault extends Tenant {
-  fault:
-    | 'account differs from entries'
-    | 'held differs from open reservations'
-    | 'reservation is neither open nor ended';
+/** A tenant whose ledger could not be checked. */
+interface UncheckedLedger extends Tenant {
+  error: unknown;
 }
 
-// What constraints cannot say because it is about many rows, for the organizations after $1 up to $2.
-const findFaults = systemStatement({
-  name: 'credit.faults',
-  parameters: { after: 'uuid', bound: 'uuid' },
-  row: {
-    organizationId: 'uuid',
-    environment: typed<Environment>('text'),
-    fault: typed<
-      'account differs from entries' | 'held differs from open reservations' | 'reservation is neither open nor ended'
-    >('text'),
-  },
-  text: `with summed as (
-     select organization_id, environment, sum(monthly) as monthly, sum(lasting) as lasting, sum(held) as held,
-            sum(spent) as spent, sum(lapsed) as lapsed, sum(issued) as issued
-       from credit_entry where organization_id > :after and organization_id <= :bound group by 1, 2),
-   account as (
-     select * from credit_account where organization_id > :after and organization_id <= :bound),
-   holds as (
-     select organization_id, environment, sum(monthly + lasting) as held from credit_hold
-      where organization_id > :after and organization_id <= :bound group by 1, 2)
-   select organization_id as "organizationId", environment, 'account differs from entries' as fault
-     from account a full join summed s using (organization_id, environment)
-    where (coalesce(a.monthly, 0), coalesce(a.lasting, 0), coalesce(a.held, 0), coalesce(a.spent, 0),
-           coalesce(a.lapsed, 0), coalesce(a.issued, 0))
-       is distinct from (coalesce(s.monthly, 0), coalesce(s.lasting, 0), coalesce(s.held, 0), coalesce(s.spent, 0),
-           coalesce(s.lapsed, 0), coalesce(s.issued, 0))
-   union all
-   select organization_id, environment, 'held differs from open reservations'
-     from account a full join holds h using (organization_id, environment)
-    where coalesce(a.held, 0) <> coalesce(h.held, 0)
-   union all
-   select distinct opened.organization_id, opened.environment, 'reservation is neither open nor ended'
-     from credit_entry opened
-     left join credit_entry ended on ended.organization_id = opened.organization_id
-       and ended.environment = opened.environment and ended.key = opened.key and ended.phase = 2
-     left join credit_hold hold on hold.organization_id = opened.organization_id
-       and hold.environment = opened.environment and hold.key = opened.key
-    where opened.organization_id > :after and opened.organization_id <= :bound
-      and opened.phase = 1 and (ended.key is null) = (hold.key is null)`,
+interface LedgerCheckResult {
+  faults: LedgerFault[];
+  unchecked: UncheckedLedger[];
+}
+
+const firstTenantOf = (table: string) => `(select organization_id, environment from ${table}
+  where (organization_id, environment) > (:organizationId, :environment)
+  order by organization_id, environment limit 1)`;
+
+// Entries and reservations without an account are faults, too.
+const findNext = systemStatement({
+  name: 'credit.next_tenant',
+  parameters: { organizationId: 'uuid', environment: 'text' },
+  row: tenantColumns,
+  text: `select organization_id as "organizationId", environment from (
+     ${['credit_account', 'credit_entry', 'credit_hold'].map(firstTenantOf).join(' union all ')}) as first
+    order by organization_id, environment limit 1`,
 });
 
-const findBound = systemStatement({
-  name: 'credit.faults_bound',
-  parameters: { after: 'uuid', offset: 'bigint' },
-  row: { id: 'uuid' },
-  text: 'select id from organization where id > :after order by id offset :offset limit 1',
-});
+/** The position ahead of all tenants. */
+const start = { organizationId: '00000000-0000-0000-0000-000000000000', environment: '' };
+type Position = typeof start;
 
-const firstId = '00000000-0000-0000-0000-000000000000';
-const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-/** Organizations per statement, so that no statement exceeds its timeout. */
-const batch = 200;
+/**
+ * Verifies the ledger of one tenant after the other. What happens with one does not matter for the next.
+ * @param mayContinue asked when something was done; the rest is left to the next call
+ * @returns the position at which to continue; null after the last tenant
+ */
+async function checkTenants(
+  database: Database,
+  from: Position,
+  mayContinue: () => boolean,
+): Promise<LedgerCheckResult & { next: Position | null }> {
+  const sql = sqlOn(database.pool);
+  const result: LedgerCheckResult = { faults: [], unchecked: [] };
+  for (let at = from; ; ) {
+    const tenant = await sql.one(findNext, at);
+    if (!tenant) return { ...result, next: null };
+    const check = () => checkAccounts(database, tenant, mayContinue);
+    try {
+      // Once more, because the database may have been busy.
+      const faults = await check().catch(check);
+      if (!faults) return { ...result, next: at };
+      result.faults.push(...faults);
+    } catch (error) {
+      result.unchecked.push({ ...tenant, error });
+    }
+    at = tenant;
+    if (!mayContinue()) return { ...result, next: at };
+  }
+}
 
-/** Verifies the whole ledger of all tenants. @returns the faults; an empty list for a correct ledger */
+/** Verifies every entry of all tenants. @returns the faults; an empty list for a correct ledger */
 export async function findLedgerFaults(database: Database): Promise<LedgerFault[]> {
   const sql = sqlOn(database.pool);
   const faults: LedgerFault[] = [];
-  for (let after = firstId; after !== lastId; ) {
-    const bound = (await sql.one(findBound, { after, offset: batch - 1 }))?.id ?? lastId;
-    faults.push(...(await sql.rows(findFaults, { after, bound })));
-    after = bound;
+  for (let tenant = await sql.one(findNext, start); tenant; tenant = await sql.one(findNext, tenant)) {
+    faults.push(...(await compareAccounts(database, tenant)));
   }
   return faults;
 }
@@ -79,26 +73,65 @@ export async function findLedgerFaults(database: Database): Promise<LedgerFault[
 // One process at a time checks the ledger. If it dies, another one takes over after an hour.
 const tryLock = systemStatement({
   name: 'credit.check_turn',
-  row: { taken: 'boolean' },
+  row: { organizationId: 'uuid?', environment: 'text?' },
   text: `insert into ledger_check (name, due_at) values ('credits', clock_timestamp() + interval '1 hour')
    on conflict (name) do update set due_at = excluded.due_at where ledger_check.due_at <= clock_timestamp()
-   returning true as taken`,
+   returning checked_organization_id as "organizationId", checked_environment as environment`,
 });
 
+const recordProgress = systemStatement({
+  name: 'credit.check_progress',
+  parameters: { organizationId: 'uuid', environment: 'text', faults: 'int', unchecked: 'int' },
+  text: `update ledger_check set due_at = clock_timestamp(), checked_organization_id = :organizationId,
+          checked_environment = :environment, found = found + :faults, unchecked = unchecked + :unchecked
+    where name = 'credits'`,
+});
+
+// A round that left tenants unchecked is no check of the ledger: it is repeated soon, and its age raises an alert.
 const recordCheck = systemStatement({
   name: 'credit.check_record',
-  parameters: { faults: 'int' },
-  text: "update ledger_check set checked_at = clock_timestamp(), faults = :faults where name = 'credits'",
+  parameters: { faults: 'int', unchecked: 'int' },
+  text: `update ledger_check set checked_organization_id = null, checked_environment = null,
+          faults = found + :faults, found = 0, unchecked = 0,
+          checked_at = case when unchecked + :unchecked = 0 then clock_timestamp() else checked_at end,
+          due_at = clock_timestamp()
+            + case when unchecked + :unchecked = 0 then interval '1 hour' else interval '5 minutes' end
+    where name = 'credits'`,
 });
+
+const unlock = systemStatement({
+  name: 'credit.check_unlock',
+  text: `update ledger_check set due_at = clock_timestamp() where name = 'credits'`,
+});
+
+interface CheckOptions {
+  /** The time after which the rest is left to the next call: a large ledger is checked in parts, one a minute. */
+  budgetMs?: number;
+  /** Aborted when the process drains. */
+  signal?: AbortSignal;
+}
 
 /**
  * Verifies the ledger once an hour, in one of the processes, and stores the number of faults for the gauges.
- * @returns undefined if the check is not due
+ * @returns what this call found; undefined if the check is not due
  */
-export async function checkLedger(database: Database): Promise<LedgerFault[] | undefined> {
+export async function checkLedger(
+  database: Database,
+  { budgetMs = 10_000, signal }: CheckOptions = {},
+): Promise<LedgerCheckResult | undefined> {
   const sql = sqlOn(database.pool);
-  if (!(await sql.one(tryLock))) return undefined;
-  const faults = await findLedgerFaults(database);
-  await sql.rows(recordCheck, { faults: faults.length });
-  return faults;
+  const lock = await sql.one(tryLock);
+  if (!lock) return undefined;
+  const { organizationId, environment } = lock;
+  const from = organizationId === null || environment === null ? start : { organizationId, environment };
+  const began = performance.now();
+  const mayContinue = () => !signal?.aborted && performance.now() - began < budgetMs;
+  const { next, faults, unchecked } = await checkTenants(database, from, mayContinue).catch(async (error) => {
+    await sql.rows(unlock).catch(() => {});
+    throw error;
+  });
+  const counts = { faults: faults.length, unchecked: unchecked.length };
+  if (next) await sql.rows(recordProgress, { ...next, ...counts });
+  else await sql.rows(recordCheck, counts);
+  return { faults, unchecked };
 }

@@ -40,16 +40,33 @@ async function mustRead(scope: Scope): Promise<AccountState> {
   return state;
 }
 
-const sumSpent = statement({
-  name: 'credit.spent_between',
-  parameters: { from: 'timestamptz', to: 'timestamptz' },
-  row: { credits: 'float8' },
-  text: `select coalesce(sum(spent), 0)::float8 as credits from credit_entry
-    where organization_id = :organizationId and environment = :environment and created_at >= :from
-      and created_at < :to and spent > 0`,
+const findSpent = statement({
+  name: 'credit.spent_in_month',
+  parameters: { month: 'date' },
+  // Null for a month before the latest one in which a reservation ended.
+  row: { credits: 'float8?' },
+  text: `select case when spent_month > :month then null
+               when spent_month = :month then spent - spent_before else 0 end::float8 as credits
+     from credit_account where organization_id = :organizationId and environment = :environment`,
 });
 
-/** Credits charged from one time (inclusive) to another (exclusive), by the time of settlement. */
-export async function creditsUsed(scope: Scope, from: Date, to: Date): Promise<number> {
-  return (await scope.one(sumSpent, { from, to }))!.credits;
+const sumSpent = statement({
+  name: 'credit.sum_spent',
+  parameters: { month: 'date' },
+  row: { credits: 'float8' },
+  text: `select coalesce(sum(spent), 0)::float8 as credits from credit_entry
+    where organization_id = :organizationId and environment = :environment and spent > 0
+      and created_at >= :month::timestamp at time zone 'UTC'
+      and created_at < (:month::timestamp + interval '1 month') at time zone 'UTC'`,
+});
+
+/**
+ * Credits charged in a UTC month, by the time of settlement. The account has those of the latest month; the ledger is
+ * summed only where the next month has begun meanwhile, or has begun by another clock.
+ * @param month its first day, `YYYY-MM-DD`
+ */
+export async function creditsUsed(scope: Scope, month: string): Promise<number> {
+  const account = await scope.one(findSpent, { month });
+  if (!account) return 0;
+  return account.credits ?? (await scope.one(sumSpent, { month }))!.credits;
 }

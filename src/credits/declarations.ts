@@ -1,4 +1,3 @@
-import { ofTenant } from '../platform/parts/limit-use.ts';
 import type { OperatorDeclarations } from '../platform/parts/part.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { creditLimits } from './core/limits.ts';
@@ -10,7 +9,9 @@ export const creditsDeclarations: OperatorDeclarations = {
     monthlyCredits: {
       used: `(select sum(credits) from usage_count where organization_id = :organizationId and environment = :environment
                 and dimension = 'day' and starts_at >= date_trunc('month', now(), 'UTC'))`,
-      allowed: ofTenant('own_grant', 'credit_account'),
+      // After another plan the number stays, for when the organization comes back.
+      allowed: `(select a.own_grant from credit_account a join organization o on o.id = a.organization_id
+                  where a.organization_id = :organizationId and a.environment = :environment and o.plan = 'enterprise')`,
       resets: 'month',
     },
   },

@@ -29,6 +29,10 @@ export const CreditAccount = defineEntity({
     held: p.bigint(),
     /** Charged for completed work. */
     spent: p.bigint(),
+    /** First day of the latest UTC month in which a reservation ended; null before the first one ended. */
+    spentMonth: p.date().nullable(),
+    /** What of `spent` was charged before that month. */
+    spentBefore: p.bigint().defaultRaw('0'),
     lapsed: p.bigint(),
     issued: p.bigint(),
   },
@@ -76,7 +80,34 @@ export const CreditEntry = defineEntity({
 });
 export type CreditEntry = InferEntity<typeof CreditEntry>;
 
-/** Time and result of the last check of the ledger. One row. */
+/**
+ * The sums of a tenant's entries up to one of them, in the order of their times: each check of the ledger reads those
+ * that follow. Only tenants with many entries have a row.
+ */
+export const LedgerSum = defineEntity({
+  name: 'LedgerSum',
+  tableName: 'ledger_sum',
+  filters: { tenant: tenantFilter },
+  properties: {
+    ...tenant,
+    lastAt: p.datetime(),
+    lastKey: p.string().length(200),
+    lastPhase: p.smallint(),
+    monthly: p.bigint(),
+    lasting: p.bigint(),
+    held: p.bigint(),
+    spent: p.bigint(),
+    lapsed: p.bigint(),
+    issued: p.bigint(),
+    /** How many of the entries' reservations have not ended. */
+    reservations: p.bigint(),
+    /** Whether the accounts were found to agree with them. */
+    isProven: p.boolean(),
+  },
+});
+export type LedgerSum = InferEntity<typeof LedgerSum>;
+
+/** Time and result of the last check of the ledger, and the progress of the present one. One row. */
 export const LedgerCheck = defineEntity({
   name: 'LedgerCheck',
   tableName: 'ledger_check',
@@ -85,6 +116,13 @@ export const LedgerCheck = defineEntity({
     dueAt: p.datetime(),
     checkedAt: p.datetime().nullable(),
     faults: p.integer().nullable(),
+    /** The tenant that was checked last, while tenants are left. */
+    checkedOrganizationId: p.uuid().nullable(),
+    checkedEnvironment: p.string().length(4).nullable(),
+    /** Faults so far. */
+    found: p.integer().default(0),
+    /** Tenants so far that could not be checked. */
+    unchecked: p.integer().default(0),
   },
 });
 export type LedgerCheck = InferEntity<typeof LedgerCheck>;

@@ -152,7 +152,7 @@ const chargedCredits = (operation: string, credits: number, keyId: string | null
 ];
 
 // Deleting the hold decides which transaction ends the reservation. Unused credits return to their account, except that
-// a plan grant expires with its month.
+// a plan grant expires with its month. What is charged late, for a month that is over, is no part of the latest one.
 const end = statement({
   name: 'credit.end',
   parameters: { key: 'text', amount: 'int', status: 'text', now: 'timestamptz' },
@@ -160,7 +160,8 @@ const end = statement({
   counts: ({ operation, charged, keyId }) => (charged > 0 ? chargedCredits(operation, charged, keyId) : []),
   text: `with hold as (
      delete from credit_hold where organization_id = :organizationId and environment = :environment and key = :key
-     returning operation, key_id, monthly, lasting, period),
+     returning operation, key_id, monthly, lasting, period,
+               date_trunc('month', :now at time zone 'UTC')::date as month),
    used as (
      select *, least(:amount, monthly) as used_monthly,
             least(:amount - least(:amount, monthly), lasting) as used_lasting
@@ -173,7 +174,10 @@ const end = statement({
      update credit_account a
         set held = a.held - b.monthly - b.lasting, spent = a.spent + b.charged, lasting = a.lasting + b.back_lasting,
             monthly = a.monthly + case when a.period = b.period then b.back_monthly else 0 end,
-            lapsed = a.lapsed + case when a.period = b.period then 0 else b.back_monthly end
+            lapsed = a.lapsed + case when a.period = b.period then 0 else b.back_monthly end,
+            spent_month = greatest(a.spent_month, b.month),
+            spent_before = case when a.spent_month = b.month then a.spent_before
+              when a.spent_month > b.month then a.spent_before + b.charged else a.spent end
        from back b where a.organization_id = :organizationId and a.environment = :environment
      returning b.*, case when a.period = b.period then b.back_monthly else 0 end as kept_monthly)
    insert into credit_entry (organization_id, environment, key, phase, step, operation,

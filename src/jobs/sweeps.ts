@@ -7,10 +7,10 @@ import type { Log } from '../platform/observability/log.ts';
 import type { Sweep } from '../platform/parts/part.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
+import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { watchEachStopped } from '../temporal/stopped-workflows.ts';
 import { jobWorkflowId } from './core/names.ts';
 import type { JobDeclaration, JobTypes, StopReason } from './declaration.ts';
-import type { jobEnd } from './end-job.ts';
 
 interface StopServices {
   database: Database;
@@ -40,7 +40,7 @@ const batch = { overdue: 50, forgotten: 1_000 };
 /** The sweeps of a job: across all tenants, and safe to repeat. */
 export function jobSweeps<Of extends JobTypes>(
   { contract, plural, table, isOpen, policy, deadline, forget: forgets }: JobDeclaration<Of>,
-  { stop }: Pick<ReturnType<typeof jobEnd<Of>>, 'stop'>,
+  { stop }: { stop(services: Of['services'], scope: Scope, ref: JobRef, reason: StopReason): Promise<boolean> },
 ) {
   const { name, noun, queue, workflow } = contract;
   const { from = 'created_at', ms, sql = '(:ages)[1]', graceMs = usualGraceMs } = deadline;

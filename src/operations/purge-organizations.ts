@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Foundation } from '../foundation.ts';
+import { attemptAll } from '../platform/concurrency/attempt-all.ts';
 import { Scope } from '../platform/database/scope.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { newId } from '../platform/ids.ts';
@@ -20,11 +21,15 @@ const markPurging = systemStatement({
     where deleted_at < statement_timestamp() - make_interval(days => ${restorableDays}) and purging_at is null`,
 });
 
-const findPurging = systemStatement({
-  name: 'organization.purging',
+// Those that were not tried for the longest time: one that cannot be removed comes after all others the next time.
+const takePurging = systemStatement({
+  name: 'organization.take_purging',
   parameters: { limit: 'int' },
   row: { id: 'uuid' },
-  text: 'select id from organization where purging_at is not null order by purging_at limit :limit',
+  text: `update organization set purging_at = clock_timestamp()
+    where purging_at is not null
+      and id in (select id from organization where purging_at is not null order by purging_at, id limit :limit)
+   returning id`,
 });
 
 /** A provider that does not answer holds up one organization alone. */
@@ -53,6 +58,7 @@ async function hasEnded(services: PurgeServices, scopes: readonly Scope[]): Prom
  * Removes the organizations whose time for a restore is over, with all their data, a batch at a time. The next call
  * finds the rest, also after a crash.
  * @returns how many organizations and batches of rows were removed
+ * @throws the first failure, after the other organizations were tried
  */
 export async function purgeOrganizations(services: PurgeServices): Promise<number> {
   const { database, purgeRows } = services;
@@ -60,14 +66,14 @@ export async function purgeOrganizations(services: PurgeServices): Promise<numbe
   await sql.rows(markPurging);
   failPoint('organization.purging');
   let changed = 0;
-  for (const { id: organizationId } of await sql.rows(findPurging, { limit: 20 })) {
+  await attemptAll(await sql.rows(takePurging, { limit: 20 }), async ({ id: organizationId }) => {
     const scopes = environments.map((environment) => new Scope(database, { organizationId, environment }, newId()));
-    if (!(await hasEnded(services, scopes))) continue;
+    if (!(await hasEnded(services, scopes))) return;
     failPoint('organization.ended');
     changed += await markFilesOf(database, organizationId);
     for (const scope of scopes) await removeDueFilesOf(services, scope);
     failPoint('organization.files_removed');
     changed += await purgeRows(database, organizationId);
-  }
+  });
   return changed;
 }

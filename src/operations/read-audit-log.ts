@@ -71,13 +71,26 @@ const findNumber = statement({
    select upper as number from bounds order by upper - lower limit 1`,
 });
 
+const findLatestNumber = statement({
+  name: 'audit.latest_number',
+  row: { number: 'int' },
+  text: `select coalesce(max(number), 0) as number from audit_log
+    where organization_id = :organizationId and :environment is not null`,
+});
+
+/** The number of the latest entry before a time, or of the latest one of all. */
+async function newestOf(scope: Scope, to: Date | undefined): Promise<number> {
+  if (!to) return (await scope.one(findLatestNumber))!.number;
+  return (await scope.one(findNumber, { time: to, hoursLater: 1 }))!.number - 1;
+}
+
 /** The numbers of a time, and some more: an entry has the time at which its transaction asked for it, before its commit. */
 async function numbersOf(scope: Scope, { from, to }: AuditFilter): Promise<{ oldest: number; newest: number }> {
-  const [first, afterLast] = await Promise.all([
+  const [first, newest] = await Promise.all([
     from && scope.one(findNumber, { time: from, hoursLater: -1 }),
-    scope.one(findNumber, { time: to ?? 'infinity', hoursLater: 1 }),
+    newestOf(scope, to),
   ]);
-  return { oldest: first?.number ?? 1, newest: afterLast!.number - 1 };
+  return { oldest: first?.number ?? 1, newest };
 }
 
 const findNames = systemStatement({

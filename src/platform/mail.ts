@@ -21,6 +21,8 @@ export interface Mail {
 
 /** What happens right before a mail is sent. When it rejects, the mail is not sent. */
 interface BeforeSending {
+  /** Called when the mail has waited for other mails of the process, and before anything is done for it. */
+  begin?: () => Promise<void>;
   /**
    * Called when a server has agreed to take the content, and before it gets any. A file is written without it: written
    * twice, it is one file.
@@ -109,16 +111,16 @@ const gated = (content: () => Readable, gate: () => Promise<void>): Readable =>
 export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
   let opened: ReturnType<typeof openTransport> | undefined;
   const semaphore = new KeyedSemaphore(maxConnections, Number.POSITIVE_INFINITY);
-  /** By Message-ID, of the mails that are being sent. */
-  const gates = new Map<string, () => Promise<void>>();
+  /** By the recipient of one call: another attempt may send the same mail at the same time. */
+  const gates = new WeakMap<object, () => Promise<void>>();
 
   let parsed: ReturnType<typeof parseSender> | undefined;
 
   async function open() {
     const transport = await openTransport(smtpUrl);
     transport.use('stream', (mail: MailMessage, done: () => void) => {
-      const gate = gates.get(mail.message.messageId());
-      const { message } = mail;
+      const { message, data } = mail;
+      const gate = typeof data.to === 'object' ? gates.get(data.to) : undefined;
       const content = message.createReadStream.bind(message);
       if (gate && smtpUrl) message.createReadStream = () => gated(content as () => Readable, gate) as never;
       done();
@@ -126,7 +128,8 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
     return transport;
   }
 
-  async function sendNow(mail: Mail, { handOver, count }: BeforeSending = {}) {
+  async function sendNow(mail: Mail, { begin, handOver, count }: BeforeSending = {}) {
+    await begin?.();
     const { to, subject, text, about, invitation, onBehalfOf, replyTo } = mail;
     parsed ??= parseSender(from);
     const sender = await parsed;
@@ -142,7 +145,9 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
         overtaken = error;
         throw error;
       });
-    gates.set(messageId, async () => {
+    // As an object it is one address, whatever it contains; a text can be a list.
+    const recipient = { name: '', address: to };
+    gates.set(recipient, async () => {
       await before(handOver);
       await before(count);
       handedOver = true;
@@ -154,8 +159,7 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
         text,
         messageId,
         ...(replyTo && { replyTo }),
-        // As an object it is one address, whatever it contains; a text can be a list.
-        to: { name: '', address: to },
+        to: recipient,
         headers: { 'Auto-Submitted': 'auto-generated' },
         ...(invitation && { icalEvent: { ...invitation, filename: 'invite.ics' } }),
         // nodemailer can read message parts from files and URLs; callers' data must not cause that.
@@ -165,8 +169,6 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
       if (!smtpUrl) await writeMailFile(folder, `${name}.eml`, sent.message as Buffer, () => before(count));
     } catch (error) {
       throw overtaken ?? new MailFailure(error, handedOver);
-    } finally {
-      gates.delete(messageId);
     }
   }
 

@@ -30,3 +30,21 @@ test.each(['application/json', 'text/event-stream'])(
     closing.close();
   },
 );
+
+test('an answer with more encodings than fetch accepts fails alone, although its connection breaks', async () => {
+  const over = Promise.withResolvers<void>();
+  const breaking = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('close', () => over.resolve());
+    const head = `HTTP/1.1 200 OK\r\nContent-Length: 9\r\n${'Content-Encoding: gzip, br\r\n'.repeat(3)}\r\n`;
+    socket.once('data', () => socket.write(head, () => setImmediate(() => socket.resetAndDestroy())));
+  }).listen(0, '127.0.0.1');
+  await once(breaking, 'listening');
+  const exchange = new HttpExchange();
+  const refused = exchange.fetch(`http://127.0.0.1:${(breaking.address() as AddressInfo).port}/`);
+  await expect(refused).rejects.toMatchObject({ cause: { message: 'The answer has too many content encodings.' } });
+  await over.promise;
+  // By then an error without a listener would have been thrown.
+  for (let rounds = 0; rounds < 20; rounds++) await nextLoopRound();
+  breaking.close();
+});

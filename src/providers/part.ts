@@ -1,14 +1,13 @@
 import type { Foundation } from '../foundation.ts';
 import { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import type { Part } from '../platform/parts/part.ts';
-import { openProviders } from './live.ts';
 import { examineImage } from './media/images/examination.ts';
 import { FalReports } from './media/live/fal-reports.ts';
 import { finishOutput } from './media/live/finishing.ts';
 import { openLiveMedia } from './media/live/open-media.ts';
 import { withMediaAliases } from './media/media-aliases.ts';
 import { type MediaRegistry, mediaRegistry } from './media/media-registry.ts';
-import type { ProviderRegistry } from './registry.ts';
+import { openProviders, type ProviderRegistry } from './registry.ts';
 import { renderMedia } from './sandbox/media/rendering.ts';
 import { sandboxMediaModel } from './sandbox/media-model.ts';
 import { sayText } from './sandbox/speech/saying.ts';

@@ -1,8 +1,22 @@
+import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
+import { withoutSlash } from '../platform/core/base-url.ts';
+import type { SettingsOf } from '../platform/env.ts';
 import { AppError } from '../platform/errors.ts';
+import type { Log } from '../platform/observability/log.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { TextModel } from './ports.ts';
-import type { ChatModel } from './text/chat-ports.ts';
-import { listedModels, type ModelList, type TextProvider } from './text/models.ts';
+import { sandboxChatModel } from './sandbox/chat-model.ts';
+import { sandboxTextModel } from './sandbox/text-model.ts';
+import type { providerSettings } from './settings.ts';
+import { anthropicModel } from './text/anthropic.ts';
+import type { ChatModel, Models } from './text/chat-ports.ts';
+import { googleModel } from './text/google.ts';
+import type { LiveOptions } from './text/live-model.ts';
+import { type ModelList, type TextProvider, textProviders, withAliases } from './text/models.ts';
+import { openaiModel } from './text/openai.ts';
+import { warnOfSunsets } from './text/sunsets.ts';
+
+export type ProviderEnv = SettingsOf<typeof providerSettings.shape>;
 
 /** A text model that callers can name. */
 interface TextModelEntry {
@@ -39,15 +53,8 @@ export interface ProviderRegistry {
   mayBeInstant(environment: Environment): boolean;
 }
 
-/** A provider's models, for single prompts and for conversations. */
-export type Models = TextModel & ChatModel;
-
 /** @param live adapters of the providers with credentials, by provider */
-export function providerRegistry(
-  sandbox: Models,
-  live: ReadonlyMap<string, Models> = new Map(),
-  models: ModelList = listedModels,
-): ProviderRegistry {
+function providerRegistry(sandbox: Models, live: ReadonlyMap<string, Models>, models: ModelList): ProviderRegistry {
   function find(environment: Environment, asked: string, model: string | undefined): Models {
     if (environment === 'test') return sandbox;
     const provider = models.get(model ?? '')?.provider ?? asked;
@@ -71,4 +78,28 @@ export function providerRegistry(
       })),
     mayBeInstant: (environment) => environment === 'test',
   };
+}
+
+const adapters: Record<TextProvider, (options: LiveOptions) => Models> = {
+  ANTHROPIC: anthropicModel,
+  OPENAI: openaiModel,
+  GOOGLE: googleModel,
+};
+
+/**
+ * The registry, with an adapter for each provider whose API key is set.
+ * @throws EnvError when MODEL_ALIASES is invalid
+ */
+export function openProviders(env: ProviderEnv, log: Log, work: BoundedWork): ProviderRegistry {
+  const models = withAliases(env.MODEL_ALIASES);
+  const live = new Map<string, Models>();
+  for (const provider of Object.keys(textProviders) as TextProvider[]) {
+    const apiKey = env[`${provider}_API_KEY`];
+    if (apiKey === undefined) continue;
+    const given = env[`${provider}_BASE_URL`];
+    const baseUrl = given === undefined ? undefined : withoutSlash(given);
+    live.set(provider, adapters[provider]({ apiKey, baseUrl, timeoutMs: env.MODEL_TIMEOUT_SECONDS * 1000, models }));
+  }
+  warnOfSunsets(models, live, log, 'MODEL_ALIASES');
+  return providerRegistry({ ...sandboxTextModel(work), ...sandboxChatModel(work) }, live, models);
 }

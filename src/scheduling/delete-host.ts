@@ -3,7 +3,9 @@ import { statement } from '../platform/database/sql.ts';
 import { AppError } from '../platform/errors.ts';
 import { lockHosts } from './bookings/booking-queues.ts';
 import { Calendar } from './calendars/calendar-entities.ts';
+import { hostIds } from './core/ids.ts';
 import { BlackoutPeriod, Booking, SchedulingEventType } from './entities.ts';
+import { hostNotFound } from './errors.ts';
 import { lockHost } from './hosts.ts';
 
 const forgetExceptions = statement({
@@ -26,9 +28,12 @@ const forgetExceptions = statement({
  */
 export function deleteHost(scope: Scope, id: string): Promise<void> {
   return scope.transaction(async (tx) => {
+    const uuid = hostIds.parse(id);
+    if (!uuid) throw hostNotFound(id);
+    // Bookings that are being made are committed, or refused, before the bookings are counted. Before the row is locked:
+    // a booking that has this lock waits for the row when it is written.
+    await lockHosts(tx, [uuid]);
     const host = await lockHost(tx.em, id);
-    // Bookings that are being made are committed, or refused, before the bookings are counted.
-    await lockHosts(tx, [host.id]);
     if (host.isDefault) throw new AppError('conflict', 'The default host cannot be deleted.');
     const eventTypes = await tx.em.count(SchedulingEventType, { hostId: host.id, deletedAt: null });
     if (eventTypes > 0) throw new AppError('conflict', 'Event types name this host.', { eventTypes });

@@ -2,16 +2,52 @@
 import { createHash } from 'node:crypto';
 import { fingerprintOf } from '../platform/database/idempotency.ts';
 import type { Scope } from '../platform/database/scope.ts';
+import { statement } from '../platform/database/sql.ts';
 import { AppError } from '../platform/errors.ts';
 import { invalidPayload, problemsOf, refusalOfStep } from '../platform/parts/step-errors.ts';
-import type { StepError, StepKind } from '../platform/parts/step-kind.ts';
+import type { NamedThing, StepError, StepKind } from '../platform/parts/step-kind.ts';
 import { readBookable } from './availability/calendar-rules.ts';
-import { bookingBody, readBooking } from './booking-body.ts';
-import { bookingRecord } from './booking-record.ts';
-import type { BookingView } from './bookings/booking-view.ts';
-import { checkTime, type NewBooking, prepareBooking } from './bookings/check-booking.ts';
+import { bookingBody, type NewBooking, readBooking } from './bookings/booking-input.ts';
+import { type BookingView, bookingRecord } from './bookings/booking-view.ts';
+import { checkTime, prepareBooking } from './bookings/check-booking.ts';
 import { type CreateBookingServices, createBooking } from './bookings/create-booking.ts';
-import { namedEventType } from './named-event-types.ts';
+import { eventTypeIds } from './core/ids.ts';
+
+const findNames = statement({
+  name: 'event_type.names',
+  parameters: { ids: 'uuid[]' },
+  row: { id: 'uuid', name: 'text' },
+  text: `select id, name from scheduling_event_type
+    where organization_id = :organizationId and environment = :environment and id = any(:ids) and deleted_at is null`,
+});
+
+const findNamed = statement({
+  name: 'event_type.named',
+  parameters: { names: 'text[]' },
+  row: { id: 'uuid', name: 'text' },
+  text: `select id, name from scheduling_event_type
+    where organization_id = :organizationId and environment = :environment and name = any(:names) and deleted_at is null
+    order by created_at desc limit 1000`,
+});
+
+/** The event type of a step that books. */
+const namedEventType: NamedThing = {
+  member: 'eventTypeId',
+  noun: 'event type',
+  async names(scope: Scope, ids) {
+    const parsed = new Map(ids.map((id) => [id, eventTypeIds.parse(id)]));
+    const uuids = [...parsed.values()].filter((id) => id !== undefined);
+    if (uuids.length === 0) return new Map();
+    const names = new Map((await scope.rows(findNames, { ids: uuids })).map(({ id, name }) => [id, name]));
+    return new Map(
+      [...parsed].flatMap(([id, uuid]) => (uuid && names.has(uuid) ? [[id, names.get(uuid)!] as const] : [])),
+    );
+  },
+  async find(scope: Scope, names) {
+    const found = await scope.rows(findNamed, { names });
+    return found.map(({ id, name }) => ({ id: eventTypeIds.format(id), name }));
+  },
+};
 
 /** How long a step waits when the process already creates its maximum number of bookings. */
 const fullAfterMs = 2_000;

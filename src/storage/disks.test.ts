@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type FakeBucket, startFakeBucket, type Trouble } from '../../test/fakes/s3.ts';
 import { describeDisk } from '../../test/storage/disk-suite.ts';
+import { until } from '../../test/until.ts';
 import { LocalDisk } from './local-disk.ts';
 import { S3Bucket } from './s3-bucket.ts';
 import { Spool } from './spool.ts';
@@ -26,6 +27,16 @@ afterAll(async () => {
   await bucket.close();
   rmSync(folder, { recursive: true });
 });
+
+/** The files that this process has open. */
+const openFiles = (): string[] =>
+  readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)];
+    } catch {
+      return [];
+    }
+  });
 
 const write = (content: Uint8Array | Readable, maxBytes = 64 * 1024 * 1024, signal?: AbortSignal) =>
   spool.write(newName(), content, { maxBytes, signal });
@@ -46,6 +57,14 @@ describe('a bucket that does not work', () => {
     await expect(disk.open(newName(), undefined)).rejects.toThrow();
     await expect(disk.remove(newName())).rejects.toThrow();
     expect(existsSync(spooled.path)).toBe(true);
+    disk.close();
+  });
+
+  test('leaves no file open when it cannot be reached', async () => {
+    const spooled = await write(randomBytes(4_000_000));
+    const disk = new S3Bucket({ ...bucket.settings, endpoint: 'http://127.0.0.1:9' });
+    await expect(disk.put(newName(), spooled)).rejects.toThrow('ECONNREFUSED');
+    await until('the file is closed', async () => !openFiles().includes(spooled.path));
     disk.close();
   });
 

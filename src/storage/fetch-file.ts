@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { CollectedBytes } from '../platform/egress/collected-bytes.ts';
 import type { Egress } from '../platform/egress/egress.ts';
 import { EgressFailure } from '../platform/egress/egress-failure.ts';
 import { type AppError, invalid } from '../platform/errors.ts';
@@ -38,6 +39,9 @@ const tooSlow = {
   silent: `sent nothing for ${pace.silentSeconds} seconds`,
   slow: `sent less than ${pace.bytesPerSecond} bytes a second for ${pace.windowSeconds} seconds`,
 } as const;
+
+/** Bytes that are written together: a write of its own for each small piece would cost most of what the file costs. */
+const writtenTogether = 64 * 1024;
 
 const redirecting = new Set([301, 302, 303, 307, 308]);
 
@@ -120,6 +124,12 @@ async function download(
   { kind, ends, signal, arrival }: Conditions,
 ): Promise<string | undefined> {
   const file = await open(path, 'w', 0o600);
+  let collected = new CollectedBytes();
+  const writeCollected = () => {
+    const bytes = collected.bytes();
+    collected = new CollectedBytes();
+    return file.writeFile(bytes);
+  };
   try {
     const { status, headers, truncated } = await egress.request({
       url,
@@ -128,11 +138,13 @@ async function download(
       deadlineMs: Math.max(1, Math.ceil(ends - performance.now())),
       maxResponseBytes: kind.maxBytes,
       signal,
-      write: async (piece) => {
+      write: (piece) => {
         arrival.add(piece.length);
-        await file.writeFile(piece);
+        collected.add(piece);
+        return collected.size < writtenTogether ? undefined : writeCollected();
       },
     });
+    await writeCollected();
     const next = redirecting.has(status) ? headers.location : undefined;
     if (next !== undefined) return targetOf(kind, next, url);
     if (status !== 200) throw refused(kind, `The server of the ${kind.noun} answered ${status}.`);

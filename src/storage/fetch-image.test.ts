@@ -144,7 +144,7 @@ describe('an image of another server', () => {
       });
       response.writeHead(200, { 'content-length': 10_000_000 });
     };
-    expect(await refusal(at(), { secondMs: 20 })).toMatch(/less than 16384 bytes a second for 5 seconds/);
+    expect(await refusal(at(), { secondMs: 100 })).toMatch(/less than 16384 bytes a second for 5 seconds/);
     // Not even its headers end.
     const raw = createServer((socket) => {
       const dripping = setInterval(() => socket.write('x'), 10);
@@ -153,7 +153,7 @@ describe('an image of another server', () => {
     });
     await once(raw.listen(0, '127.0.0.1'), 'listening');
     const { port } = raw.address() as AddressInfo;
-    expect(await refusal(`http://127.0.0.1:${port}/`, { secondMs: 20 })).toMatch(/sent nothing for 10 seconds/);
+    expect(await refusal(`http://127.0.0.1:${port}/`, { secondMs: 100 })).toMatch(/sent nothing for 10 seconds/);
     raw.close();
     await closed.promise;
     const giveUp = new AbortController();

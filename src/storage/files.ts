@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { Database } from '../platform/database/database.ts';
@@ -18,6 +18,11 @@ import type { Spool } from './spool.ts';
 const titlePattern = /^[A-Za-z0-9_-]{1,60}$/;
 
 const randomName = (type: FileType) => `${randomBytes(32).toString('base64url')}.${type}`;
+
+/** An error of content that is not read yet is thrown once it is read. Without a listener it would end the process. */
+function keepErrors(content: Content): void {
+  if (content instanceof Readable) content.on('error', () => {});
+}
 
 interface FilesOptions {
   database: Database;
@@ -47,8 +52,15 @@ export class Files {
   async store(scope: Scope, { kind, type, title, content, maxBytes, signal }: NewFile): Promise<StoredFile> {
     if (scope instanceof Transaction) throw new Error('A file cannot be stored in a transaction, which may roll back.');
     if (!titlePattern.test(title)) throw new Error('The title of a file consists of letters, digits, _ and -.');
+    keepErrors(content);
     const name = randomName(type);
-    await scope.one(announce, { name, kind, contentType: contentTypes[type], title });
+    try {
+      await scope.one(announce, { name, kind, contentType: contentTypes[type], title });
+    } catch (error) {
+      // Nobody reads it, and what it reads from would stay open.
+      if (content instanceof Readable) content.destroy();
+      throw error;
+    }
     return this.#place(name, await this.#spool(name, content, { maxBytes, signal }));
   }
 
@@ -58,6 +70,7 @@ export class Files {
    * @throws StorageFailure; errors of the content; the reason of `signal`. Nothing is left then
    */
   receive(content: Content, limits: { maxBytes: number; signal?: AbortSignal | undefined }): Promise<Spooled> {
+    keepErrors(content);
     return this.#spool(randomName('bin'), content, limits);
   }
 

@@ -14,6 +14,7 @@ export {
   type Stored,
   storageFullMessage,
   storedBytesSql,
+  uncountedBytes,
 } from './storage-limit.ts';
 export { removeDueFilesOf } from './sweep.ts';
 export { isTemporary, unexpectedAttempts } from './temporary.ts';

@@ -48,7 +48,13 @@ export class S3Bucket implements Disk {
     const options = { contentType: contentTypes[typeOf(name)], ChecksumSHA256: sha256.toString('base64') };
     // A stream needs a length, and the driver takes 0 for none.
     if (bytes === 0) return this.#driver.put(this.#keyOf(name), new Uint8Array(), options);
-    await this.#driver.putStream(this.#keyOf(name), createReadStream(path), { ...options, contentLength: bytes });
+    const content = createReadStream(path);
+    try {
+      await this.#driver.putStream(this.#keyOf(name), content, { ...options, contentLength: bytes });
+    } finally {
+      // The driver leaves the file open when a request fails before all of it was read.
+      content.destroy();
+    }
   }
 
   // The driver reads whole objects only.

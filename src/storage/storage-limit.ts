@@ -9,6 +9,9 @@ import { storageLimits } from './core/limits.ts';
 export const storedBytesSql = `(select coalesce(sum(bytes), 0)::float8 from storage_used
   where organization_id = :organizationId and environment = :environment)`;
 
+/** Values of at most so many bytes do not count. */
+export const uncountedBytes = 1024;
+
 export interface Stored {
   plan: PlanName;
   storedBytes: number;

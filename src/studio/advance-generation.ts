@@ -1,28 +1,149 @@
 import { createReadStream } from 'node:fs';
+import { recordPatiently } from '../platform/database/database-errors.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
 import { ProviderFailure } from '../platform/provider-failure.ts';
 import { mediaProviders } from '../providers/core/media/models.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
-import { ImageUnusable, type JobImage, type MadeMedia, type MediaRegistry, mediaModelFor } from '../providers/index.ts';
-import { StorageFailure } from '../storage/index.ts';
+import {
+  type Call,
+  ImageUnusable,
+  type JobImage,
+  type MadeMedia,
+  type MediaJob,
+  type MediaModel,
+  type MediaRegistry,
+  mediaModelFor,
+  SubmissionLost,
+} from '../providers/index.ts';
+import { StorageFailure, type StoredFile } from '../storage/index.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
 import type { GenerationProgress, WaitingForProvider } from '../temporal/contracts/studio.ts';
+import { publishEvent } from '../webhooks/index.ts';
 import { cancelAtProvider } from './cancel-generation.ts';
-import { completeGeneration, type EndServices } from './complete-generation.ts';
 import { deadlineOf } from './core/deadlines.ts';
+import { videoCompleted } from './core/events.ts';
 import { formatId } from './core/ids.ts';
 import { type GenerationImage, queryOf } from './core/image.ts';
 import { pollAfterMs } from './core/polling.ts';
+import { settledCredits } from './core/prices.ts';
 import { progressOf, progressOfFraction } from './core/progress.ts';
 import { type GenerationError, generationStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
 import { failureReasonOf } from './failure-reason.ts';
 import { fetchInput, type InputServices } from './fetch-input.ts';
 import { ageMs } from './generations.ts';
-import { generationJob, timedOut } from './job.ts';
-import { submitOnce } from './submit-generation.ts';
+import { type EndServices, generationJob, generationSubmission, timedOut } from './job.ts';
+
+/**
+ * `lost`: it is not known whether the provider accepted the job. `ended`: the generation ended during the submission,
+ * and its provider was asked to cancel the job.
+ */
+type Submission = { kind: 'submitted'; upstreamId: string } | { kind: 'lost' } | { kind: 'ended' };
+
+// Includes a generation that ended during the submission.
+const recordUpstream = statement({
+  name: 'generation.record_upstream',
+  parameters: { id: 'uuid', upstreamId: 'text' },
+  row: { isOpen: 'boolean' },
+  text: `update generation set upstream_id = :upstreamId, asked_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :id
+   returning status in (${generationStates.sql('processing')}) as "isOpen"`,
+});
+
+/**
+ * Submits a generation to its provider, which may charge for every job: a mark in the row, committed before, prevents a
+ * second submission after any crash. The mark is removed if the provider certainly did not take the job.
+ * @throws ProviderFailure; errors of the database
+ */
+async function submitOnce(
+  scope: Scope,
+  model: MediaModel,
+  job: MediaJob,
+  call: Call,
+  timeoutMs: number,
+): Promise<Submission> {
+  if (model.repeatable) return { kind: 'submitted', upstreamId: await model.submit(job, call) };
+  if (!(await generationSubmission.markSubmitted(scope, job.id))) return { kind: 'lost' };
+  failPoint('generation.submitting');
+  let upstreamId: string;
+  try {
+    upstreamId = await model.submit(job, { ...call, signal: AbortSignal.timeout(timeoutMs) });
+  } catch (error) {
+    if (error instanceof SubmissionLost) return { kind: 'lost' };
+    if (error instanceof ProviderFailure && error.retryable) await generationSubmission.unmarkSubmitted(scope, job.id);
+    throw error;
+  }
+  failPoint('generation.submitted');
+  // The provider has the job: an interruption of the database must not lose its id.
+  const recorded = await recordPatiently(() => scope.one(recordUpstream, { id: job.id, upstreamId }));
+  if (recorded?.isOpen) return { kind: 'submitted', upstreamId };
+  await model.cancel(job, upstreamId, call);
+  return { kind: 'ended' };
+}
+
+// The input image is no longer needed.
+const complete = statement({
+  name: 'generation.complete',
+  parameters: {
+    id: 'uuid',
+    file: 'text',
+    width: 'int?',
+    height: 'int?',
+    seconds: 'float8?',
+    credits: 'int',
+    hasTransparency: 'boolean?',
+  },
+  row: { input: 'text?' },
+  text: `update generation set status = 'completed', file = :file, width = :width, height = :height,
+          seconds = :seconds, credits = :credits, has_transparency = :hasTransparency, image_url = null,
+          finished_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
+   returning image->>'file' as input`,
+});
+
+/**
+ * Records a finished generation: its row, its file and its charge are one transaction.
+ * @returns false when it had ended before; the file is then removed by the sweep, and nothing is charged
+ */
+function completeGeneration(
+  services: EndServices,
+  scope: Scope,
+  ref: JobRef,
+  { request, stored, made }: { request: GenerationRequest; stored: StoredFile; made: MadeMedia },
+): Promise<boolean> {
+  const { id } = ref;
+  const amount = settledCredits(request, made.seconds);
+  const { width = null, height = null } = made.size ?? {};
+  return generationJob.end(services, scope, ref, async ({ tx, settleCredits }) => {
+    const ended = await tx.one(complete, {
+      id,
+      file: stored.name,
+      width,
+      height,
+      seconds: made.seconds,
+      credits: amount,
+      hasTransparency: made.hasTransparency,
+    });
+    if (!ended) return false;
+    await services.files.record(tx, stored);
+    if (ended.input !== null) await services.files.remove(tx, [ended.input]);
+    await settleCredits(amount);
+    if (request.kind === 'video') {
+      await publishEvent(tx, videoCompleted, id, {
+        videoId: id,
+        url: services.signedUrls.sign(stored.name),
+        status: 'completed',
+        duration: made.seconds!,
+        width: width!,
+        height: height!,
+        creditsUsed: amount,
+      });
+    }
+    return true;
+  });
+}
 
 export interface AdvanceServices extends EndServices, InputServices {
   media: MediaRegistry;

@@ -13,12 +13,12 @@ import { examineImage } from '../providers/index.ts';
 import { fetchImage, imageLimits, imageRefused } from '../storage/index.ts';
 import type { JobRef } from '../temporal/contracts/jobs.ts';
 import { MemoryOpenCounter, type OpenCounter } from '../tenancy/index.ts';
-import type { EndServices } from './complete-generation.ts';
 import { deadlineOf } from './core/deadlines.ts';
 import { formatId } from './core/ids.ts';
 import type { GenerationImage } from './core/image.ts';
 import type { GenerationError } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
+import type { EndServices } from './job.ts';
 
 export interface InputServices extends EndServices {
   egress: Pick<Egress, 'request'>;
@@ -84,7 +84,7 @@ const problems = {
 async function measure(renderings: BoundedWork, tenantKey: TenantKey, path: string) {
   const args = { path, maxPixels: pixelLimits.input, transparency: false };
   const examined = await renderings.run(examineImage, tenantKey, args, { waitMs }).catch((error: unknown) => {
-    throw error instanceof WorkTooCostly ? imageRefused('The image takes too long to decode.') : error;
+    throw error instanceof WorkTooCostly ? imageRefused(`The image is too costly to decode: ${error.message}`) : error;
   });
   if (!('refused' in examined)) return examined.size;
   const { refused } = examined;

@@ -4,9 +4,10 @@ import { type IdempotencyClaim, releaseClaim } from '../platform/database/idempo
 import { statement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
 import type { MediaKind } from '../providers/core/media/models.ts';
-import type { Files } from '../storage/index.ts';
+import type { Files, SignedUrls } from '../storage/index.ts';
+import type { TemporalClient } from '../temporal/client.ts';
 import { priorities } from '../temporal/contracts/priorities.ts';
-import { type GenerationPolicy, generationContract } from '../temporal/contracts/studio.ts';
+import { type GenerationPolicy, generationContract, generationMessages } from '../temporal/contracts/studio.ts';
 import { publishEvent } from '../webhooks/index.ts';
 import { videoFailed } from './core/events.ts';
 import { formatId } from './core/ids.ts';
@@ -113,3 +114,12 @@ export const generationJob = defineJob<{
 });
 
 export const generationSubmission = jobSubmission({ contract: generationContract, table, isOpen });
+
+/** Has the workflow ask the provider now. Harmless when it is over or was never started. */
+export const wakeGeneration = (temporal: TemporalClient, generationId: string): Promise<void> =>
+  temporal.signalIfOpen(generationJob.workflowId(generationId), generationMessages.providerReported);
+
+export interface EndServices extends GenerationJobServices {
+  files: Files;
+  signedUrls: SignedUrls;
+}

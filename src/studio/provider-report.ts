@@ -2,7 +2,7 @@ import type { Database } from '../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { generationStates } from './core/status.ts';
-import { wakeGeneration } from './wake-generation.ts';
+import { wakeGeneration } from './job.ts';
 
 // Only where the answer to the submission was lost: the id is known in every other case.
 const findReported = systemStatement({

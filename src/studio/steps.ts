@@ -14,7 +14,7 @@ import {
 } from '../providers/core/media/requests.ts';
 import { readSandboxWords } from '../providers/core/sandbox-words.ts';
 import { cancelVideo } from './cancel-generation.ts';
-import { settledCredits } from './core/credits.ts';
+import { settledCredits } from './core/prices.ts';
 import type { GenerationError } from './core/status.ts';
 import { type CreateServices, createGeneration } from './create-generation.ts';
 import {

@@ -6,7 +6,7 @@ import type { TemporalClient } from '../temporal/client.ts';
 import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
 import { generationStates } from './core/status.ts';
 import type { GenerationDetail } from './generations.ts';
-import { wakeGeneration } from './wake-generation.ts';
+import { wakeGeneration } from './job.ts';
 
 // Decides between processes, and against the requests of the workflow.
 const claimQuestion = statement({

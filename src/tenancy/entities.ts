@@ -47,6 +47,8 @@ export const ApiKey = defineEntity({
     revokedAt: p.datetime().nullable(),
     /** The actor that created it, as the audit log names it; null for keys of operators. */
     createdBy: p.string().length(64).nullable(),
+    /** The key that a rotation made in its place. */
+    replacedBy: p.uuid().nullable(),
   },
   indexes: [{ properties: ['organizationId', 'environment', 'id'] }],
 });

@@ -15,4 +15,4 @@ export { removalByPlan, removalOfFewByPlan } from './plans/retention.ts';
 export { type RateLimiter, subjectOf } from './rate-limiter.ts';
 export { keyOfActor } from './usage/key-of-actor.ts';
 export { countRuns, countTokens } from './usage/usage-months.ts';
-export type { WindowCounter } from './windows/window-counter.ts';
+export type { CountedWindow, WindowCounter } from './windows/window-counter.ts';

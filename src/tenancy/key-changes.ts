@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import type { Database } from '../platform/database/database.ts';
 import type { Notifications } from '../platform/database/notifications.ts';
 import { statement, systemStatement } from '../platform/database/sql.ts';
+import { ownConnection } from '../platform/own-connection.ts';
 
 const changedChannel = 'atelier_keys_changed';
 const acknowledgedChannel = 'atelier_keys_changed_heard';
@@ -149,6 +149,9 @@ interface Announcing {
   next?: { organizationIds: Announced; done: Promise<void> };
 }
 
+/** How long PostgreSQL may take for an answer to an announcement: the changes after it wait for its end. */
+const answerMs = 4_000;
+
 /**
  * One announcement at a time: each has a connection of its own, and may wait for seconds for a frozen process. However
  * many changes tenants request, the announcements hold no more than one connection.
@@ -192,9 +195,14 @@ export function announceKeyChange(database: Database, organizationId?: string): 
 
 async function announce({ settings }: Database, organizationIds: Announced): Promise<void> {
   const own = payloadOf(randomBytes(8).toString('hex'), organizationIds);
-  const client = new pg.Client({ connectionString: settings.url, application_name: 'atelier key change' });
-  await client.connect();
+  const connection = ownConnection({
+    connectionString: settings.url,
+    application_name: 'atelier key change',
+    answerMs,
+  });
+  const { client } = connection;
   try {
+    await client.connect();
     const waiting = new Set<number>();
     let wake = () => {};
     client.on('notification', ({ processId, payload }) => {
@@ -216,6 +224,6 @@ async function announce({ settings }: Database, organizationIds: Announced): Pro
       for (const pid of waiting) if (!alive.has(pid)) waiting.delete(pid);
     }
   } finally {
-    await client.end();
+    await connection.end();
   }
 }

@@ -15,7 +15,7 @@ import { sessionOfToken } from './tokens/token-session.ts';
  */
 type OpenKind = 'eventStreams' | 'waitingRequests';
 
-/** A revoked or expired key loses its open requests within this time, and the time of a query. */
+/** A key that has ended loses its open requests within this time, and the time of a query. */
 const checkEveryMs = 500;
 /** A timer may fire a little early. */
 const toleranceMs = 50;
@@ -23,8 +23,10 @@ const toleranceMs = 50;
 const findValid = systemStatement({
   name: 'api_key.still_valid',
   parameters: { keyIds: 'uuid[]' },
-  row: { id: 'uuid' },
-  text: 'select id from api_key where id = any(:keyIds) and revoked_at is null',
+  row: { id: 'uuid', expiresAt: 'timestamptz?' },
+  text: `select k.id, k.expires_at as "expiresAt" from api_key k
+     join organization o on o.id = k.organization_id and o.deleted_at is null
+    where k.id = any(:keyIds) and k.revoked_at is null`,
 });
 
 /** One open request. */
@@ -47,6 +49,8 @@ class Held implements OpenRequest {
   readonly #requests: OpenRequests;
   /** The generation of changes in which its key was last known to be valid. */
   checkedIn: number;
+  /** When its key or token expires, in milliseconds since the epoch. A rotation of the key brings it forward. */
+  expiresAt: number;
   /** When its session was last confirmed, by `performance.now()`. */
   checkedAt = performance.now();
   refused: AppError | undefined;
@@ -56,6 +60,7 @@ class Held implements OpenRequest {
     this.caller = caller;
     this.session = sessionInUse(caller);
     this.checkedIn = caller.generation;
+    this.expiresAt = caller.expiresAt ?? Number.POSITIVE_INFINITY;
   }
 
   get signal(): AbortSignal {
@@ -65,6 +70,11 @@ class Held implements OpenRequest {
   end(refused?: AppError): void {
     this.refused ??= refused;
     this.#ending.abort();
+  }
+
+  /** Ends it if its key or token has expired. */
+  checkEnd(): void {
+    if (this.expiresAt <= Date.now()) this.end(unauthorized('expired_api_key'));
   }
 
   refusal(): Promise<AppError | undefined> {
@@ -93,8 +103,8 @@ interface OpenRequestsOptions {
 }
 
 /**
- * The open requests of this process. A key that is revoked or expires loses its open requests: when `announceKeyChange`
- * has returned it receives nothing more, and its requests end within a second.
+ * The open requests of this process. A key that is revoked or expires, or whose organization is deleted, loses its open
+ * requests: when `announceKeyChange` has returned it receives nothing more, and its requests end within a second.
  */
 export class OpenRequests {
   readonly #options: OpenRequestsOptions;
@@ -146,12 +156,11 @@ export class OpenRequests {
   }
 
   #isDue(one: Held): boolean {
-    const { expiresAt, organizationId } = one.caller;
-    if (expiresAt !== null && expiresAt <= Date.now()) one.end(unauthorized('expired_api_key'));
+    one.checkEnd();
     // Sessions are cached nowhere, so their end is announced nowhere: they are looked up as often as keys are without
     // announcements.
     if (one.session) return !one.refused && performance.now() - one.checkedAt >= checkEveryMs - toleranceMs;
-    return !one.refused && !this.#options.changes.isCurrent(one.checkedIn, organizationId);
+    return !one.refused && !this.#options.changes.isCurrent(one.checkedIn, one.caller.organizationId);
   }
 
   /** Called at every change of a key and regularly: an announcement can be missed, and a failed query is repeated. */
@@ -178,10 +187,17 @@ export class OpenRequests {
     const { changes, database } = this.#options;
     const { generation } = changes;
     const keyIds = [...new Set(due.map(({ caller }) => caller.keyId!))];
-    const valid = new Set((await sqlOn(database.pool).rows(findValid, { keyIds })).map(({ id }) => id));
+    const found = await sqlOn(database.pool).rows(findValid, { keyIds });
+    const ends = new Map(found.map(({ id, expiresAt }) => [id, expiresAt?.getTime() ?? Number.POSITIVE_INFINITY]));
     for (const one of due) {
-      if (valid.has(one.caller.keyId!)) one.checkedIn = generation;
-      else one.end(unauthorized('invalid_api_key'));
+      const expiresAt = ends.get(one.caller.keyId!);
+      if (expiresAt === undefined) {
+        one.end(unauthorized('invalid_api_key'));
+      } else {
+        one.checkedIn = generation;
+        one.expiresAt = Math.min(one.expiresAt, expiresAt);
+        one.checkEnd();
+      }
     }
   }
 

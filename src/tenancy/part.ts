@@ -17,6 +17,7 @@ import { MemoryOpenCounter } from './open-counter.ts';
 import { OpenRequests } from './open-requests.ts';
 import { OpenSessions } from './open-sessions.ts';
 import { MemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
+import { ReadSlots } from './read-slots.ts';
 import type { RedisRateLimiter } from './redis-rate-limiter.ts';
 import { tenancySettings } from './settings.ts';
 import { TenantEnds } from './tenant-ends.ts';
@@ -61,6 +62,7 @@ export interface TenancyServices {
   /** Counts requests without a proof, by network address. */
   addressLimits: AddressLimits;
   useCounter: UseCounter;
+  readSlots: ReadSlots;
   openRequests: OpenRequests;
   openSessions: OpenSessions;
   tenantEnds: TenantEnds;
@@ -98,6 +100,7 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
       failedAuthentications: new FailedAuthentications(),
       tenantEnds: new TenantEnds(),
       useCounter: new UseCounter(database, log),
+      readSlots: new ReadSlots(),
       openSessions,
       openRequests: new OpenRequests({
         database,

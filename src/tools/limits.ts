@@ -10,6 +10,8 @@ export interface ToolLimits {
   idleMs: number;
   /** How long the list of a remote server's tools is cached. */
   listedMs: number;
+  /** Memory for these lists: those of one organization, and all of a process. A list of 64 large tools takes some 20 MiB. */
+  listedBytes: { perOrganization: number; perProcess: number };
   /** Connections of one organization in a process of the product: to processes of its machine, and to other machines. */
   perOrganization: { local: number; remote: number };
   /** Maximum over all organizations. */
@@ -22,6 +24,7 @@ export const toolLimits: ToolLimits = {
   listMs: 20_000,
   idleMs: 60_000,
   listedMs: 300_000,
+  listedBytes: { perOrganization: 24 * 1024 * 1024, perProcess: 96 * 1024 * 1024 },
   perOrganization: { local: 3, remote: 12 },
   perProcess: { local: 12, remote: 200 },
 };
@@ -34,6 +37,8 @@ export const maxMessageLength = 4 * 1024 * 1024;
 export const maxMessageStructures = 20_000;
 /** Messages of a server during one call that are not its answer. */
 export const maxNotifications = 1_000;
+/** Requests of a remote server during one call, and answers to them that it has not taken. One a second is common. */
+export const maxServerRequests = 30;
 /** Tools that a model is offered at once. */
 export const maxTools = 64;
 /** Maximum length of a tool's description. */

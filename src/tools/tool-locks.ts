@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { unlessAborted } from '../platform/concurrency/deadline.ts';
 import { databaseRoles } from '../platform/database/database.ts';
 import type { Scope } from '../platform/database/scope.ts';
+import { type OwnConnection, ownConnection } from '../platform/own-connection.ts';
 import type { EnvironmentKey } from '../platform/security/tenant-key.ts';
 import type { ToolServerId } from './core/server-ids.ts';
 
@@ -16,8 +16,7 @@ interface ToolLock {
 /** Names the lock of a tenant's server. */
 type LockName = `tools ${EnvironmentKey} ${ToolServerId}`;
 
-interface Session {
-  client: pg.Client;
+interface Session extends OwnConnection {
   lost: AbortController;
   /** A connection takes one query at a time. */
   last: Promise<unknown>;
@@ -30,7 +29,7 @@ async function ask(session: Session, of: { name: string; text: string }, key: Lo
   const answer = session.last.then(() => session.client.query<{ done: boolean }>({ ...of, values: [key] }));
   session.last = answer.catch(() => {
     // PostgreSQL may have given the lock all the same, to a session that would keep it for ever.
-    session.client.end().catch(() => {});
+    void session.end();
   });
   return (await answer).rows[0]!.done;
 }
@@ -83,7 +82,7 @@ export class ToolLocks {
 
   async close(): Promise<void> {
     const session = await this.#session?.catch(() => undefined);
-    await session?.client.end();
+    await session?.end();
   }
 
   async #lock(key: LockName, signal: AbortSignal, done: () => void): Promise<ToolLock | undefined> {
@@ -119,15 +118,12 @@ export class ToolLocks {
       forget();
       lost.abort(new Error('The lock of the tool server was lost.'));
     };
-    const client = new pg.Client({
+    const { client, end } = ownConnection({
       connectionString: this.#url,
       application_name: 'atelier tools',
       options: `-c role=${databaseRoles.system}`,
-      keepAlive: true,
-      connectionTimeoutMillis: 5_000,
-      query_timeout: this.#answerMs,
+      answerMs: this.#answerMs,
     });
-    client.on('error', () => {});
     client.on('end', gone);
     try {
       await client.connect();
@@ -135,6 +131,6 @@ export class ToolLocks {
       forget();
       throw error;
     }
-    return { client, lost, last: Promise.resolve() };
+    return { client, end, lost, last: Promise.resolve() };
   }
 }

@@ -85,6 +85,15 @@ export class TooManyNotifications extends ToolFailure {
   }
 }
 
+/** A server sent more requests to us than are answered. */
+export class TooManyServerRequests extends ToolFailure {
+  override name = 'TooManyServerRequests';
+
+  constructor(max: number) {
+    super(`The tool sent more than ${max} requests. The call was ended.`);
+  }
+}
+
 /** A connection to one server of one tenant. */
 export interface ToolConnection {
   list(signal: AbortSignal): Promise<ListedTool[]>;

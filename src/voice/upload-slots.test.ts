@@ -18,13 +18,25 @@ describe('places for recordings that arrive', () => {
 
   test('are 128 for a process, and a refused caller keeps none', async () => {
     const places = new UploadSlots();
-    const taken = await Promise.all([1, 2, 3, 4].map((n) => enterAll(places, `organization ${n}`, 32)));
+    const taken = await Promise.all([1, 2, 3].map((n) => enterAll(places, `organization ${n}`, 32)));
+    await enterAll(places, 'organization 4', 25);
+    await enterAll(places, 'organization 5', 7);
     for (let times = 0; times < 100; times++) {
       await expect(places.enter('late')).rejects.toMatchObject(full(128));
     }
     for (const leave of taken[0]!) leave();
-    await enterAll(places, 'late', 32);
-    await expect(places.enter('late')).rejects.toMatchObject(full(32));
+    await enterAll(places, 'late', 21);
+    await expect(places.enter('late')).rejects.toMatchObject(full(21));
+  });
+
+  test('are shared by those who want many, with room for one more', async () => {
+    const places = new UploadSlots();
+    const greedy = Array.from({ length: 13 }, (_, n) => `organization ${n}`);
+    for (let round = 0; round < 10; round++) {
+      for (const organization of greedy) await places.enter(organization).catch(() => {});
+    }
+    await enterAll(places, 'late', 8);
+    for (const organization of greedy) await expect(places.enter(organization)).rejects.toMatchObject(full(8));
   });
 
   test('are given free once, however often their holder leaves', async () => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
@@ -12,7 +14,7 @@ import {
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { createThings } from '../things.ts';
 import { until } from '../until.ts';
-import { newEmail, type Person, personWith, sendForm } from './people.ts';
+import { consoleHeaders, newEmail, type Person, personWith, sendForm } from './people.ts';
 
 let product: StartedProduct;
 let base: string;
@@ -70,7 +72,22 @@ test('every operation asks for the role that its scope stands for', async () => 
     };
     expect(seen).toEqual(expected);
   }
-}, 120_000);
+});
+
+test.each(['keys', 'members', 'invitations'])(
+  'a page behind the end of the %s says how many there are',
+  async (list) => {
+    const { organizationId, testKey } = await product.createTenant();
+    const person = await personWith(within(organizationId), 'viewer');
+    const pages = [person.api, apiClient(base, testKey)].map(async (api) => {
+      const [first, behind] = await Promise.all([api.get(`/api/v1/${list}`), api.get(`/api/v1/${list}?offset=10`)]);
+      const { total } = first.body.data.pagination;
+      expect(total).toBeGreaterThan(0);
+      expect(behind.body.data).toMatchObject({ [list]: [], pagination: { total, offset: 10, hasMore: false } });
+    });
+    await Promise.all(pages);
+  },
+);
 
 describe('keys', () => {
   test('are made, listed, renamed, rotated and revoked by people', async () => {
@@ -80,7 +97,11 @@ describe('keys', () => {
     expect(record).toMatchObject({ name: 'Backend', environment: 'live', status: 'active', expiresAt: null });
     expect(record.createdBy).toMatch(/^usr_/);
     expect((await apiClient(base, key).get('/api/v1/health')).status).toBe(200);
-    const { body } = await admin.api.get('/api/v1/keys');
+    // A use is written in the background.
+    const body = await until('the key was used', async () => {
+      const listed = (await admin.api.get('/api/v1/keys')).body;
+      return listed.data.keys[0].lastUsedAt !== null && listed;
+    });
     expect(body.data.keys[0]).toEqual({ id, ...record, lastUsedAt: expect.any(String) });
     expect(JSON.stringify(body)).not.toContain(key);
     const renamed = await admin.api.patch(`/api/v1/keys/${id}`, { name: 'Frontend' });
@@ -96,6 +117,25 @@ describe('keys', () => {
     expect((await admin.api.delete(`/api/v1/keys/${id}`)).status).toBe(200);
     expect((await apiClient(base, key).get('/api/v1/health')).status).toBe(401);
     expect((await admin.api.post(`/api/v1/keys/${id}/rotate`, { overlapSeconds: 0 })).status).toBe(409);
+  });
+
+  test('are replaced once, however many rotations are asked for at once', async () => {
+    const { id, expiresAt } = (
+      await admin.api.post('/api/v1/keys', {
+        name: 'Contested',
+        environment: 'test',
+        expiresAt: new Date(Date.now() + 60_000).toISOString(),
+      })
+    ).body.data;
+    // The overlap is longer than the key has left, so that its end does not change.
+    const rotate = () => admin.api.post(`/api/v1/keys/${id}/rotate`, { overlapSeconds: 3600 });
+    const answers = await Promise.all(Array.from({ length: 12 }, rotate));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(11).fill(409)]);
+    expect(answers.find(({ status }) => status === 409)?.body.error).toMatchObject({ code: 'conflict' });
+    expect((await rotate()).status).toBe(409);
+    const { keys } = (await admin.api.get('/api/v1/keys?limit=100')).body.data;
+    const named = keys.filter(({ name }: { name: string }) => name === 'Contested');
+    expect(named).toMatchObject([{ expiresAt }, { id, expiresAt }]);
   });
 
   test('are at most 500 that can be used, however many are asked for at once in both environments', async () => {
@@ -184,6 +224,46 @@ describe('keys', () => {
       itself.post(`/api/v1/keys/${shorter.id}/rotate`, { overlapSeconds: 3600 }, { 'idempotency-key': 'itself' });
     expect((await rotate()).status).toBe(201);
     expect(await rotate()).toMatchObject({ status: 201, body: { data: { expiresAt } } });
+  });
+
+  test('are not made by whoever has lost access while the body was on its way', async () => {
+    const { organizationId, testKey } = await product.createTenant();
+    const keyed = apiClient(base, testKey);
+    const body = JSON.stringify({ name: 'Late', environment: 'test' });
+    /** Sends the head. @returns sends the body, once the head was accepted */
+    const begin = async (credentials: Record<string, string>) => {
+      const sent = request(`${base}/api/v1/keys`, {
+        method: 'POST',
+        headers: {
+          ...credentials,
+          'content-type': 'application/json',
+          'content-length': body.length,
+          expect: '100-continue',
+        },
+      });
+      sent.flushHeaders();
+      await once(sent, 'continue');
+      return async () => {
+        sent.end(body);
+        const [answer] = await once(sent, 'response');
+        answer.resume();
+        return answer.statusCode;
+      };
+    };
+    const leaked = (await keyed.post('/api/v1/keys', { name: 'Leaked', environment: 'test' })).body.data;
+    const finishByKey = await begin({ authorization: `Bearer ${leaked.key}` });
+    expect((await keyed.delete(`/api/v1/keys/${leaked.id}`)).status).toBe(200);
+    expect(await finishByKey()).toBe(401);
+
+    const boss = await personWith(within(organizationId), 'owner');
+    const removed = await personWith(within(organizationId), 'admin');
+    const finishByPerson = await begin(consoleHeaders(removed.cookie, organizationId));
+    const { members } = (await boss.api.get('/api/v1/members')).body.data;
+    const { id } = members.find(({ email }: { email: string }) => email === removed.email);
+    expect((await boss.api.delete(`/api/v1/members/${id}`)).status).toBe(200);
+    expect(await finishByPerson()).toBe(401);
+    // Who has it still makes one.
+    expect(await (await begin(consoleHeaders(boss.cookie, organizationId)))()).toBe(201);
   });
 
   test('of another organization are like none', async () => {
@@ -412,4 +492,4 @@ test('ten failed passwords are the last ones, whether the account exists or not;
     expect((await attempt(email, '198.51.100.200')).headers.get('retry-after')).toMatch(/^\d+$/);
   }
   expect((await member.api.get('/api/v1/account')).status).toBe(200);
-}, 60_000);
+});

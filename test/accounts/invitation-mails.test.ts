@@ -5,6 +5,7 @@ import { invite } from '../../src/accounts/invitations.ts';
 import { listInvitations } from '../../src/accounts/list-invitations.ts';
 import { Sessions } from '../../src/accounts/sessions.ts';
 import { Background } from '../../src/platform/concurrency/background.ts';
+import { WakeSignal } from '../../src/platform/concurrency/wake-signal.ts';
 import type { Database } from '../../src/platform/database/database.ts';
 import { type Mailer, openMailer } from '../../src/platform/mail.ts';
 import { openLog } from '../../src/platform/observability/log.ts';
@@ -12,6 +13,7 @@ import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type MailServer, startMailServer } from '../fakes/mail-server.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
+import { until } from '../until.ts';
 import { newEmail } from './people.ts';
 
 const sender = 'noreply@example.com';
@@ -61,6 +63,33 @@ test('each of many invitations that are made at once is mailed once, whoever els
   ]);
   expect(made.map(({ email }) => asked(email))).toEqual(Array(60).fill(1));
   expect(await mails.mailDue()).toBe(0);
+});
+
+test('a mail that waited in its process until another process had sent it is not sent again', async () => {
+  const gate = new WakeSignal();
+  let isWaiting = false;
+  const slow: Mailer = {
+    ...mailer,
+    send: async (mail, before) => {
+      isWaiting = true;
+      await gate.wait(60_000);
+      return mailer.send(mail, before);
+    },
+  };
+  const slowMails = new InvitationMails({
+    database,
+    mailer: slow,
+    log,
+    secret,
+    baseUrl: 'https://atelier.example.com',
+  });
+  const invitation = await invited(await newOrganization());
+  const waiting = slowMails.mail(invitation);
+  await until('it waits', async () => isWaiting);
+  await endLeases();
+  expect(await others.mail(invitation)).toBe(true);
+  gate.set();
+  expect([await waiting, asked(invitation.email)]).toEqual([false, 1]);
 });
 
 test('an address that is refused for good is asked once, and others are not kept waiting', async () => {

@@ -5,6 +5,7 @@ import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type OidcProvider, startOidcProvider } from '../fakes/oidc-provider.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
+import { until } from '../until.ts';
 import { clientWith, cookieOf, newEmail, personWith } from './people.ts';
 
 let product: Product;
@@ -107,6 +108,21 @@ describe('a person at the provider', () => {
     expect((await signIn()).status).toBe(403);
   });
 
+  test('joins none by another address that has the same letters in lower case', async () => {
+    const email = newEmail().replace('person', 'kim');
+    await personWith({ ...product, base, organizationId: tenant.organizationId }, 'owner', email);
+    // The Kelvin sign.
+    provider.person = { sub: 'kelvin', email: email.replace('k', '\u212a'), email_verified: true };
+    const answer = await signIn();
+    expect([answer.status, isSignedIn(answer)]).toEqual([403, false]);
+  });
+
+  test('has a name that can be stored, whatever the provider says', async () => {
+    await inviteTo(provider.person.email!);
+    provider.person.name = `A\0da\u0007${'x'.repeat(196)}😀`;
+    expect((await accountOf(await signIn())).user.name).toBe(`Ada${'x'.repeat(196)}`);
+  });
+
   test('a person without an invitation has no account, whatever the domain of the address is', async () => {
     const answer = await signIn();
     expect([answer.status, isSignedIn(answer)]).toEqual([403, false]);
@@ -188,6 +204,7 @@ describe('what comes back', () => {
       { claims: (usual: object) => ({ ...usual, exp: now - 60, iat: now - 120 }) },
       { claims: ({ exp: _, ...rest }: Record<string, unknown>) => rest },
       { claims: (usual: object) => ({ ...usual, sub: '' }) },
+      { claims: (usual: object) => ({ ...usual, sub: 'forger\0' }) },
       { claims: (usual: object) => ({ ...usual, sub: 'x'.repeat(256) }) },
       { foreignKey: true },
       { header: { alg: 'none' } },
@@ -222,10 +239,19 @@ describe('a provider that misbehaves', () => {
       provider.misbehave({ answers: { '/token': answer } });
       expect([answer, (await signIn()).status]).toEqual([answer, 400]);
     }
-    provider.misbehave({ answers: { '/token': 'silence' } });
-    const begun = performance.now();
-    expect((await signIn()).status).toBe(400);
-    expect(performance.now() - begun).toBeLessThan(15_000);
+    // More of them than ask the provider at a time: those who have waited for their turn to the end of their time get 503.
+    // Again where a machine was so busy that ten seconds took more.
+    await until('all are back after ten seconds', async () => {
+      provider.misbehave({});
+      const sent = await Promise.all(Array.from({ length: 12 }, () => begin()));
+      provider.misbehave({ answers: { '/token': 'silence' } });
+      const begun = performance.now();
+      const back = sent.map(async ({ url, cookie }) => (await end(provider.consent(url), cookie)).status);
+      const statuses = await Promise.all(back);
+      expect([400, 503]).toEqual(expect.arrayContaining(statuses));
+      // Two rounds of ten seconds would be twenty.
+      return performance.now() - begun < 19_000;
+    });
     provider.misbehave({});
     expect((await signIn()).status).toBe(303);
   });

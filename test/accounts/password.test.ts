@@ -91,6 +91,15 @@ test('a person sets a first password, changes it, and other sessions end', async
   expect((await signIn(person.email, second)).status).toBe(303);
 });
 
+test('a password is as long as it has characters, whatever their alphabet', async () => {
+  const person = await newPerson();
+  const password = Array.from({ length: 128 }, (_, index) => String.fromCodePoint(0x1f400 + index)).join('');
+  const tooLong = await choose(person.cookie, { newPassword: `${password}x` });
+  expect([tooLong.status, (await tooLong.text()).includes('Use at most 128 characters.')]).toEqual([400, true]);
+  expect((await choose(person.cookie, { newPassword: password })).status).toBe(200);
+  expect((await signIn(person.email, password)).status).toBe(303);
+});
+
 test('who forgot the password sets a new one in the browser that opened a link, once', async () => {
   const person = await newPerson();
   const [first, second, third] = ['one blue boat at noon', 'two blue boats at noon', 'three blue boats at noon'];
@@ -151,6 +160,36 @@ function sendFrom(localAddress: string, path: string, headers: Record<string, st
     asked.end(body);
   });
 }
+
+test('passwords are sent in JSON alone: that of a form would not be counted for its account', async () => {
+  const person = await newPerson();
+  const password = 'nine red boats at night';
+  expect((await choose(person.cookie, { newPassword: password })).status).toBe(200);
+  const fields = { email: person.email, password };
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  const json = JSON.stringify(fields);
+  const send = (body: NonNullable<RequestInit['body']>, type?: string) =>
+    fetch(`${base}/api/auth/sign-in/email`, {
+      method: 'POST',
+      headers: { origin: ownOrigin, ...(type && { 'content-type': type }) },
+      body,
+    });
+  for (const refused of [
+    await send(new URLSearchParams(fields)),
+    await send(form),
+    await send(json),
+    await send(Buffer.from(json)),
+    await send(String(new URLSearchParams(fields)), 'application/x-www-form-urlencoded; application/json'),
+    await send(json, 'application/vnd.api+json'),
+  ]) {
+    expect([refused.status, refused.headers.getSetCookie()]).toEqual([415, []]);
+    expect(await refused.json()).toMatchObject({ success: false, error: { code: 'unsupported_media_type' } });
+  }
+  for (const type of ['application/json', 'application/json; charset=utf-8']) {
+    expect(cookieOf(await send(json, type))).toMatch(/^atelier=/);
+  }
+});
 
 test('ten wrong current passwords end the trying, on the page and in JSON', async () => {
   const person = await newPerson();

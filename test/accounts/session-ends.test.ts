@@ -5,8 +5,10 @@ import { invite } from '../../src/accounts/invitations.ts';
 import { createLink } from '../../src/accounts/links.ts';
 import { sqlOn } from '../../src/platform/database/sql.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { whileHeld } from '../hold-lock.ts';
 import { secrets } from '../operator.ts';
 import { type StartedProduct, startProduct } from '../product.ts';
+import { until } from '../until.ts';
 import {
   clientWith,
   consoleHeaders,
@@ -130,6 +132,15 @@ describe('a session ends', () => {
       );
     await change(`"updatedAt" = clock_timestamp() - interval '11 hours 59 minutes'`, idle);
     expect(await isOpen(idle.cookie)).toBe(true);
+    // This use is written in the background.
+    await until('its use is written', async () => {
+      const { rows: used } = await product.database.pool.query(
+        `select from auth."session" where "userId" = (select id from auth."user" where email = $1)
+            and "updatedAt" > clock_timestamp() - interval '1 hour'`,
+        [idle.email],
+      );
+      return used.length === 1;
+    });
     await change(`"updatedAt" = clock_timestamp() - interval '12 hours 1 second'`, idle);
     const { rows } = await product.database.pool.query(
       `select extract(epoch from "expiresAt" - "createdAt")::int as seconds from auth."session"
@@ -144,6 +155,18 @@ describe('a session ends', () => {
     expect(page.status).toBe(303);
     const list = await fetch(`${base}/api/auth/passkey/list-user-passkeys`, { headers: { cookie: idle.cookie } });
     expect(list.status).not.toBe(200);
+  });
+
+  test('for requests with a header of cookies that is longer than what is read of one', async () => {
+    const { cookie } = await personWith(within(), 'member');
+    const rename = (cookies: string) =>
+      fetch(`${base}/api/auth/update-user`, {
+        method: 'POST',
+        headers: { cookie: cookies, origin: ownOrigin, 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'Grace' }),
+      });
+    const [usual, long] = [await rename(cookie), await rename(`other=${'x'.repeat(8_300)}; ${cookie}`)];
+    expect([usual.status, long.status]).toEqual([200, 401]);
   });
 
   test('by signing out: that one alone', async () => {
@@ -175,7 +198,7 @@ describe('a session ends', () => {
   test('within a second in what its person reads, when they are removed or lose the role', async () => {
     const owner = await personWith(within(), 'owner');
     const person = await personWith(within(), 'member');
-    const steps = [{ id: 'slow', type: 'prompt', prompt: 'sandbox:slow=30' }];
+    const steps = [{ id: 'slow', type: 'prompt', prompt: 'sandbox:slow=600' }];
     const { id } = (await owner.api.post('/api/v1/workflows', { name: 'Slow', steps })).body.data;
     const started = await owner.api.post(`/api/v1/workflows/${id}/execute`, { input: 'x', async: true });
     const { runId } = started.body.data;
@@ -188,7 +211,8 @@ describe('a session ends', () => {
     const removedAt = performance.now();
     expect((await owner.api.delete(`/api/v1/members/${memberId}`)).status).toBe(200);
     await ended;
-    expect(performance.now() - removedAt).toBeLessThan(15_000);
+    // Far less than the run takes, on a busy machine too.
+    expect(performance.now() - removedAt).toBeLessThan(60_000);
     expect(await isOpen(person.cookie)).toBe(false);
     await owner.api.post(`/api/v1/runs/${runId}/cancel`);
   });
@@ -282,4 +306,46 @@ test('better-auth serves nothing that makes members, organizations or sessions a
       expect([method, path, answer.status]).toEqual([method, path, 404]);
     }
   }
+});
+
+describe('what better-auth cannot answer is refused as everywhere else', () => {
+  const json = (cookie?: string) => ({
+    origin: ownOrigin,
+    'content-type': 'application/json',
+    ...(cookie !== undefined && { cookie }),
+  });
+
+  test('while its connections are in use', async () => {
+    let tries = 0;
+    // Again where a machine was so busy that PostgreSQL ended those that wait.
+    const statuses = await until('one alone is refused', async () => {
+      const body = JSON.stringify({ email: newEmail(), password: 'seven blue boats at noon' });
+      const headers = { ...json(), 'x-forwarded-for': `203.0.113.${++tries}` };
+      const signIn = () => fetch(`${base}/api/auth/sign-in/email`, { method: 'POST', headers, body });
+      // Opens the connections: one that is opened slowly is given up too.
+      await Promise.all(Array.from({ length: 4 }, signIn));
+      const asked = await whileHeld(product, 'lock table auth."user" in access exclusive mode', async () => {
+        // Four of them have a connection.
+        const sent = Array.from({ length: 5 }, signIn);
+        const refused = await Promise.race(sent);
+        expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+        expect(await refused.json()).toMatchObject({ success: false, error: { code: 'service_unavailable' } });
+        return sent;
+      });
+      const all = (await Promise.all(asked)).map(({ status }) => status);
+      return all.filter((status) => status === 503).length === 1 && all;
+    });
+    expect(statuses.toSorted()).toEqual([401, 401, 401, 401, 503]);
+  });
+
+  test('for an id that is none', async () => {
+    const entered = await sendForm(await newLink(newEmail(), secure), {}, { origin: publicUrl });
+    const headers = { ...json(cookieOf(entered)), origin: publicUrl };
+    for (const path of ['delete-passkey', 'update-passkey']) {
+      const body = JSON.stringify({ id: "' or 1=1", name: 'Phone' });
+      const answer = await fetch(`${secure}/api/auth/passkey/${path}`, { method: 'POST', headers, body });
+      expect([path, answer.status]).toEqual([path, 400]);
+      expect(await answer.json()).toMatchObject({ success: false, error: { code: 'validation_error' } });
+    }
+  });
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { accountTimes } from '../../src/accounts/core/times.ts';
 import { createLink } from '../../src/accounts/links.ts';
 import { sqlOn } from '../../src/platform/database/sql.ts';
+import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
@@ -157,6 +158,8 @@ describe('a session in place of a key', () => {
       '/api/v1/workflows',
     );
     expect(environment.status).toBe(400);
+    // They are counted, as the person's.
+    for (const { headers } of [absent, environment]) expect(headers.get('x-ratelimit-limit')).toBe('120');
   });
 
   test('beside a key the organization is refused, and a cookie is not read', async () => {
@@ -204,9 +207,10 @@ describe('a session in place of a key', () => {
     });
     expect(created.status).toBe(201);
     const { rows } = await product.database.pool.query(
-      `select actor from audit_log where action = 'webhook.create' order by recorded_at desc limit 1`,
+      `select actor from audit_log where action = 'webhook.create' and subject_id = $1`,
+      [webhookIds.parse(created.body.data.id)],
     );
-    expect(rows[0].actor).toMatch(/^usr_[0-9a-f]{32}$/);
+    expect(rows).toEqual([{ actor: expect.stringMatching(/^usr_[0-9a-f]{32}$/) }]);
   });
 });
 
@@ -215,7 +219,7 @@ describe('the end of a session', () => {
     const person = await personWith(inOrganization(), 'member');
     const workflow = await person.api.post('/api/v1/workflows', {
       name: 'Slow',
-      steps: [{ id: 'slow', type: 'prompt', prompt: 'sandbox:slow=20' }],
+      steps: [{ id: 'slow', type: 'prompt', prompt: 'sandbox:slow=600' }],
     });
     const { id } = workflow.body.data;
     const started = await person.api.post(`/api/v1/workflows/${id}/execute`, { input: 'x', async: true });
@@ -230,7 +234,9 @@ describe('the end of a session', () => {
     expect((await person.api.get('/api/v1/workflows')).status).toBe(401);
     await streamEnds;
     expect((await waiting).status).toBe(401);
-    expect(performance.now() - endedAt).toBeLessThan(15_000);
-    await product.api.post(`/api/v1/runs/${started.body.data.runId}/cancel`);
+    // Far less than the runs take, on a busy machine too.
+    expect(performance.now() - endedAt).toBeLessThan(60_000);
+    // Ends its runs.
+    expect((await product.api.delete(`/api/v1/workflows/${id}`)).status).toBe(200);
   });
 });

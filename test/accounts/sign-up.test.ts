@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { accountTimes } from '../../src/accounts/core/times.ts';
 import { createLink } from '../../src/accounts/links.ts';
+import { userOfIdentity } from '../../src/accounts/oidc-identities.ts';
 import { forgetUnproved } from '../../src/accounts/people.ts';
 import { sqlOn } from '../../src/platform/database/sql.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
 import { clientWith, consoleHeaders, cookieOf, newEmail, ownOrigin, personWith, sendForm } from './people.ts';
@@ -50,6 +52,19 @@ test('who is invited gets no organization of their own', async () => {
   const person = await personWith({ ...product, base, organizationId }, 'viewer');
   const again = cookieOf(await openLink(person.email, '203.0.113.2'));
   expect(await organizationsOf(again)).toMatchObject([{ id: organizationId, role: 'viewer' }]);
+});
+
+test('a person who signs in at the provider several times at once gets one organization', async () => {
+  const [email, subject] = [newEmail(), newId()];
+  const identity = { issuer: 'https://id.example.com', subject, email, isEmailVerified: true, name: 'Ada' };
+  const entry = { origin: { requestId: newId(), ip: '203.0.113.9' }, countOrganization: async () => {} };
+  const signIn = () => userOfIdentity(product.database, identity, entry);
+  const first = await signIn();
+  const userId = 'userId' in first ? first.userId : undefined;
+  await product.database.pool.query('delete from auth."member" where "userId" = $1', [userId]);
+  await Promise.all(Array.from({ length: 4 }, signIn));
+  const { rows } = await product.database.pool.query('select from auth."member" where "userId" = $1', [userId]);
+  expect(rows).toHaveLength(1);
 });
 
 test('one address gets five in an hour; the link works later', async () => {

@@ -16,12 +16,17 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-/** Requests from an address of their own, one after another: how many were let through, and the first that was not. */
+/** Sends requests together: one after another they take too much of the minute that is counted, on a busy machine. */
+const together = <Each>(count: number, send: () => Promise<Each>) => Promise.all(Array.from({ length: count }, send));
+
+/** Requests from an address of their own: how many were let through, and one that was not. */
 async function untilLimited(address: string, send: (headers: Record<string, string>) => Promise<Answer>) {
   const headers = { 'x-forwarded-for': address };
-  for (let count = 0; count < 400; count++) {
-    const answer = await send(headers);
-    if (answer.status === 429) return { count, answer };
+  for (let count = 0; count < 400; ) {
+    const answers = await together(20, () => send(headers));
+    const limited = answers.filter(({ status }) => status === 429);
+    count += answers.length - limited.length;
+    if (limited.length > 0) return { count, answer: limited[0]! };
   }
   throw new Error('No request was limited.');
 }
@@ -66,16 +71,15 @@ describe('requests without a proof are limited by address', () => {
 
   test('a path that is written in another way counts with the others', async () => {
     const address = { 'x-forwarded-for': '192.0.2.77' };
-    for (let count = 0; count < 120; count++) await anonymous.get(`/b/${token()}`, address);
+    await together(120, () => anonymous.get(`/b/${token()}`, address));
     const disguised = await rawRequest(base, { method: 'GET', path: `/%62/${'x'.repeat(22)}`, headers: address });
     expect([404, 429]).toContain(disguised.status);
     expect((await anonymous.get(`/b/${'y'.repeat(22)}`, address)).status).toBe(429);
   });
 
   test('on loopback too', async () => {
-    const answers: number[] = [];
-    for (let count = 0; count < 121; count++) answers.push((await anonymous.get('/b/nothing')).status);
-    expect(answers.filter((status) => status === 429)).toHaveLength(1);
+    const answers = await together(121, () => anonymous.get('/b/nothing'));
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(1);
   });
 
   test('ADDRESS_RATE_MAX changes the limits, and 0 turns them off', async () => {
@@ -83,7 +87,7 @@ describe('requests without a proof are limited by address', () => {
     const none = apiClient((await product.start(['api'], { ADDRESS_RATE_MAX: '0' })).api);
     const { count } = await untilLimited('192.0.2.1', (headers) => few.get('/b/nothing', headers));
     expect(count).toBe(3);
-    for (let at = 0; at < 150; at++) expect((await none.get('/b/nothing')).status).not.toBe(429);
+    for (const { status } of await together(150, () => none.get('/b/nothing'))) expect(status).not.toBe(429);
   });
 });
 

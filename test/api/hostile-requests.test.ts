@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { startProduct } from '../product.ts';
+import { unexpectedFailures } from '../unexpected-failures.ts';
 import { rawRequest } from './raw-request.ts';
 
 let product: Awaited<ReturnType<typeof startProduct>>;
@@ -197,7 +198,7 @@ describe.each(routes)('%s %s', (method, path) => {
 });
 
 test('nothing of all that was an unexpected failure, and everybody is still served', async () => {
-  expect(product.process.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  expect(unexpectedFailures(product.process.log)).toEqual([]);
   expect(({} as Record<string, unknown>).name).toBeUndefined();
   expect(await product.api.get(`/v1/workflows/${workflowId}`)).toMatchObject({ status: 200 });
   expect(await product.api.post(`/v1/workflows/${workflowId}/execute`, { input: 'x' })).toMatchObject({

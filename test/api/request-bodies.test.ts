@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Answer } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { startProduct } from '../product.ts';
+import { unexpectedFailures } from '../unexpected-failures.ts';
 import { type RawRequest, rawRequest } from './raw-request.ts';
 
 let product: Awaited<ReturnType<typeof startProduct>>;
@@ -193,8 +194,7 @@ test('a body that its sender cuts off is no failure of ours', async () => {
 
 test('what is refused leaves the connection and the process in order', async () => {
   expect(await product.api.get('/v1/health')).toMatchObject({ status: 200 });
-  const problems = product.process.log.filter(({ level }) => Number(level) >= 50);
-  expect(problems).toEqual([]);
+  expect(unexpectedFailures(product.process.log)).toEqual([]);
 });
 
 test('a body with two hundred mistakes is answered with the first hundred', async () => {

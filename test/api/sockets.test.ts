@@ -1,25 +1,32 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
+import { until } from '../until.ts';
 
 let product: Product;
 let tenant: Tenant;
 let base: URL;
 let api: ApiClient;
+/** A process that waits a second for a request to arrive: too short for those that do, on a busy machine. */
+let hurried: URL;
 
 beforeAll(async () => {
   product = await openProduct();
   tenant = await product.createTenant();
-  const { api: url } = await product.start(['api'], { REQUEST_ARRIVAL_SECONDS: '0.5' });
-  base = new URL(url);
+  const [{ api: url }, { api: hurriedUrl }] = await Promise.all([
+    product.start(['api']),
+    product.start(['api'], { REQUEST_ARRIVAL_SECONDS: '1' }),
+  ]);
+  [base, hurried] = [new URL(url), new URL(hurriedUrl)];
   api = apiClient(url, tenant.testKey);
 });
 afterAll(() => product.close());
 
 /** Sends bytes and hears everything that comes back until the other side ends the connection. */
-function converse(bytes: string): { socket: Socket; ended: Promise<string> } {
-  const socket = connect(Number(base.port), base.hostname, () => socket.write(bytes));
+function converse(bytes: string, { port, hostname } = base): { socket: Socket; ended: Promise<string> } {
+  const socket = connect(Number(port), hostname, () => socket.write(bytes));
   let received = '';
   socket.on('data', (data) => {
     received += data;
@@ -42,12 +49,46 @@ describe('a request that does not arrive', () => {
       () => `${head('/api/v1/workflows', [json, 'Transfer-Encoding: chunked'])}\r\n\r\n5\r\n{"n`,
     ],
   ])('%s is cut, and no other client waits for it', async (_, bytes) => {
-    const slow = Array.from({ length: 50 }, () => converse(bytes()));
-    expect((await api.get('/api/v1/health')).status).toBe(200);
+    const slow = Array.from({ length: 50 }, () => converse(bytes(), hurried));
+    // A process that had no processor for as long takes any request for one that does not arrive, with 408 or no answer.
+    const headers = { authorization: `Bearer ${tenant.testKey}` };
+    await until('another client is answered', () =>
+      fetch(new URL('/api/v1/health', hurried), { headers }).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
     for (const received of await Promise.all(slow.map(({ ended }) => ended))) {
       expect(statusLines(received).filter((line) => line.endsWith('200') || line.endsWith('201'))).toEqual([]);
     }
     expect((await api.get('/api/v1/workflows')).body.data.pagination.total).toBe(0);
+  });
+});
+
+test('a process that stops waits for no connection on which no request arrives', async () => {
+  const arrivalMs = 15_000;
+  const bytes = [
+    '',
+    'GET /api/v1/health HTTP/1.1\r\nHost: x\r\nX-Half',
+    `${head('/api/v1/workflows', [json, 'Content-Length: 100'])}\r\n\r\n{"name":`,
+  ];
+  // They do not have all of the time that they would have otherwise. A busy machine may take as long by itself, not always.
+  await until('a process stops before that', async () => {
+    const stopped = await product.start(['api'], { REQUEST_ARRIVAL_SECONDS: String(arrivalMs / 1_000) });
+    const { port, hostname } = new URL(stopped.api);
+    const held = bytes.map((some) => {
+      // It never ends its side.
+      const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+      socket.on('error', () => {}).resume();
+      socket.write(some);
+      return socket;
+    });
+    await Promise.all(held.map((socket) => once(socket, 'connect')));
+    const began = performance.now();
+    expect(await stopped.stop()).toBe(0);
+    const tookMs = performance.now() - began;
+    for (const socket of held) socket.destroy();
+    return tookMs < arrivalMs - 2_000;
   });
 });
 

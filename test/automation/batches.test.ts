@@ -95,7 +95,7 @@ test('a repeated request gets the batch that the first one started', async () =>
 
 test('cancelling a batch cancels what has not ended, and its event follows', async () => {
   const { id } = await makeWorkflow(api, {
-    steps: [{ id: 'say', type: 'prompt', prompt: 'sandbox:slow=30' }],
+    steps: [{ id: 'say', type: 'prompt', prompt: 'sandbox:slow=600' }],
     concurrency: { limit: 1, strategy: 'queue' },
   });
   const { body } = await start(id, { items: Array.from({ length: 5 }, () => ({})) });

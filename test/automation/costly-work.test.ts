@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { type ApiClient, apiClient } from '../api-client.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type ApiClient, apiClient, untilTaken } from '../api-client.ts';
 import { soonNoticed } from '../crash/oracle.ts';
 import { startProduct } from '../product.ts';
-import { inB, makeWorkflow } from './make-workflow.ts';
+import { endOf, makeWorkflow } from './make-workflow.ts';
 
 // Requests of one tenant that once held a process for seconds to minutes, each beside requests of another tenant. The
 // bounds are generous, because others may use the machine too.
-jest.setTimeout(120_000);
-const bounds = { othersMs: 8_000, attackMs: 60_000 };
+const bounds = { othersMs: 8_000, attackMs: 100_000 };
 
 let product: Awaited<ReturnType<typeof startProduct>>;
 let api: ApiClient;
@@ -26,8 +25,8 @@ afterAll(() => product.close());
 const transform = (expression: string, id = 't') => ({ id, type: 'transform', expression });
 const asking = (outputSchema: object) => ({ id: 'p', type: 'prompt', prompt: 'Fill it in', outputSchema });
 
-/** Performs `attack` while another tenant's requests go on, and holds both to their bounds. */
-async function beside<Result>(attack: () => Promise<Result>): Promise<Result> {
+/** Performs `attack` while another tenant's requests go on. */
+async function measure<Result>(attack: () => Promise<Result>) {
   const startedAt = performance.now();
   let isOver = false;
   let maxMs = 0;
@@ -45,16 +44,27 @@ async function beside<Result>(attack: () => Promise<Result>): Promise<Result> {
     isOver = true;
   });
   await asking;
-  expect(maxMs).toBeLessThan(bounds.othersMs);
-  expect(performance.now() - startedAt).toBeLessThan(bounds.attackMs);
-  return result;
+  return { result, othersMs: maxMs, attackMs: performance.now() - startedAt };
+}
+
+/**
+ * Performs `attack` while another tenant's requests go on, and holds both to their bounds. Where the others were late it is
+ * performed again: a busy machine may stall for as long, but not each time.
+ */
+async function beside<Result>(attack: () => Promise<Result>, times = 3): Promise<Result> {
+  for (let time = 1; ; time++) {
+    const { result, othersMs, attackMs } = await measure(attack);
+    expect(attackMs).toBeLessThan(bounds.attackMs);
+    if (othersMs >= bounds.othersMs && time < times) continue;
+    expect(othersMs).toBeLessThan(bounds.othersMs);
+    return result;
+  }
 }
 
 async function run(steps: object[], input: unknown = null, as = api) {
   const { id } = await makeWorkflow(as, { steps });
   const { body } = await as.post(`/v1/workflows/${id}/execute`, { input }, { 'x-api-variant': 'A' });
-  const runId = body.data?.runId ?? body.error.details.runId;
-  return (await as.get(`/v1/runs/${runId}`, inB)).body.data;
+  return endOf(as, body.data?.runId ?? body.error.details.runId);
 }
 
 const list = (length: number) => Array.from({ length }, (_, index) => index);
@@ -121,7 +131,10 @@ const nested = (depth: number): object =>
 
 describe('an output schema', () => {
   const save = (outputSchema: object) =>
-    api.post('/api/v1/workflows', { name: 'Schema', steps: [asking(outputSchema)] }, { 'x-api-variant': 'A' });
+    untilTaken('the schema is taken or refused', () => {
+      const body = { name: 'Schema', steps: [asking(outputSchema)] };
+      return api.post('/api/v1/workflows', body, { 'x-api-variant': 'A' });
+    });
 
   test.each<[string, object, number]>([
     ['refers fifty times to fifty properties', referring(50, 50), 201],
@@ -176,16 +189,9 @@ test('a run that was killed amid a costly expression ends soon in another proces
   const started = await there.post(`/v1/workflows/${id}/execute`, { input: list(1_000), async: true });
   await doomed.kill();
   const here = apiClient(product.process.api, tenant.testKey);
-  await beside(async () => {
-    for (;;) {
-      const { body } = await here.get(`/v1/runs/${started.body.data.runId}`, inB);
-      if (body.data.status !== 'queued' && body.data.status !== 'running') {
-        expect(body.data).toMatchObject({ status: 'failed', error: { code: 'expression_error' } });
-        return;
-      }
-      await sleep(100);
-    }
-  });
+  // Once: its end comes once.
+  const ended = await beside(() => endOf(here, started.body.data.runId), 1);
+  expect(ended).toMatchObject({ status: 'failed', error: { code: 'expression_error' } });
 });
 
 test('the outputs of a run have 32 MiB together', async () => {
@@ -193,13 +199,16 @@ test('the outputs of a run have 32 MiB together', async () => {
     const { rows } = await product.database.pool.query('select pg_database_size(current_database())::int8 as bytes');
     return Number(rows[0].bytes);
   };
-  const before = await size();
   const input = randomBytes(700_000).toString('base64');
   const steps = list(20).map((index) => transform('[input, input, input, input]', `copy${index}`));
-  const ended = await beside(() => run(steps, input));
+  const { ended, stored } = await beside(async () => {
+    const before = await size();
+    const ended = await run(steps, input);
+    return { ended, stored: (await size()) - before };
+  });
   // Each has 3.7 million bytes: eight fit.
   expect(ended).toMatchObject({ status: 'failed', error: { stepId: 'copy8', code: 'output_too_large' } });
   expect(ended.error.message).toMatch(/33554432 bytes/);
   // The outputs that fitted, each stored once with its step, and the input.
-  expect((await size()) - before).toBeLessThan(45_000_000);
+  expect(stored).toBeLessThan(45_000_000);
 });

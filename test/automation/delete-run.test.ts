@@ -68,8 +68,33 @@ describe('deleting a run', () => {
     expect((await api.get(`/v1/runs/${kept}`)).status).toBe(200);
   });
 
+  test('gives the rows of many steps free, which count besides their outputs', async () => {
+    const map = (items: number) => ({
+      id: 'each',
+      type: 'map',
+      items: `input.filter(one, one < ${items})`,
+      steps: [{ id: 'one', type: 'transform', expression: '1' }],
+    });
+    const input = Array.from({ length: 100 }, (_, index) => index);
+    const before = await storedBytes();
+    const few = await execute((await makeWorkflow(api, { steps: [map(10)] })).id, input);
+    expect([(await endOf(api, few)).status, await storedBytes()]).toEqual(['completed', before]);
+    // With the map itself, 41 rows; its output has more than 1 KiB.
+    const many = await execute((await makeWorkflow(api, { steps: [map(40)] })).id, input);
+    expect((await endOf(api, many)).status).toBe('completed');
+    const { rows } = await query(
+      'select count(*)::int as steps, max(output_bytes) as bytes from run_step where run_id = $1',
+      runIds.parse(many),
+    );
+    expect(rows[0].steps).toBe(41);
+    expect(await storedBytes()).toBe(before + 32 * 1_024 + rows[0].bytes);
+    for (const runId of [few, many]) expect((await api.delete(`/v1/runs/${runId}`)).status).toBe(200);
+    expect(await storedBytes()).toBe(before);
+  });
+
   test('works in both dialects, and leaves retries their files', async () => {
     const { id } = await makeWorkflow(api, large);
+    const before = await storedBytes();
     const runId = await execute(id, 'y'.repeat(300_000));
     const retried = await api.post(`/v1/runs/${runId}/retry`, { fromStep: 'last' });
     const retry = retried.body.data.runId;
@@ -85,10 +110,38 @@ describe('deleting a run', () => {
     expect((await api.get(`/v1/runs/${retry}/outputs/copy`)).body.data.output).toBe('y'.repeat(300_000));
     await api.delete(`/v1/runs/${retry}`);
     await until('the file of both is gone', async () => !existsSync(pathOf(file)));
+    // The next test counts them.
+    await until('their bytes are free', async () => (await storedBytes()) === before);
+  });
+
+  test('gives free what a retry took over, which was counted once for all of its steps', async () => {
+    const copies = Array.from({ length: 5 }, (_, n) => ({ id: `copy_${n}`, type: 'transform', expression: 'input' }));
+    const { id } = await makeWorkflow(api, { steps: [...copies, { id: 'last', type: 'prompt', prompt: 'x' }] });
+    const empty = await storedBytes();
+    const runId = await execute(id, 'z'.repeat(2_000));
+    const before = await storedBytes();
+    await asOwner(
+      product,
+      `create sequence storage_changes;
+       create function count_storage_change() returns trigger language plpgsql security definer as $$
+         begin perform nextval('storage_changes'); return null; end $$;
+       create trigger counted after insert or update on storage_used for each row
+         when (new.organization_id = '${organizationIds.parse(product.tenant.organizationId)}')
+         execute function count_storage_change()`,
+    );
+    const retry = (await api.post(`/v1/runs/${runId}/retry`, { fromStep: 'last' })).body.data.runId;
+    await endOf(api, retry);
+    const { rows } = await asOwner(product, 'select last_value::int as changes from storage_changes');
+    await asOwner(product, 'drop function count_storage_change cascade; drop sequence storage_changes');
+    // Its input is the other one.
+    expect(rows).toEqual([{ changes: 2 }]);
+    expect(await storedBytes()).toBe(before + (before - empty));
+    await api.delete(`/v1/runs/${retry}`);
+    await until('its bytes are free', async () => (await storedBytes()) === before);
   });
 
   test('one that has not ended is refused with 409, and one of another organization with 404', async () => {
-    const { id } = await makeWorkflow(api, 'sandbox:slow=30');
+    const { id } = await makeWorkflow(api, 'sandbox:slow=600');
     const runId = (await api.post(`/v1/workflows/${id}/execute`, { input: 'x', async: true })).body.data.runId;
     expect(await api.delete(`/v1/runs/${runId}`)).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
     const other = apiClient(product.process.api, (await product.createTenant()).testKey);

@@ -239,6 +239,22 @@ describe('events', () => {
     expect((await send({ name: 'a', data: [] })).status).toBe(400);
   });
 
+  test('events that start nothing do not keep those of their name behind them waiting', async () => {
+    const name = aName();
+    const id = await workflowOn([{ event: name, filter: 'event.data.n == 60' }]);
+    // Events that no request decides, as those of the platform are.
+    await product.database.pool.query(
+      `insert into workflow_event (id, organization_id, environment, type, external_id, is_own, content, chain, correlation_id,
+                                   received_at, looked_at, resumed, started, is_answered, is_complete)
+       select uuidv7(), $1, 'test', $2::text, $2::text || n, false, json_build_object('n', n), '[]', $2::text, clock_timestamp(), 0, 0, 0,
+              true, false
+         from generate_series(1, 60) n`,
+      [organizationIds.parse(product.tenant.organizationId), name],
+    );
+    // A second for each of them would be too long.
+    await until('the last one has started its run', async () => (await runsOf(id)).length === 1, 50_000);
+  });
+
   test('one event starts more runs than the request waits for, and the rest is decided behind', async () => {
     const { testKey, organizationId } = await product.createTenant({ plan: 'enterprise' });
     const client = apiClient(product.process.api, testKey);
@@ -269,7 +285,7 @@ describe('events', () => {
       240_000,
     );
     expect((await send({ name, id: 'many' }, client)).body).toEqual(sent.body);
-  });
+  }, 300_000);
 });
 
 describe('events of the platform', () => {

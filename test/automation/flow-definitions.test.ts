@@ -155,6 +155,7 @@ describe('what cannot work is refused, with its place:', () => {
     ['a wait for nothing', [{ id: 'w', type: 'wait' }], 'steps.0.for'],
     ['a wait of two years', [{ id: 'w', type: 'wait', for: 'P730D' }], 'steps.0.for'],
     ['a wait that is no duration', [{ id: 'w', type: 'wait', for: '3h2d' }], 'steps.0.for'],
+    ['until on February 30', [{ id: 'w', type: 'wait', until: '2030-02-30T00:00:00Z' }], 'steps.0.until'],
     ['until without an offset', [{ id: 'w', type: 'wait', until: '2030-01-01T00:00:00' }], 'steps.0.until'],
     [
       'a match that is no truth',

@@ -1,6 +1,8 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { followEvents, type StreamedEvent } from '../event-stream.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
+import { until } from '../until.ts';
 import { makeFlow } from './make-flow.ts';
 import { endOf } from './make-workflow.ts';
 
@@ -98,19 +100,37 @@ test('a flow of more steps than its detail shows has the events of all', async (
   expect(shown(await eventsOf(runId, 300))).toEqual(shown(events).slice(300));
 });
 
+test('the events of a flow that has ended are written many at a time', async () => {
+  const each = { id: 'each', type: 'map', items: 'input', steps: [compute('one', 'index')] };
+  const runId = await start([each], Array(230).fill(1));
+  await endOf(product.api, runId);
+  const { hostname, port } = new URL(product.process.api);
+  const socket = connect(Number(port), hostname).setEncoding('latin1');
+  const head = `Host: ${hostname}\r\nAuthorization: Bearer ${product.tenant.testKey}`;
+  socket.write(`GET /api/v1/runs/${runId}/events HTTP/1.1\r\n${head}\r\n\r\n`);
+  let answer = '';
+  for await (const part of socket) {
+    answer += part;
+    if (answer.endsWith('\r\n0\r\n\r\n')) break;
+  }
+  expect(answer.match(/^id: /gm)).toHaveLength(2 + 2 * 231);
+  // Each write is a chunk of its own, and its size a line in hexadecimal digits.
+  expect(answer.match(/^[0-9a-f]+\r$/gm)!.length).toBeLessThan(20);
+});
+
 test('a step that never began is skipped when one beside it fails', async () => {
   const items = `[${Array(30).fill(1).join(',')}]`;
-  const steps = [ask('wait', 'sandbox:slow=60')];
+  const steps = [ask('wait', 'sandbox:slow=600')];
   const branches = [
     { id: 'many', steps: [{ id: 'each', type: 'map', items, concurrency: 20, steps }] },
     {
       id: 'more',
-      steps: [{ id: 'others', type: 'map', items, concurrency: 20, steps: [ask('late', 'sandbox:slow=60')] }],
+      steps: [{ id: 'others', type: 'map', items, concurrency: 20, steps: [ask('late', 'sandbox:slow=600')] }],
     },
     {
       id: 'bad',
       steps: [
-        { id: 'nap', type: 'wait', for: 3 },
+        { id: 'nap', type: 'event', event: 'all_have_begun' },
         { id: 'fails', type: 'fail', message: 'No.' },
       ],
     },
@@ -120,12 +140,20 @@ test('a step that never began is skipped when one beside it fails', async () => 
   const api = apiClient(product.process.api, tenant.testKey);
   const id = await makeFlow(product, api, [{ id: 'all', type: 'parallel', branches }]);
   const { body } = await api.post(`/api/v1/workflows/${id}/execute`, { input: null, async: true }, inA);
+  const leaves = async (status: string) => {
+    const { data } = (await api.get(`/api/v1/runs/${body.data.runId}/steps?status=${status}&limit=100`, inA)).body;
+    return data.steps.filter(({ stepId }: { stepId: string }) => stepId === 'wait' || stepId === 'late');
+  };
+  await until('the plan’s 25 slots are held', async () => (await leaves('running')).length === 25);
+  const sent = await until('the one beside them is let go', async () => {
+    const { data } = (await api.post('/api/v1/events', { name: 'all_have_begun' })).body;
+    return data.resumed === 1 && data;
+  });
+  expect(sent).toMatchObject({ complete: true });
   const run = await endOf(api, body.data.runId);
   expect(run.error).toMatchObject({ stepId: 'fails' });
-  // The plan has 25 slots: of the 40 steps that were ready, 15 never began.
-  const cancelled = (await api.get(`/api/v1/runs/${body.data.runId}/steps?status=cancelled&limit=100`, inA)).body.data;
-  const leaves = cancelled.steps.filter(({ stepId }: { stepId: string }) => stepId === 'wait' || stepId === 'late');
-  expect(leaves).toHaveLength(25);
+  // The other 15 of the 40 steps that were ready never began.
+  expect(await leaves('cancelled')).toHaveLength(25);
   const output = (path: string) =>
     api.get(`/api/v1/runs/${body.data.runId}/outputs/${path.split('.').at(-1)}?path=${path}`);
   const results: { status: string }[] = [];

@@ -3,11 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
+import { updateOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { whileHeld } from '../hold-lock.ts';
 import { type SmtpServer, startSmtpServer } from '../operations/smtp-server.ts';
 import { type StartedProduct, startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { type TemporalView, viewTemporal } from '../temporal-view.ts';
+import { untilDayHasRoom } from '../tenancy/rate-windows.ts';
 import { until } from '../until.ts';
 import { makeFlow } from './make-flow.ts';
 import { endOf, inB } from './make-workflow.ts';
@@ -94,6 +97,42 @@ describe('a plan includes so many', () => {
     await api.post(`/api/v1/runs/${runId}/cancel`, {});
   });
 
+  test.each([
+    ['waiting runs', 'free', nap],
+    ['open approvals', 'pro', ask('one')],
+  ] as const)('%s, and many runs that begin to wait at once do not exceed it together', async (_, plan, step) => {
+    const api = await clientOf(plan);
+    const id = await makeFlow(product, api, [step]);
+    // Several have counted before the first of them is written.
+    await whileHeld(product, 'lock table run_wait in exclusive mode', async () => {
+      const execute = () => api.post(`/api/v1/workflows/${id}/execute`, { input: 1, async: true }, inA);
+      await Promise.all(Array.from({ length: 10 }, execute));
+      await until('several are about to wait', async () => {
+        const held = await rowsOf(
+          `select from pg_locks l join pg_database d on d.oid = l.database
+            where d.datname = current_database() and l.relation = 'run_wait'::regclass and not l.granted`,
+        );
+        return held.length >= 5;
+      });
+    });
+    const ends = await until('all of them wait or have ended', async () => {
+      const rows = await rowsOf(
+        `select s.status, s.error ->> 'code' as code from run r left join run_step s on s.run_id = r.id
+          where r.automation_id = $1 and (r.waiting_since is not null or r.status = 'failed')`,
+        id,
+      );
+      return rows.length === 10 && rows;
+    });
+    const waiting = { status: 'waiting', code: null };
+    const refused = { status: 'failed', code: 'too_many_waiting' };
+    expect(ends.toSorted((one, other) => (one.status < other.status ? 1 : -1))).toEqual([
+      ...Array(2).fill(waiting),
+      ...Array(8).fill(refused),
+    ]);
+    const open = await rowsOf(`select from approval where automation_id = $1 and status = 'pending'`, id);
+    expect(open).toHaveLength(plan === 'pro' ? 2 : 0);
+  });
+
   test('open approvals: the step of one more fails, and an answer makes room', async () => {
     const api = await clientOf('pro');
     for (const runId of [await start(api, ask('one')), await start(api, ask('two'))]) await untilWaiting(runId);
@@ -167,6 +206,20 @@ describe('a plan includes so many', () => {
     expect((await api.get(`/api/v1/workflows/${id}/runs`)).body.data.pagination.total).toBe(3);
   });
 
+  test('runs that wait to begin: a batch that is refused counts no runs of the day', async () => {
+    await untilDayHasRoom(60);
+    const { testKey, organizationId } = await product.createTenant({ plan: 'team' });
+    await updateOrganization(product.database, organizationId, { rateDay: 15 });
+    const api = apiClient(product.process.api, testKey);
+    const id = await makeFlow(product, api, [nap]);
+    const batchOf = async (count: number) => {
+      const items = Array.from({ length: count }, () => ({ delay: 3_600 }));
+      return (await api.post(`/api/v1/workflows/${id}/batch`, { items }, inA)).status;
+    };
+    for (let times = 0; times < 3; times++) expect(await batchOf(4)).toBe(403);
+    expect(await batchOf(3)).toBe(202);
+  });
+
   const filed = () =>
     readdirSync(folder)
       .filter((name) => name.endsWith('.eml'))
@@ -176,6 +229,7 @@ describe('a plan includes so many', () => {
     ['liveKey', () => smtp.mails.map(({ to }) => to)],
     ['testKey', filed],
   ] as const)('mails a day, of a %s: an approval stays open without, and its step says so', async (key, mailed) => {
+    await untilDayHasRoom(60);
     const api = await clientOf('pro', key);
     const approvers = ['one', 'two', 'three', 'four'].map((name) => `${name}@example.com`);
     const runId = await start(api, ask('ask', { approvers }));
@@ -186,6 +240,8 @@ describe('a plan includes so many', () => {
     });
     const { warnings } = await stepOf();
     const unmailed = warnings.map(({ name }: { name: string }) => name);
+    // A mail is sent after it was counted.
+    await until('the others are mailed', async () => mailed().length + unmailed.length >= approvers.length);
     expect(new Set(warnings.map(({ code }: { code: string }) => code))).toEqual(new Set(['mail_limit']));
     expect([...mailed(), ...unmailed].sort()).toEqual([...approvers].sort());
     const [approval] = (await api.get('/api/v1/approvals?status=pending')).body.data.approvals;
@@ -193,6 +249,57 @@ describe('a plan includes so many', () => {
     expect((await endOf(api, runId)).status).toBe('completed');
     expect((await stepOf()).warnings).toEqual(warnings);
   });
+});
+
+test('a run has so many waiting steps, and the others of them fail', async () => {
+  const api = await clientOf('team');
+  const map = (id: string, items: string, ...steps: object[]) => ({
+    id,
+    type: 'map',
+    items,
+    concurrency: 20,
+    mode: 'settled',
+    steps,
+  });
+  const gate = { id: 'gate', type: 'event', event: 'gate.opened' };
+  // 20 times 3 times 20.
+  const id = await makeFlow(product, api, [map('some', 'input', map('more', '[1, 2, 3]', map('each', 'input', gate)))]);
+  const body = { input: Array.from({ length: 20 }, (_, index) => index), async: true };
+  const { runId } = (await api.post(`/api/v1/workflows/${id}/execute`, body, inA)).body.data;
+  await untilWaiting(runId);
+  const byStatus = `
+    select status, count(*)::int, min(error::text)::jsonb ->> 'code' as code from run_step
+     where run_id = $1 and step_id = 'gate' group by 1 order by 1`;
+  expect(await rowsOf(byStatus, runId)).toEqual([
+    { status: 'failed', count: 200, code: 'too_many_waiting' },
+    { status: 'waiting', count: 1_000, code: null },
+  ]);
+  expect((await api.post('/api/v1/events', { name: 'gate.opened' })).body.data).toMatchObject({ resumed: 1_000 });
+  expect((await endOf(api, runId)).status).toBe('completed');
+  expect(await rowsOf(byStatus, runId)).toMatchObject([{ status: 'completed', count: 1_000 }, { count: 200 }]);
+});
+
+test('an event step looks at 1 MiB of outputs at most', async () => {
+  const api = await clientOf('team');
+  const large = { id: 'large', type: 'transform', expression: '[input, input]' };
+  const gate = (match: string) => ({ id: 'gate', type: 'event', event: 'gate.opened', match });
+  const runOf = async (match: string) => {
+    const id = await makeFlow(product, api, [large, gate(match)]);
+    const body = { input: 'x'.repeat(600_000), async: true };
+    return (await api.post(`/api/v1/workflows/${id}/execute`, body, inA)).body.data.runId;
+  };
+  for (const match of ['steps.large.output.size() == event.data.n', 'steps.size() == event.data.n']) {
+    const { error } = await endOf(api, await runOf(match));
+    expect(error).toMatchObject({
+      stepId: 'gate',
+      code: 'expression_error',
+      message: expect.stringContaining('1 MiB'),
+    });
+  }
+  const other = await runOf('input.size() == event.data.n');
+  await untilWaiting(other);
+  await api.post('/api/v1/events', { name: 'gate.opened', data: { n: 600_000 } });
+  expect((await endOf(api, other)).status).toBe('completed');
 });
 
 test('a run of many steps pauses between short waits: all of its steps are loaded each time', async () => {

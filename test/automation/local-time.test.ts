@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { ApplicationFailure, asyncLocalStorage, type Context } from '@temporalio/activity';
-import { inLocalTime } from '../../activities/local-time.ts';
+import { inLocalTime } from '../../activities/activity-context.ts';
 
 const inActivity = <Result>(isLocal: boolean, work: () => Promise<Result>) =>
   asyncLocalStorage.run({ info: { isLocal } } as Context, () => inLocalTime(work));

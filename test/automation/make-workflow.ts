@@ -1,4 +1,4 @@
-import type { ApiClient } from '../api-client.ts';
+import { type ApiClient, untilTaken } from '../api-client.ts';
 import { until } from '../until.ts';
 
 export interface MadeWorkflow {
@@ -13,11 +13,9 @@ export const inB = { 'x-api-variant': 'B' };
 /** Creates a workflow with one prompt step, or with the given fields. */
 export async function makeWorkflow(api: ApiClient, fields: object | string = '{{input}}'): Promise<MadeWorkflow> {
   const given = typeof fields === 'string' ? { steps: [{ id: 'say', type: 'prompt', prompt: fields }] } : fields;
-  const { status, body } = await until('the workflow is created or refused', async () => {
-    const answer = await api.post('/api/v1/workflows', { name: 'Made', ...given }, { 'x-api-variant': 'A' });
-    // On a busy machine its check may find no process in time, and nothing was created: its caller asks again.
-    return answer.status !== 503 && answer;
-  });
+  const { status, body } = await untilTaken('the workflow is created or refused', () =>
+    api.post('/api/v1/workflows', { name: 'Made', ...given }, { 'x-api-variant': 'A' }),
+  );
   if (status !== 201) throw new Error(`The workflow was not created: ${JSON.stringify(body)}`);
   const { id } = body.data;
   return { id, wf: `wf_${id.replaceAll('-', '')}` };

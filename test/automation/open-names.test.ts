@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { findOpenNames } from '../../src/automation/events/events-sql.ts';
+import { findOpenNames, tenantsPerRound } from '../../src/automation/events/events-sql.ts';
+import { TenantRounds } from '../../src/automation/events/tenant-rounds.ts';
 import type { Database } from '../../src/platform/database/database.ts';
-import { sqlOn } from '../../src/platform/database/sql.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
@@ -30,8 +30,8 @@ async function organizationWith(names: number): Promise<string> {
   return organizationId;
 }
 
-const openNames = async () =>
-  Map.groupBy(await sqlOn(database.pool).rows(findOpenNames), ({ organizationId }) => organizationId);
+const rounds = new TenantRounds(findOpenNames);
+const openNames = async () => Map.groupBy(await rounds.next(database), ({ organizationId }) => organizationId);
 
 test('an organization with very many open names leaves room for others, and all of its names have their turn', async () => {
   expect((await openNames()).size).toBe(0);
@@ -50,4 +50,23 @@ test('an organization with very many open names leaves room for others, and all 
     for (const { type } of names.get(many)!) seen.add(type);
   }
   expect(seen.size).toBeGreaterThan(300);
+});
+
+test('each of more organizations than a round has room for has its turn', async () => {
+  const count = 2 * tenantsPerRound + 100;
+  await database.pool.query(
+    `insert into workflow_event (id, organization_id, environment, type, external_id, is_own, content, correlation_id,
+                                 received_at, looked_at, resumed, started, is_answered, is_complete)
+     select uuidv7(), gen_random_uuid(), 'test', 'name', n::text, false, '{}', 'x', clock_timestamp(), 0, 0, 0, true, false
+       from generate_series(1, $1::int) n`,
+    [count],
+  );
+  const every = new TenantRounds(findOpenNames);
+  for (let time = 0; time < 2; time++) {
+    const seen = new Set<string>();
+    for (let round = 0; round < 3; round++) {
+      for (const { organizationId } of await every.next(database)) seen.add(organizationId);
+    }
+    expect(seen.size).toBeGreaterThanOrEqual(count);
+  }
 });

@@ -50,7 +50,7 @@ test('a plan includes so many workflows in each environment, however the request
   await api.delete(`/api/v1/workflows/${made[0]!.body.data.id}`);
   expect((await create(api, late)).status).toBe(201);
   expect(await create(api)).toMatchObject(refused(50));
-}, 60_000);
+});
 
 test('after a downgrade what exists stays and can be changed, and nothing is added', async () => {
   const { api, change } = await organizationOn('pro');
@@ -64,4 +64,4 @@ test('after a downgrade what exists stays and can be changed, and nothing is add
   expect(await put(api, last)).toMatchObject(refused(5));
   await api.delete(`/api/v1/workflows/${scheduled[1]}`);
   expect((await put(api, last)).status).toBe(200);
-}, 60_000);
+});

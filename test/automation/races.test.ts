@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { forgetEvents } from '../../src/automation/events/forget-events.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { type StartedProduct, startProduct } from '../product.ts';
 import { until } from '../until.ts';
@@ -33,50 +35,78 @@ afterAll(async () => {
   await product.close();
 });
 
-/**
- * Waits until so many sessions stand at their commit, or wait for one that does, be it behind others: those that wait for
- * anything else do not count.
- */
-const untilBlocked = (sessions: number) =>
-  until(`${sessions} sessions wait for the commit`, async () => {
-    const { rows } = await owner.query(
-      `with recursive waiting as (
-         select a.pid, pg_blocking_pids(a.pid) as blockers from pg_stat_activity a
-          where a.datname = current_database() and a.wait_event_type = 'Lock'),
-       blocked as (
-         select l.pid from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
-          where l.locktype = 'advisory' and l.objid = ${commitLock} and not l.granted
-         union
-         select w.pid from blocked b join waiting w on b.pid = any(w.blockers))
-       select from blocked`,
-    );
-    return rows.length >= sessions;
-  });
+/** How many sessions stand at their commit, or wait for one that does, be it behind others: no others count. */
+const countBlocked = `with recursive waiting as (
+    select a.pid, pg_blocking_pids(a.pid) as blockers from pg_stat_activity a
+     where a.datname = current_database() and a.wait_event_type = 'Lock'),
+  blocked as (
+    select l.pid from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
+     where l.locktype = 'advisory' and l.objid = ${commitLock} and not l.granted
+    union
+    select w.pid from blocked b join waiting w on b.pid = any(w.blockers))
+  select count(*)::int as sessions from blocked`;
+
+const untilOneStands = () =>
+  until('a session stands at its commit', async () => (await owner.query(countBlocked)).rows[0].sessions > 0);
 
 /**
- * Has the first one stand at its commit until the second one waits too.
- * @param at when a change of a row is the one that stands
+ * Lets the first one commit once the second waits. PostgreSQL looks by itself: the second gives up after five seconds, which
+ * this process may stall for on a busy machine.
  */
-async function inOrder<First, Second>(
-  at: { change: string; when?: string },
-  first: () => Promise<First>,
-  second: () => Promise<Second>,
-): Promise<[First, Second]> {
+const commitOnceTwoWait = () =>
+  owner.query(`do $$
+    begin
+      for look in 1..2000 loop
+        perform pg_stat_clear_snapshot();
+        if (${countBlocked}) >= 2 then
+          perform pg_advisory_unlock(${commitLock});
+          return;
+        end if;
+        perform pg_sleep(0.05);
+      end loop;
+      raise 'The second does not wait for the first.';
+    end $$`);
+
+/** When a change of a row is the one that stands at its commit. */
+interface Change {
+  change: string;
+  when?: string;
+}
+
+/** Has one stand at its commit until other work is done. @returns what both resolve with */
+async function atCommit<One, Meanwhile>(
+  at: Change,
+  one: () => Promise<One>,
+  meanwhile: () => Promise<Meanwhile>,
+): Promise<[One, Meanwhile]> {
   await owner.query(`
     create constraint trigger hold_commit after ${at.change} deferrable initially deferred
       for each row when (${at.when ?? 'true'}) execute function hold_commit();
     select pg_advisory_lock(${commitLock})`);
   try {
-    const begun = first();
-    await untilBlocked(1);
-    const follows = second();
-    await untilBlocked(2);
-    await owner.query(`select pg_advisory_unlock(${commitLock})`);
-    return await Promise.all([begun, follows]);
+    const begun = one();
+    await untilOneStands();
+    const done = await meanwhile();
+    await owner.query('select pg_advisory_unlock_all()');
+    return [await begun, done];
   } finally {
     await owner.query('select pg_advisory_unlock_all()');
     await owner.query(`drop trigger hold_commit on ${at.change.split(' ').at(-1)}`);
   }
+}
+
+/** Has the first one stand at its commit until the second one waits too. */
+async function inOrder<First, Second>(
+  at: Change,
+  first: () => Promise<First>,
+  second: () => Promise<Second>,
+): Promise<[First, Second]> {
+  const [begun, { follows }] = await atCommit(at, first, async () => {
+    const follows = second();
+    await commitOnceTwoWait();
+    return { follows };
+  });
+  return [begun, await follows];
 }
 
 async function start(...steps: Record<string, unknown>[]): Promise<string> {
@@ -142,6 +172,120 @@ test('the waits of a run look back together, each for the first event that fits 
   expect(outputs.map((event: { data: { n: number } }) => event.data.n)).toEqual([3, 22, 24, 99, 3]);
 });
 
+test('a run that is deleted while a retry of it is created leaves the retry the files of both', async () => {
+  const id = await makeFlow(product, api, [
+    { id: 'copy', type: 'transform', expression: 'input' },
+    { id: 'last', type: 'transform', expression: '1' },
+  ]);
+  const input = 'x'.repeat(300_000);
+  const asked = await api.post(`/api/v1/workflows/${id}/execute`, { input, async: true }, inA);
+  const { runId } = asked.body.data;
+  await endOf(api, runId);
+  const [retried, deleted] = await inOrder(
+    { change: 'insert on run', when: `new.retry_of = '${runId}'` },
+    () => api.post(`/api/v1/runs/${runId}/retry`, { fromStep: 'last' }, inA),
+    () => api.delete(`/api/v1/runs/${runId}`, inA),
+  );
+  expect([retried.status, deleted.status]).toEqual([200, 200]);
+  const retry = retried.body.data.runId;
+  await endOf(api, retry);
+  const { rows } = await owner.query(
+    `select f.remove_at from run_step s left join file f on f.name = s.output_file
+      where s.run_id = $1 and s.step_id = 'copy'`,
+    [retry],
+  );
+  expect(rows).toEqual([{ remove_at: null }]);
+  expect((await api.get(`/api/v1/runs/${retry}/outputs/copy`)).body.data.output).toBe(input);
+});
+
+describe('an event with much data', () => {
+  const text = 'x'.repeat(10_000);
+  const sendText = async (name: string) => (await api.post('/api/v1/events', { name, data: { text } })).body.data;
+  const age = (name: string, by: string) =>
+    owner.query(`update workflow_event set received_at = received_at - $2::interval where type = $1`, [name, by]);
+  const left = async (name: string) =>
+    (await owner.query('select content is not null as "hasData" from workflow_event where type = $1', [name])).rows;
+  // An event that a step is looking at is left for later.
+  const untilLeft = (name: string, rows: object[]) =>
+    until('it is forgotten', async () => {
+      await forgetEvents(product.database);
+      return isDeepStrictEqual(await left(name), rows);
+    });
+
+  test('is stored once, however many steps it resumes', async () => {
+    await owner.query(`
+      create table seen_outcome (bytes int);
+      create function see_outcome() returns trigger language plpgsql security definer as $$
+        begin insert into seen_outcome values (octet_length(new.outcome::text)); return null; end $$;
+      create trigger see_outcome after update on run_wait for each row
+        when (new.event = 'much_data' and old.state <> new.state) execute function see_outcome()`);
+    const runId = await start({ id: 'each', type: 'map', items: '[1, 2, 3, 4, 5]', steps: [awaiting('much_data')] });
+    await untilWaiting(runId);
+    expect(await sendText('much_data')).toMatchObject({ resumed: 5, complete: true });
+    const { outputs } = (await endOf(api, runId)).output.steps.each;
+    expect(outputs.map((event: { data: object }) => event.data)).toEqual(Array.from({ length: 5 }, () => ({ text })));
+    const { rows } = await owner.query('select count(*)::int as waits, sum(bytes)::int as bytes from seen_outcome');
+    expect(rows[0].waits).toBe(5);
+    expect(rows[0].bytes).toBeLessThan(1_000);
+    // What a step has is not needed any more.
+    await age('much_data', '70 minutes');
+    await untilLeft('much_data', [{ hasData: false }]);
+  });
+
+  /** Resumes a step whose run cannot go on until other work is done. @returns the run */
+  async function whileResumed(name: string, work: (client: pg.Client, runId: string) => Promise<unknown>) {
+    const runId = await start(awaiting(name));
+    await untilWaiting(runId);
+    const holder = new pg.Client({ connectionString: product.ownerUrl });
+    await holder.connect();
+    try {
+      await holder.query('begin');
+      await holder.query('select from run where id = $1 for update', [runId]);
+      expect(await sendText(name)).toMatchObject({ resumed: 1 });
+      await work(holder, runId);
+      await holder.query('commit');
+    } finally {
+      await holder.end();
+    }
+    return runId;
+  }
+
+  test('is kept until the steps that it resumed have it', async () => {
+    const runId = await whileResumed('kept', async () => {
+      for (const by of ['70 minutes', '25 hours']) {
+        await age('kept', by);
+        await forgetEvents(product.database);
+        expect(await left('kept')).toEqual([{ hasData: true }]);
+      }
+    });
+    expect((await endOf(api, runId)).output.result.data).toEqual({ text });
+    await untilLeft('kept', []);
+  });
+
+  test('is not kept for a run that ended before it had it', async () => {
+    await whileResumed('ended', (client, runId) =>
+      client.query(`update run set status = 'cancelled', waiting_since = null, finished_at = now() where id = $1`, [
+        runId,
+      ]),
+    );
+    await age('ended', '70 minutes');
+    await untilLeft('ended', [{ hasData: false }]);
+  });
+
+  test('is kept when a step finds it while it becomes too old', async () => {
+    await sendText('found');
+    const [runId] = await atCommit(
+      { change: 'update on run_wait', when: `new.event = 'found' and new.state = 'resolved'` },
+      () => start(awaiting('found', { lookBack: 600 })),
+      async () => {
+        await age('found', '70 minutes');
+        await forgetEvents(product.database);
+      },
+    );
+    expect((await endOf(api, runId)).output.result.data).toEqual({ text });
+  });
+});
+
 test('each wait is matched with what its own run has and its own place sees', async () => {
   const branch = (id: string, value: number) => ({
     id,
@@ -192,7 +336,19 @@ describe('an approval', () => {
   });
 
   test('an answer before the end of its time counts', async () => {
-    const { runId, respond, read } = await ask({ timeout: 8, onTimeout: 'reject' });
+    // Early enough for the answer to be in time, and late enough for the worker to come before the answer is given up, ten
+    // seconds after it stands at its commit. On a busy machine it may be too late: then another run asks.
+    const { runId, respond, read } = await until('an approval has little time left', async () => {
+      const asked = await ask({ timeout: 5, onTimeout: 'reject' });
+      const { seconds } = await until('its time is nearly over', async () => {
+        const { rows } = await owner.query(
+          'select extract(epoch from expires_at - clock_timestamp())::float8 as seconds from approval where run_id = $1',
+          [asked.runId],
+        );
+        return rows[0].seconds < 2.5 && rows[0];
+      });
+      return seconds > 1 && asked;
+    });
     const [won] = await inOrder(
       becomes('answered'),
       () => respond('approve'),
@@ -205,12 +361,21 @@ describe('an approval', () => {
   });
 
   test('an answer after the end of its time is refused', async () => {
-    const { runId, respond, read } = await ask({ timeout: 8, onTimeout: 'reject' });
-    const [, lost] = await inOrder(
+    // The worker stands at its commit, however late the approval is found on a busy machine.
+    let asking: ReturnType<typeof ask> | undefined;
+    const [, { answering }] = await atCommit(
       becomes('expired'),
-      async () => {},
-      () => respond('approve'),
+      async () => {
+        asking = ask({ timeout: 2, onTimeout: 'reject' });
+      },
+      async () => {
+        const { respond } = await asking!;
+        const answering = respond('approve');
+        await commitOnceTwoWait();
+        return { answering };
+      },
     );
+    const [lost, { runId, read }] = [await answering, await asking!];
     expect(lost).toMatchObject({ status: 409, body: { error: { details: { status: 'expired' } } } });
     expect((await endOf(api, runId)).output.result).toMatchObject({ action: 'reject', channel: 'timeout' });
     expect((await read()).status).toBe('expired');
@@ -251,7 +416,13 @@ describe('a cancellation', () => {
     const event =
       order === 'before'
         ? (await inOrder(isCancelled, one, other))[1]
-        : (await inOrder({ change: 'update on run_wait', when: `new.event = '${name}'` }, other, one))[0];
+        : (
+            await inOrder(
+              { change: 'update on run_wait', when: `new.event = '${name}' and new.state = 'resolved'` },
+              other,
+              one,
+            )
+          )[0];
     expect(event).toMatchObject({ resumed: order === 'before' ? 0 : 1, complete: true });
     expect((await endOf(api, runId)).status).toBe('cancelled');
   });

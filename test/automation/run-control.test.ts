@@ -49,7 +49,7 @@ describe('steps that call out', () => {
       { id: 'sum', type: 'transform', expression: 'size(steps.second.output)' },
       slow('third', 600),
     ]);
-    await until('the last one is under way', async () => called(runId, 'third').length === 1);
+    await until('the last one is under way', async () => called(runId, 'third').length > 0);
     await until('the heartbeat names it', async () => {
       const details = (await temporal.heartbeatOf(runId)) as { stepId?: string } | undefined;
       return details?.stepId === 'third';
@@ -72,6 +72,8 @@ describe('steps that call out', () => {
       attempts,
     ]);
     expect(Object.fromEntries(attempts)).toEqual({ first: 1, second: 3, third: 3, fourth: 1 });
+    // A line of the log arrives after what it tells of.
+    await until('its last call is logged', async () => called(runId, 'fourth').length > 0);
     expect(called(runId, 'first')).toHaveLength(1);
     expect(await calls(runId)).toEqual(['callStep', 'callStep', 'callStep']);
   });
@@ -80,7 +82,7 @@ describe('steps that call out', () => {
 describe('cancelling', () => {
   test('ends the run at once, stops what it does, and no step comes after', async () => {
     const runId = await start([prompt('a', 'x'), prompt('slow', 'sandbox:slow=600'), prompt('after', 'y')]);
-    await until('the model is called', async () => called(runId, 'slow').length === 1);
+    await until('the model is called', async () => called(runId, 'slow').length > 0);
     const answer = await cancel(runId);
     expect(answer).toMatchObject({ status: 200, body: { data: { id: runId, status: 'CANCELLED', output: null } } });
     const run = await detail(runId);
@@ -140,13 +142,13 @@ describe('cancelling', () => {
 
   test('by an operator in Temporal cancels the run too', async () => {
     const runId = await start([prompt('slow', 'sandbox:slow=600')]);
-    await until('the model is called', async () => called(runId, 'slow').length === 1);
+    await until('the model is called', async () => called(runId, 'slow').length > 0);
     await temporal.cancel(runId);
     expect(await reaches(runId, 'cancelled')).toMatchObject({ stepResults: [{ status: 'cancelled' }] });
   });
 
   test('a run of another organization is not found', async () => {
-    const runId = await start([prompt('slow', 'sandbox:slow=5')]);
+    const runId = await start([prompt('slow', 'sandbox:slow=600')]);
     const stranger = apiClient(product.process.api, (await product.createTenant()).testKey);
     expect(await stranger.post(`/v1/runs/${runId}/cancel`)).toMatchObject({ status: 404 });
     expect(await stranger.post(`/v1/runs/${runId}/retry`)).toMatchObject({ status: 404 });

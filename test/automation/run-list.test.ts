@@ -144,7 +144,7 @@ test('a page of runs with large inputs and outputs is small, and nothing large i
 });
 
 test('runs in flight are found by their state', async () => {
-  const slow = await makeWorkflow(api, 'sandbox:slow=30');
+  const slow = await makeWorkflow(api, 'sandbox:slow=600');
   const { body } = await api.post(`/v1/workflows/${slow.id}/execute`, { input: 'x', async: true }, {});
   const shown = await until('the run is running', async () => {
     const { data } = (await list('?status=RUNNING', slow.id)).body;

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { runIds } from '../../src/automation/core/ids.ts';
 import { followRuns } from '../../src/automation/run-streams/follow-runs.ts';
 import { StreamReads } from '../../src/automation/run-streams/stream-reads.ts';
+import { DeltaReader, withDeltas } from '../../src/automation/step-texts/delta-reader.ts';
+import type { StepTexts } from '../../src/automation/step-texts/step-texts.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import type { ApiClient } from '../api-client.ts';
@@ -97,7 +100,7 @@ test('has runs of flows, what they start, and what their steps write', async () 
         id: 'each',
         type: 'map',
         items: '[1, 2]',
-        steps: [{ id: 'ask', type: 'prompt', prompt: 'sandbox:slow=1 {{item}}' }],
+        steps: [{ id: 'ask', type: 'prompt', prompt: 'sandbox:slow=3 {{item}}' }],
       },
       { id: 'child', type: 'workflow', workflowId, input: 'from the parent' },
     ],
@@ -141,15 +144,52 @@ test('looks at flows that wait together, however many there are, and sees the en
     [rows, one].flatMap((spy) => spy.mock.calls).filter(([of]) => of.name === name).length;
   const stop = new AbortController();
   const seen: string[] = [];
-  const events = await followRuns(new StreamReads(), scope, { tags: [tag] }, undefined, stop.signal);
+  const events = await followRuns(scope, { tags: [tag] }, undefined, {
+    reads: new StreamReads(),
+    left: () => {},
+    stop: stop.signal,
+  });
   const reading = (async () => {
     for await (const { name } of events) seen.push(name);
   })();
-  await until('they were looked at ten times', async () => asked('run.marks_of_many') >= 10, 60_000);
+  await until('they were looked at ten times', async () => asked('run.marks_of_many') >= 10);
   expect(Math.max(asked('flow.status'), asked('flow.step_times'))).toBeLessThan(3 * runIds.length);
   await api.post(`/api/v1/runs/${runIds[0]}/cancel`, {});
   await until('the end is seen', async () => seen.includes('run.cancelled'));
   expect(asked('flow.status')).toBeLessThan(4 * runIds.length);
+  stop.abort();
+  await reading;
+});
+
+test('lets go of the texts of a run that was deleted, which is no event', async () => {
+  const { id } = await makeWorkflow(api, { steps: [{ id: 'nap', type: 'wait', for: 3_600 }] });
+  const tag = 'deleted';
+  const runId = await execute({ tags: [tag] }, id);
+  const organizationId = organizationIds.parse(product.tenant.organizationId)!;
+  const scope = new Scope(product.database, { organizationId, environment: 'test' }, 'test');
+  const open = new Set<string>();
+  const stepTexts = {
+    follow(_: unknown, followed: string) {
+      open.add(followed);
+      return { texts: new Map(), close: () => open.delete(followed) };
+    },
+  };
+  const reader = new DeltaReader(stepTexts as unknown as StepTexts, scope.tenant, false);
+  const stop = new AbortController();
+  const left = (of: string) => reader.leave(of);
+  const events = await followRuns(scope, { tags: [tag] }, undefined, {
+    reads: new StreamReads(),
+    left,
+    stop: stop.signal,
+  });
+  const seen: string[] = [];
+  const reading = (async () => {
+    for await (const { name } of withDeltas(reader, events)) seen.push(name);
+  })();
+  await until('it waits', async () => seen.includes('step.waiting'));
+  expect([...open]).toEqual([runIds.parse(runId)]);
+  await api.delete(`/api/v1/workflows/${id}`);
+  await until('its texts are left', async () => open.size === 0);
   stop.abort();
   await reading;
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { wantedSchedule } from '../../src/automation/schedules/temporal-schedules.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
@@ -13,9 +13,6 @@ import { runningServers } from '../servers.ts';
 import { untilDayHasRoom } from '../tenancy/rate-windows.ts';
 import { until } from '../until.ts';
 import { makeWorkflow } from './make-workflow.ts';
-
-// One test waits for a minute of the clock to begin.
-jest.setTimeout(150_000);
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let connection: Connection;
@@ -50,9 +47,12 @@ async function schedule(id: string, body: object): Promise<void> {
   expect(status).toBe(200);
 }
 
+/** The same day for all tests, whatever day begins meanwhile. */
+const today = new Date();
+
 /** Makes a time of the past due, as an operator's backfill does. @returns the time as it names what it starts */
 async function fire(id: string, { hour }: { hour: number }, daysAgo: number): Promise<string> {
-  const due = new Date();
+  const due = new Date(today);
   due.setUTCDate(due.getUTCDate() - daysAgo);
   due.setUTCHours(hour, 0, 0, 0);
   await inTemporal(id).backfill({ start: new Date(due.getTime() - 1_000), end: due, overlap: 'ALLOW_ALL' });
@@ -75,7 +75,7 @@ const runsOf = async (id: string): Promise<any[]> =>
   (await product.api.get(`/v1/workflows/${id}/runs`, { 'x-api-variant': 'A' })).body.data.runs;
 
 const endedRun = (id: string) =>
-  until('a run ends', async () => (await runsOf(id)).find(({ status }) => status === 'COMPLETED'), 75_000);
+  until('a run ends', async () => (await runsOf(id)).find(({ status }) => status === 'COMPLETED'), 120_000);
 
 const lastRunAt = async (id: string) => (await product.api.get(`/v1/workflows/${id}/schedule`)).body.data.lastRunAt;
 

@@ -181,6 +181,18 @@ test('an Idempotency-Key makes one test run, and no events are published', async
   expect(rows).toEqual([]);
 });
 
+test('a repeated test whose run was deleted is answered, and the process goes on', async () => {
+  const id = await make(api, [compute('say', '1')]);
+  const headers = { ...inA, 'idempotency-key': 'tried-and-deleted' };
+  const ask = () => api.post(`/api/v1/workflows/${id}/test`, { input: 1 }, headers);
+  const run = (await ask()).body.data.id;
+  expect(await api.delete(`/api/v1/runs/${run}`)).toMatchObject({ status: 200 });
+  expect(await ask()).toMatchObject({ status: 404, body: { error: { code: 'run_not_found' } } });
+  // For longer than what waits for a run takes to look for it again.
+  const slow = await make(api, [{ id: 'ask', type: 'prompt', prompt: 'sandbox:slow=3' }]);
+  expect(await trial(api, slow)).toMatchObject({ status: 200, body: { data: { status: 'COMPLETED' } } });
+});
+
 test('a tested run starts at most 100 runs, itself and through those that it starts', async () => {
   const leaf = await make(api, [compute('done', 'true')]);
   const start = (workflowId: string, items: number) => [
@@ -209,4 +221,17 @@ test('a tested run starts at most 100 runs, itself and through those that it sta
   const refused = results.flatMap(({ results: ofItems }) => ofItems).filter(({ error }) => error);
   expect(refused).toHaveLength(23);
   expect(refused[0].error.message).toContain('A tested run starts at most 100 runs.');
+});
+
+test('a mock named __proto__ is refused, and a header of that name is sent', async () => {
+  const id = await make(api, [
+    compute('__proto__', '1'),
+    { id: 'fetch', type: 'http', url: 'https://crm.example.com/', headers: JSON.parse('{"__proto__":"x","X-A":"y"}') },
+  ]);
+  const refused = await trial(api, id, { mocks: JSON.parse('{"__proto__":{"output":2}}') });
+  expect(refused).toMatchObject({ status: 400, body: { error: { code: 'validation_error' } } });
+  expect(refused.body.error.details.errors).toMatchObject([{ path: 'mocks.__proto__' }]);
+  const { body } = await trial(api, id);
+  expect(Object.entries(body.data.output.steps).map(([step]) => step)).toEqual(['__proto__', 'fetch']);
+  expect(JSON.stringify(body.data.output.steps.fetch.body.headers)).toContain('"__proto__":"x"');
 });

@@ -16,6 +16,9 @@ export const automationThings: ThingsOf = async ({ client, database }) => {
     return (await client.get(`/api/v1/batches/${batch}`)).body.data.completedAt !== null;
   });
   const bulkAction = (await client.post('/api/v1/bulk-actions', { action: 'cancel', runIds: [run] })).body.data.id;
+  await until('the bulk action has ended', async () => {
+    return (await client.get(`/api/v1/bulk-actions/${bulkAction}`)).body.data.completedAt !== null;
+  });
   const asking = await makeFlow({ database }, client, [{ id: 'ask', type: 'approval', message: 'Go on?' }]);
   await client.post(`/api/v1/workflows/${asking}/execute`, { input: 'x', async: true });
   const approval = await until('the run asks', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { reserveCredits } from '../../src/credits/index.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
@@ -10,9 +10,6 @@ import { sceneOf } from '../scheduling/scene.ts';
 import { creditsOf, fileAt } from '../studio/files.ts';
 import { until } from '../until.ts';
 import { endOf, inB, makeWorkflow } from './make-workflow.ts';
-
-// Speech is rendered in processes that others use too.
-jest.setTimeout(120_000);
 
 let product: StartedProduct;
 let api: ApiClient;
@@ -109,9 +106,17 @@ describe('a step waits for a place, and does not fail', () => {
 
   test('among the calls of its plan', async () => {
     const own = await clientOf('enterprise');
-    const items = [1, 2].map((at) => `sandbox:slow=1 Number ${at}.`);
-    const runId = await start(own, [each(say({ text: '{{item}}' }, 'one'))], items);
-    await waitsForSlot(own, runId);
+    const items = [1, 2].map((at) => `sandbox:slow=4 Number ${at}.`);
+    // On a busy machine the first call may be over before the wait for it is seen: then another run is started.
+    const runId = await until('a step waits for its slot', async () => {
+      const runId = await start(own, [each(say({ text: '{{item}}' }, 'one'))], items);
+      const run = await until('a step waits, or the run is over', async () => {
+        const { status, waitingFor = [] } = (await own.get(`/api/v1/runs/${runId}`, inB)).body.data;
+        const isWaiting = waitingFor.some(({ type }: { type: string }) => type === 'slot');
+        return (isWaiting || status !== 'running') && status !== 'queued' && { isWaiting };
+      });
+      return run.isWaiting && runId;
+    });
     const { status, output, error } = await endOf(own, runId);
     expect([status, error, output.steps.each.succeeded]).toEqual(['completed', undefined, 2]);
   });

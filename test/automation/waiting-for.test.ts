@@ -67,13 +67,19 @@ test('a run shows what it waits for while all that is open waits: in its detail 
 test('a run with a step that is executed beside one that waits shows none, and at most ten are shown', async () => {
   const branches = [
     { id: 'a', steps: [{ id: 'nap', type: 'wait', for: 600 }] },
-    { id: 'b', steps: [ask('busy', 'sandbox:slow=3'), compute('after', '1')] },
+    { id: 'b', steps: [ask('busy', 'sandbox:slow=5'), compute('after', '1')] },
   ];
-  const { runId } = await start([{ id: 'both', type: 'parallel', branches }]);
-  await until('the call runs', async () =>
-    (await detail(runId)).steps.some(({ stepId }: { stepId: string }) => stepId === 'busy'),
-  );
-  expect(await detail(runId)).not.toHaveProperty('waitingFor');
+  // On a busy machine the call may be over before it is seen: then another run is started.
+  const { runId, busy } = await until('a run is seen while its call runs', async () => {
+    const { runId } = await start([{ id: 'both', type: 'parallel', branches }]);
+    const busy = await until('the call runs, or is over', async () => {
+      const run = await detail(runId);
+      return run.steps.some(({ stepId }: { stepId: string }) => stepId === 'busy') && run;
+    });
+    const isBusy = (step: { stepId: string; status: string }) => step.stepId === 'busy' && step.status === 'running';
+    return busy.steps.some(isBusy) && { runId, busy };
+  });
+  expect(busy).not.toHaveProperty('waitingFor');
   expect(await waiting(runId)).toHaveLength(1);
 
   const each = { id: 'each', type: 'map', items: '[1,2,3,4,5,6,7,8,9,10,11,12]', concurrency: 12 };
@@ -91,7 +97,7 @@ test('begun runs that wait for slots of the plan say so', async () => {
     concurrency: 20,
     steps: [ask('next', `sandbox:slow=${seconds}`)],
   });
-  const busy = [await start([each(20, 60)], client), await start([each(5, 60)], client)];
+  const busy = [await start([each(20, 600)], client), await start([each(5, 600)], client)];
   const stepsOf = async ({ runId }: { runId: string }) => (await detail(runId, inA, client)).steps;
   await until('all slots are taken', async () => (await Promise.all(busy.map(stepsOf))).flat().length === 27);
   const flow = await start([compute('first', '1'), each(2, 1)], client);

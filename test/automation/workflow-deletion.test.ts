@@ -30,7 +30,7 @@ async function count(table: string, column: string, id: string): Promise<number>
 const temporalStatus = async (runId: string) =>
   (await temporal.workflow.getHandle(runWorkflowId(runId)).describe()).status.name;
 
-/** Starts a run that takes 30 s and waits until its model is being called. */
+/** Starts a run that takes minutes, and waits until its model is being called. */
 async function startSlowRun(workflowId: string): Promise<string> {
   const { body } = await product.api.post(`/v1/workflows/${workflowId}/execute`, { async: true, input: 'x' });
   const runId: string = body.data.runId;
@@ -78,7 +78,7 @@ test('deletes by either form of the id, and answers alike in B', async () => {
 
 test('runs in flight are cancelled in Temporal, and every row is purged', async () => {
   const { api } = product;
-  const { id } = await makeWorkflow(api, 'sandbox:slow=30');
+  const { id } = await makeWorkflow(api, 'sandbox:slow=600');
   const quick = await makeWorkflow(api, 'quick {{input}}');
   const kept = await api.post(`/v1/workflows/${quick.id}/execute`, { input: 'kept' });
   const runIds = [await startSlowRun(id), await startSlowRun(id)];
@@ -119,7 +119,7 @@ test('a run that was never taken up by Temporal does not come to life after the 
 
 test('a caller that waits for a run of a deleted workflow gets 404', async () => {
   const { api } = product;
-  const { id } = await makeWorkflow(api, 'sandbox:slow=30');
+  const { id } = await makeWorkflow(api, 'sandbox:slow=600');
   const waiting = api.post(`/v1/workflows/${id}/execute`, { input: 'x' });
   await until('the run is there', async () => (await api.get(`/v1/workflows/${id}/runs`)).body.data.runs.length === 1);
   await api.delete(`/v1/workflows/${id}`);

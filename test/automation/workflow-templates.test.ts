@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
@@ -6,9 +6,6 @@ import { type StartedProduct, sharedProduct } from '../product.ts';
 import { sceneOf } from '../scheduling/scene.ts';
 import { until } from '../until.ts';
 import { endOf, inB } from './make-workflow.ts';
-
-// Speech and pictures are rendered in processes that others use too.
-jest.setTimeout(120_000);
 
 let product: StartedProduct;
 let api: ApiClient;

@@ -91,7 +91,7 @@ test('a batch, an approval and a bulk action are found, and shown without what t
 
   const cancelled = await api.post('/api/v1/bulk-actions', { action: 'cancel', runIds: [run.id] });
   const { id: bulkActionId } = cancelled.body.data;
-  const one = await findUntil(bulkActionId, ofKind('bulk-action', 'completed'));
+  const one = await findUntil(bulkActionId, (all) => ofKind('bulk-action', 'completed')(all) && isDrained(all));
   expect(one).toMatchObject([{ id: bulkActionId, ...tenantFacts() }]);
   expect((await cli('bulk-action', 'show', bulkActionId)).said).toMatchObject({ action: 'cancel', total: 1 });
 });
@@ -163,7 +163,7 @@ test('an action and its integration are found, and shown without what they say',
   );
   const integration = (await cli('integration', 'show', rows[0].id)).said;
   expect(integration).toMatchObject({ state: 'connected', integration: 'slack', reason: null });
-  expect((await cli('find', integration.workflowId)).said.found).toMatchObject([{ id: integration.id }]);
+  expect(await findUntil(integration.workflowId, isDrained)).toMatchObject([{ id: integration.id }]);
 });
 
 test('a booking is found with its effects, and a calendar with its last error', async () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { databaseRoles } from '../../src/platform/database/database.ts';
 import { runningServers } from '../servers.ts';
+import { until } from '../until.ts';
 import { spawnCli } from './run-cli.ts';
 
 /** Names of this test's own: logins belong to all databases of the server. */
@@ -60,4 +61,26 @@ test('migrate brings an empty database up to date, once, and gives the applicati
   const refused = await migrateFor(second);
   expect(refused.exitCode).toBe(1);
   expect(refused.stderr).toContain('more rights than the application needs');
-}, 60_000);
+});
+
+test('migrate reports connections that were lost like any other failure', async () => {
+  const ownerUrl = urlOf(owner, 'owner');
+  const holder = new pg.Client({ connectionString: ownerUrl });
+  await holder.connect();
+  // The migration waits for this transaction, and the connection that keeps others from migrating is idle meanwhile.
+  await holder.query('begin');
+  await holder.query('create table mikro_orm_migrations (id int)');
+  const migrating = spawnCli(['migrate', '--json'], { DATABASE_URL: ownerUrl });
+  await until('it migrates, and loses its connections', async () => {
+    const { rows } = await admin.query(
+      `with own as (select * from pg_stat_activity where datname = $1 and application_name = 'atelier migrations')
+       select pg_terminate_backend(pid) from own where exists (select from own where wait_event_type = 'Lock')`,
+      [name],
+    );
+    return rows.length > 1;
+  });
+  const { exitCode, stderr } = await migrating;
+  expect(stderr).toMatch(/^\{"error":.*terminat.*\}\n$/);
+  expect(exitCode).toBe(1);
+  await holder.end();
+});

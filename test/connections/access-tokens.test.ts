@@ -60,6 +60,19 @@ describe('an access token', () => {
     expect([calls, scene.expired]).toEqual([2, [id]]);
   });
 
+  test('that is refused while the account is connected again ends nothing', async () => {
+    const id = await scene.keep('plain');
+    let calls = 0;
+    const refuse = async () => {
+      if (++calls === 2) await scene.keep('plain');
+      throw new AccessTokenRefused();
+    };
+    const refused = scene.one.connections.withAccessToken(scene.scope, id, refuse);
+    await expect(refused).rejects.toMatchObject({ name: 'AuthorizationFailure', retryable: true });
+    expect(await scene.use(id, scene.plain)).toBe('ada@example.com');
+    expect(scene.expired).toEqual([]);
+  });
+
   test('is not refreshed because a call failed otherwise', async () => {
     const id = await scene.keep('plain');
     const fail = () => Promise.reject(new Error('503'));
@@ -127,7 +140,8 @@ describe('a connection', () => {
     async (behaviour) => {
       const id = await scene.keep('plain');
       scene.plain.next(behaviour);
-      await scene.one.connections.revoke(scene.scope, id);
+      const { connections: by } = behaviour === 'silence' ? scene.hasty : scene.one;
+      await by.revoke(scene.scope, id);
       expect(await scene.rowOf(id)).toBeUndefined();
     },
   );

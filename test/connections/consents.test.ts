@@ -15,7 +15,9 @@ let database: Database;
 let google: FakeOAuth;
 let microsoft: FakeOAuth;
 let connections: Connections;
-let close: () => Promise<void>;
+/** Waits a second for a provider, and no longer. */
+let hasty: Connections;
+let close: () => Promise<unknown>;
 let ada: Scope;
 let bob: Scope;
 const log: string[] = [];
@@ -30,7 +32,10 @@ beforeAll(async () => {
     microsoft: providerOf('microsoft', microsoft),
     unset: undefined,
   };
-  ({ connections, close } = openConnections(database, { providers, log, policy: { tokenMs: 1_000 } }));
+  const usual = openConnections(database, { providers, log });
+  const other = openConnections(database, { providers, log, policy: { tokenMs: 1_000 } });
+  [connections, hasty] = [usual.connections, other.connections];
+  close = () => Promise.all([usual.close(), other.close()]);
 });
 beforeEach(async () => {
   [ada, bob] = [await newTenant(database), await newTenant(database)];
@@ -43,7 +48,7 @@ afterAll(async () => {
 });
 
 const question = { purpose: 'calendar', provider: 'google', subject: { hostId: 'h1' } };
-const finish = (back: URL, purpose = 'calendar') => connections.finish(back.searchParams, purpose);
+const finish = (back: URL, purpose = 'calendar', by = connections) => by.finish(back.searchParams, purpose);
 const unknown = { code: 'validation_error', facts: { errors: [{ path: 'state', message: expect.any(String) }] } };
 
 describe('a consent', () => {
@@ -156,6 +161,16 @@ describe('an answer', () => {
     await expect(finish(await google.consent(later.authUrl))).rejects.toMatchObject(unknown);
   });
 
+  test('to a deleted organization is unknown, until it is restored', async () => {
+    const { authUrl } = await connections.begin(ada, question);
+    const back = await google.consent(authUrl);
+    const { organizationId } = ada.tenant;
+    await database.pool.query('update organization set deleted_at = clock_timestamp() where id = $1', [organizationId]);
+    await expect(finish(back)).rejects.toMatchObject(unknown);
+    await database.pool.query('update organization set deleted_at = null where id = $1', [organizationId]);
+    expect(await finish(back)).toMatchObject({ result: { tokens: {} } });
+  });
+
   test('with a foreign code gives nothing: the proof of the request is missing (PKCE)', async () => {
     const [hers, his] = [await connections.begin(ada, question), await connections.begin(bob, question)];
     const [toHer, toHim] = [await google.consent(hers.authUrl), await google.consent(his.authUrl)];
@@ -205,7 +220,8 @@ describe('an exchange', () => {
     const back = await google.consent(authUrl);
     const before = google.journal.length;
     google.next(behaviour);
-    expect(await finish(back)).toMatchObject({ result: { error: 'exchange_failed' } });
+    const by = behaviour === 'silence' ? hasty : connections;
+    expect(await finish(back, 'calendar', by)).toMatchObject({ result: { error: 'exchange_failed' } });
     expect(google.journal).toHaveLength(before + 1);
     await expect(finish(back)).rejects.toMatchObject(unknown);
   });

@@ -14,10 +14,12 @@ export const newTenant = async (database: Database, environment: 'live' | 'test'
   return new Scope(database, { organizationId: organizationIds.parse(id)!, environment }, 'test');
 };
 
-/** A busy machine may need a while for an answer that comes at once. */
-const policy = { tokenMs: 1_200, revokeMs: 1_200, leaseMs: 3_000, waitMs: 8_000, pauseMs: 40 };
-/** A process that was just started loads its modules while it waits for its first answer. */
-const ownProcessPolicy = { ...policy, tokenMs: 10_000 };
+/** With the product's own limits: a busy machine may need a while for an answer that comes at once. */
+const policy = { pauseMs: 40 };
+/** For an answer that does not come at all. */
+const hastyPolicy = { ...policy, tokenMs: 1_000, revokeMs: 1_000 };
+/** The lease of a process that is killed is waited for. */
+const ownProcessPolicy = { ...policy, leaseMs: 7_000, waitMs: 20_000 };
 
 /** Two processes, as far as they know, that share a database, and two providers whose tokens they have. */
 async function openScene() {
@@ -39,6 +41,7 @@ async function openScene() {
   const onExpired = async (_: unknown, id: string) => void expired.push(id);
   const options = { providers, policy, onExpired, log };
   const [one, other] = [openConnections(database, options), openConnections(otherDatabase, options)];
+  const hasty = openConnections(database, { ...options, policy: hastyPolicy });
   let scope: Scope;
   let accounts = 0;
 
@@ -51,12 +54,15 @@ async function openScene() {
   }
 
   return {
+    files,
     database,
     ...fakes,
     log,
     expired,
     one,
     other,
+    /** Waits a second for a provider, and no longer. */
+    hasty,
     /** For a process of its own, with the same providers. */
     forProcesses: { databaseUrl: files.url, providers, policy: ownProcessPolicy },
     /** A tenant of its own for each test. */
@@ -94,7 +100,7 @@ async function openScene() {
         [id, seconds],
       ),
     async close() {
-      await Promise.all([one.close(), other.close(), fakes.strict.close(), fakes.plain.close()]);
+      await Promise.all([one.close(), other.close(), hasty.close(), fakes.strict.close(), fakes.plain.close()]);
       await Promise.all([database.close(), otherDatabase.close()]);
       await files.drop();
     },

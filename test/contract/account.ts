@@ -32,7 +32,12 @@ export async function recordOperations(recorder: Recorder, api: string, key: str
   recorder.record('GET vitals', await client.get(vitals));
   for (const path of ['/api/admin/health', '/api/cron/webhook-gateway']) {
     for (const method of ['GET', 'POST']) {
-      recorder.record(`${method} ${path} by the operator`, await client.request(method, path, undefined, asOperator));
+      // What takes too long on a busy machine is unknown.
+      const answer = await until(`${path} finds everything well`, async () => {
+        const one = await client.request(method, path, undefined, asOperator);
+        return one.status !== 503 && !/:(?:null|"failed")|"ok":false/.test(JSON.stringify(one.body)) && one;
+      });
+      recorder.record(`${method} ${path} by the operator`, answer);
     }
   }
   const pages = ['/docs', '/docs/scalar.js', '/docs/guides', '/docs/guides/api', '/docs/guides/nothing'];

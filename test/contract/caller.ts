@@ -1,5 +1,4 @@
-import { type Answer, apiClient } from '../api-client.ts';
-import { until } from '../until.ts';
+import { type Answer, apiClient, untilTaken } from '../api-client.ts';
 import type { Recorder } from './recorder.ts';
 
 /** A caller of one dialect, below the prefix that its guides name, whose every answer is recorded. */
@@ -35,11 +34,7 @@ export function openCaller(recorder: Recorder, api: string, tenantKey: string, d
       const client = apiClient(api, key ?? undefined);
       const variant = { 'x-api-variant': dialect, 'x-forwarded-for': '203.0.113.7' };
       const send = () => client.request(method, `${prefix}${path}${query}`, body, { ...variant, ...headers });
-      // 503 says that nothing was done and that the request may be repeated: the machine may be busy.
-      const answer = await until(`${endpoint} is available`, async () => {
-        const one = await send();
-        return one.status !== 503 && one;
-      });
+      const answer = await untilTaken(`${endpoint} is available`, send);
       if (!unrecorded)
         recorder.record([dialect, endpoint + query, what].filter((part) => part !== '').join(' '), answer);
       return answer;

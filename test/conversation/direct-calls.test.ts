@@ -199,9 +199,15 @@ describe('a process that does the work too', () => {
   });
 
   test('asks sixteen questions of an organization at once, and leaves the others to their workflows', async () => {
-    gemini.next(...Array.from({ length: 24 }, () => ({ after: 4_000 })));
+    gemini.next(...Array.from({ length: 24 }, () => ({ after: 8_000 })));
     const before = await creditsOf(near);
-    const answers = await Promise.all(Array.from({ length: 24 }, () => near.post('/api/chat', chatBody('Hello'))));
+    const ask = (at: number) =>
+      until('it is answered', async () => {
+        const answer = await near.post('/api/chat', chatBody('Hello'), { 'idempotency-key': `one of many: ${at}` });
+        // On a busy machine a request may find no connection in time: its caller asks again, until the first has ended.
+        return ![409, 503].includes(answer.status) && answer;
+      });
+    const answers = await Promise.all(Array.from({ length: 24 }, (_, at) => ask(at)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     const { rows } = await product.database.pool.query(
       'select asked_until is not null as first from conversation_message order by created_at desc limit 24',

@@ -301,26 +301,30 @@ test('a key that is revoked receives nothing more, and its message continues', a
   ];
   const other = apiClient(api, second.key);
   const { balance } = await creditsOf(other);
-  gemini().next({ after: 3_000 }, { after: 3_000 });
+  const { promise: isRevoked, resolve: reply } = Promise.withResolvers<void>();
+  gemini().next({ after: isRevoked }, { after: isRevoked });
   const waiting = apiClient(api, first.key).post('/api/chat', chatBody('Hello'));
   const stream = await streamReply({ api, key: first.key }, '/api/chat', chatBody('Hello'));
   await until('both are asked', async () => gemini().journal.length === 2);
   await revokeKey(product.database, first.id);
   expect(await stream.all()).toEqual([]);
   expect(await waiting).toMatchObject({ status: 401, body: { success: false, error: 'Unauthorized' } });
+  reply();
   await until('both are charged', async () => (await creditsOf(other)).balance === balance - 2);
 });
 
 test('a process that drains answers 503, and the reply is kept', async () => {
   const front = await product.start(['api']);
   const leaving = apiClient(front.api, sender.key);
-  gemini().next({ after: 2_000 });
+  const { promise: hasAnswered, resolve: reply } = Promise.withResolvers<void>();
+  gemini().next({ after: hasAnswered });
   const key = { 'idempotency-key': 'drained' };
   const waiting = leaving.post('/api/chat', chatBody('Hello'), key);
   await until('it is asked', async () => gemini().journal.length === 1);
   const stopped = front.stop();
   const { status, headers } = await waiting;
   expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+  reply();
   await stopped;
   const kept = await until('the reply is there', async () => {
     const answer = await chat(chatBody('Hello'), key);

@@ -27,12 +27,18 @@ const log = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Log;
 export const directCalls = new DirectWork<never>({
   ofOrganization: 2,
   ofProcess: 3,
-  leaseMs: 3_000,
+  // Longer than this process may stall on a busy machine: each of its ends is told.
+  leaseMs: 30_000,
   renewEveryMs: 100,
   drainMs: 50,
 });
+/** A promise that settles only as the signal aborts, also if it has aborted already. */
 export const never = (signal: AbortSignal) =>
-  new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  new Promise<never>((_, reject) => {
+    const fail = () => reject(signal.reason);
+    if (signal.aborted) fail();
+    else signal.addEventListener('abort', fail);
+  });
 export const nothing = { inputTokens: 1, outputTokens: 1, content: {} };
 
 export interface Scene {

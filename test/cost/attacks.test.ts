@@ -4,8 +4,10 @@ import { CpuMeter, cpuBetween } from '../../bench/cpu-meter.ts';
 import { workflowIds } from '../../src/automation/core/ids.ts';
 import { blackoutIds, calendarIds } from '../../src/scheduling/core/ids.ts';
 import { eventTypes } from '../../src/services.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryIds } from '../../src/webhooks/core/ids.ts';
 import { apiClient } from '../api-client.ts';
+import { asOwner } from '../as-owner.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import { eventsUrl } from '../integrations/events-scene.ts';
@@ -126,6 +128,9 @@ async function newAttacker() {
 }
 const scheduling = '/api/v1/scheduling';
 
+/** On a busy machine, thousands of rows take longer than a statement of the product may. */
+const insertMany = (sql: string) => asOwner(product, sql);
+
 test('lists that are answered as a whole have at most 2 MiB, however large what is in them may be', async () => {
   const { api, read } = await newAttacker();
   const questionsOf = (count: number, of: string) =>
@@ -235,12 +240,11 @@ test('a list of as many calendars as there may be has at most 2 MiB, and all of 
   const { api, read } = await newAttacker();
   const calendar = await connectCalendar({ api });
   // Ten for each of 500 hosts, whose names and errors are as long as they may be.
-  await product.database.pool.query(
+  await insertMany(
     `insert into calendar select (jsonb_populate_record(c, jsonb_build_object(
          'id', gen_random_uuid(), 'connection_id', gen_random_uuid(), 'name', repeat('é', 200), 'status', 'disconnected',
          'last_error_code', repeat('c', 40), 'last_error_message', repeat('é', 500), 'last_error_at', now()))).*
-       from calendar c, generate_series(1, 4999) where c.id = $1`,
-    [calendarIds.parse(calendar.id)],
+       from calendar c, generate_series(1, 4999) where c.id = '${calendarIds.parse(calendar.id)}'`,
   );
   await read('/api/v1/scheduling/calendars', 'as many as there may be', `${scheduling}/calendars`);
   const { calendars } = (await api.get(`${scheduling}/calendars`)).body.data;
@@ -255,15 +259,13 @@ test('a list of as many calendars as there may be has at most 2 MiB, and all of 
 
 test('a sandbox calendar shows the newest of its events alone', async () => {
   const { api, read } = await newAttacker();
-  const { database } = product;
   const calendar = await connectCalendar({ api });
-  await database.pool.query(
+  await insertMany(
     `insert into sandbox_calendar_event (organization_id, environment, calendar_id, event_id, version, event, booking_id)
      select organization_id, environment, id, 'booking-' || lpad(n::text, 5, '0'), 1,
             jsonb_build_object('id', n::text, 'start', '2040-01-01', 'end', '2040-01-02', 'title', repeat('é', 300)),
             gen_random_uuid()
-       from calendar, generate_series(1, 20000) n where id = $1`,
-    [calendarIds.parse(calendar.id)],
+       from calendar, generate_series(1, 20000) n where id = '${calendarIds.parse(calendar.id)}'`,
   );
   const path = `${scheduling}/calendars/${calendar.id}/sandbox`;
   await read('/api/v1/scheduling/calendars/{id}/sandbox', '20,000 events of bookings', path);
@@ -280,14 +282,10 @@ test('deliveries whose receiver answers what takes most as JSON have at most 2 M
   const { id } = (await api.post('/api/v1/webhooks', hook)).body.data;
   for (const _ of list(100)) expect((await api.post(`/api/v1/webhooks/${id}/test`)).status).toBe(202);
   const path = `/api/v1/webhooks/${id}/deliveries`;
-  const deliveries = await until(
-    'all are delivered',
-    async () => {
-      const { body } = await api.get(`${path}?limit=100&status=delivered`);
-      return body.data.deliveries.length === 100 && body.data.deliveries;
-    },
-    60_000,
-  );
+  const deliveries = await until('all are delivered', async () => {
+    const { body } = await api.get(`${path}?limit=100&status=delivered`);
+    return body.data.deliveries.length === 100 && body.data.deliveries;
+  });
   await receiver.close();
   await read('/api/v1/webhooks/{id}/deliveries', 'large responses', `${path}?limit=100`);
   const bodies = deliveries.map((one: { responseBody: string }) => one.responseBody.length);
@@ -383,17 +381,23 @@ test('a batch of 1,000 items in 4 MiB delays no other caller', async () => {
 test("pictures and videos of one organization do not keep another's pictures waiting until they are done", async () => {
   const { api, process } = product;
   const image = (await api.post('/api/studio/generate', { prompt: 'A boat' })).body.data.url;
-  let done = 0;
-  const count = () => void done++;
+  const tenant = await product.createTenant({ plan: 'free' });
+  const another = apiClient(process.api, tenant.testKey);
   const attack = [
-    ...list(12).map(() => api.post('/api/studio/upscale', { imageUrl: image, scale: 4 }).finally(count)),
+    ...list(12).map(() => api.post('/api/studio/upscale', { imageUrl: image, scale: 4 })),
     ...list(12).map((index) => api.post('/api/studio/generate-video', { prompt: `Waves ${index}` })),
   ];
-  const another = apiClient(process.api, (await product.createTenant({ plan: 'free' })).testKey);
   const pictures = await Promise.all(
     list(4).map((index) => another.post('/api/studio/generate', { prompt: `${index}` })),
   );
   expect(pictures.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-  expect(done).toBeLessThan(12);
+  // By their own times: the answers may wait for this process.
+  const { rows } = await product.database.pool.query(
+    `select count(*)::int as done from generation
+      where organization_id = $1 and kind = 'upscale'
+        and finished_at < (select max(finished_at) from generation where organization_id = $2)`,
+    [product.organizationId, tenant.organizationId].map((id) => organizationIds.parse(id)),
+  );
+  expect(rows[0].done).toBeLessThan(12);
   void Promise.allSettled(attack);
 });

@@ -103,14 +103,10 @@ test('a list of approvals with large forms, messages and answers has at most 2 M
   for (const index of list(45)) {
     await api.post(`/api/v1/workflows/${id}/execute`, { input: `${index} ${'\u0001é'.repeat(9_000)}`, async: true });
   }
-  const listed = await until(
-    'they are open',
-    async () => {
-      const { approvals } = (await api.get(`/api/v1/approvals?limit=100&workflowId=${id}`)).body.data;
-      return approvals.length === 45 && approvals;
-    },
-    60_000,
-  );
+  const listed = await until('they are open', async () => {
+    const { approvals } = (await api.get(`/api/v1/approvals?limit=100&workflowId=${id}`)).body.data;
+    return approvals.length === 45 && approvals;
+  });
   const values = { note: 'v'.repeat(300_000) };
   for (const one of listed) {
     const { status } = await api.post(`/api/v1/approvals/${one.id}/respond`, { action: 'approve', values });

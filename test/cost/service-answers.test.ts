@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { Connection } from '@temporalio/client';
 import { addRedirect } from '../../src/connections/redirects.ts';
 import { catalog } from '../../src/integrations/catalog.ts';
 import { services } from '../../src/scheduling/core/calendar-status.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { catalogue } from '../../src/tools/catalogue.ts';
 import { maxMessageStructures } from '../../src/tools/limits.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
@@ -13,10 +15,13 @@ import { fakeMcpServer, fakeTool } from '../fakes/mcp-server.ts';
 import { startFakeMicrosoftCalendar } from '../fakes/microsoft-calendar.ts';
 import type { FakeApp } from '../fakes/oauth/oauth-app.ts';
 import { startFakeOAuth } from '../fakes/oauth/oauth-server.ts';
+import { type FakeTeams, type TeamsSubscription, teamsError } from '../fakes/teams.ts';
 import type { FakeUnipile } from '../fakes/unipile.ts';
 import { visit } from '../integrations/connect-in-sandbox.ts';
 import { begin } from '../integrations/consents.ts';
+import { runUntil } from '../integrations/follow-runs.ts';
 import { sceneOf } from '../scheduling/scene.ts';
+import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { type HostileAnswer, type HostileFront, hostileAnswers, openFront } from './hostile-front.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
@@ -54,6 +59,8 @@ async function integrationVariables(): Promise<Record<string, string>> {
   for (const one of liveIntegrations) {
     const fake = await closable(one.start());
     apps.set(one.integration.id, fake);
+    // The product is reached at another address than the one that it publishes.
+    if (one.integration.id === 'microsoft-teams') (fake as FakeTeams).validates = false;
     const origin = await frontOf(one.integration.id, fake.origin);
     for (const [name, value] of Object.entries(one.variables(fake))) {
       all[name] = name.includes('LOGIN') ? value : value.replace(fake.origin, origin);
@@ -300,4 +307,62 @@ test('answers of servers that steps of type http ask', async () => {
   const repeated = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(texts) };
   const long = { headers: { 'content-type': 'text/plain' }, body: 'a'.repeat(4_000_000) };
   await suffer('pages', execute, { 'its secrets in 39,000 texts': repeated, 'a text that begins like a secret': long });
+});
+
+/** How many replies messages have whose replies are listed in one page. */
+const missedReplies: Record<string, { perPage?: number; counts: number[] }> = {
+  'the most replies that were missed': { counts: [...Array(9).fill(50), 500] },
+  'the most replies that were missed, in larger pages than were asked for': {
+    perPage: 200,
+    counts: [200, 200, 100, 600],
+  },
+};
+
+test('lists of replies that microsoft-teams could not push', async () => {
+  const teams = apps.get('microsoft-teams') as FakeTeams;
+  teams.messagesPerPage = 50;
+  teams.linkOrigin = fronts.get('microsoft-teams')!.origin;
+  // The messages themselves are fetched one by one, and each is an event like any other.
+  teams.withheld = teamsError(429, 'TooManyRequests', { 'retry-after': '3600' });
+  const connection = await Connection.connect({ address: runningServers().temporalAddress });
+  closing.push(() => connection.close());
+  const { authUrl } = await begin(live, 'microsoft-teams', { redirectUrl });
+  await visit(await teams.consent(authUrl), product.process.api);
+  const { pool } = product.database;
+  const find = 'select id from integration_connection where organization_id = $1 and integration = $2';
+  const { id } = (await pool.query(find, [organizationIds.parse(product.organizationId), 'microsoft-teams'])).rows[0];
+  const hook = { event: 'message_received', url: 'https://hooks.example.com/x' };
+  expect((await live.post('/api/v1/integrations/microsoft-teams/webhooks', hook)).status).toBe(201);
+  const followed = async () =>
+    (await pool.query('select * from integration_push where connection_id = $1', [id])).rows[0];
+  await runUntil(connection, id, 'it is subscribed', async () => (await followed()) !== undefined);
+
+  const text = 'x'.repeat(28_000);
+  for (const [name, { perPage, counts }] of Object.entries(missedReplies)) {
+    teams.repliesPerPage = perPage;
+    const send = async () => {
+      teams.messages.clear();
+      for (const count of counts) {
+        const message = teams.post({ text });
+        for (let reply = 0; reply < count; reply++) teams.post({ text, replyTo: message });
+      }
+      const [{ id: subscriptionId, clientState }] = [...teams.subscriptions.values()] as [TeamsSubscription];
+      const notice = { subscriptionId, clientState, tenantId: teams.tenantId, lifecycleEvent: 'missed' };
+      const { status } = await teams.send(`${product.process.api}/api/v1/integrations/microsoft-teams/events`, [
+        notice,
+      ]);
+      await runUntil(connection, id, 'what was missed is listed', async () => (await followed()).missed_at === null);
+      return { status };
+    };
+    // What waits to be fetched counts for later lists.
+    const end = async () => {
+      const forget = 'update integration_inbound_event set reference = null where connection_id = $1';
+      await pool.query(forget, [id]);
+    };
+    await product.walk.send({ door: 'an answer of microsoft-teams', name }, send, { settles: true, end });
+  }
+  const listed = 'select count(*)::int as count from integration_inbound_event where connection_id = $1';
+  expect((await pool.query(listed, [id])).rows[0].count).toBeGreaterThanOrEqual(960 + 1_004);
+  expect(product.walk.takeExcesses()).toEqual([]);
+  expect(await isServing(product.process.api)).toBe(true);
 });

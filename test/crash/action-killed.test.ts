@@ -37,6 +37,8 @@ const unknown = { code: 'action_failed', details: { ...names, outcome: 'unknown'
 const wait = (seconds: number) => ({
   fail: { ...hubspotRateLimit('TEN_SECONDLY_ROLLING'), headers: { 'retry-after': String(seconds) } },
 });
+/** How long an attempt has here. A busy machine may take longer: what became of its request is unknown then. */
+const attemptMs = 3_000;
 const answerOfAction = ({ status, body }: Answer) => [status, body.error ?? body.data];
 
 test('each fault of a provider has its published failure, and what it may have done is not asked for twice', async () => {
@@ -57,11 +59,17 @@ test('each fault of a provider has its published failure, and what it may have d
     [{ fail: hubspotError(409, 'CONFLICT') }, 1, 502, { details: { providerCode: 'CONFLICT', outcome: 'failed' } }],
     [{ fail: hubspotError(400, 'VALIDATION_ERROR') }, 1, 400, { code: 'invalid_payload' }],
   ] as const) {
-    const before = asked();
-    hubspot.next(behaviour);
-    const key = { 'idempotency-key': `fault-${JSON.stringify(behaviour).slice(0, 200)}` };
-    const email = `fault-${++people}@example.com`;
-    const answer = await create(key, email);
+    const { answer, key, email, before } = await until('it is answered in time', async () => {
+      const before = asked();
+      hubspot.next(behaviour);
+      const email = `fault-${++people}@example.com`;
+      const key = { 'idempotency-key': email };
+      const begun = performance.now();
+      const answer = await create(key, email);
+      const isLate = answer.status === 502 && error !== unknown && performance.now() - begun > attemptMs;
+      if (isLate) hubspot.reset();
+      return !isLate && { answer, key, email, before };
+    });
     expect([behaviour, ...answerOfAction(answer)]).toMatchObject([behaviour, status, error]);
     expect([behaviour, asked() - before]).toEqual([behaviour, times]);
     if (status === 429) expect(answer.headers.get('retry-after')).toBe('6');
@@ -74,10 +82,15 @@ test('each fault of a provider has its published failure, and what it may have d
 });
 
 test('a provider that limits every request is asked three times for each action', async () => {
-  const before = asked();
-  hubspot.always(wait(1));
-  const answers = await Promise.all(Array.from({ length: 20 }, () => create()));
-  hubspot.always(undefined);
+  const { answers, before } = await until('all are answered in time', async () => {
+    const before = asked();
+    hubspot.always(wait(1));
+    const begun = performance.now();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => create()));
+    hubspot.always(undefined);
+    const isLate = answers.some(({ status }) => status === 502) && performance.now() - begun > attemptMs;
+    return !isLate && { answers, before };
+  });
   expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(
     Array(20).fill([429, '1']),
   );

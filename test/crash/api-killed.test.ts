@@ -3,7 +3,7 @@ import { runIds } from '../../src/automation/core/ids.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
 import { inB } from './caller.ts';
-import { findViolations, modelCalls, openScene, type Scene, soonerNoticed } from './oracle.ts';
+import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
 import { endGrace } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
@@ -13,7 +13,7 @@ jest.setTimeout(240_000);
 let scene: Scene;
 let process: ProductProcess;
 beforeAll(async () => {
-  scene = await openScene({ entryPoint: soonerNoticed });
+  scene = await openScene();
   process = await scene.product.start(['api', 'runs']);
 });
 afterAll(() => scene.product.close());

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { runIds } from '../../src/automation/core/ids.ts';
+import { whileHeld } from '../hold-lock.ts';
 import { until } from '../until.ts';
 import { openScene, type Scene } from './oracle.ts';
 import { successorOf } from './successor.ts';
@@ -30,17 +31,13 @@ async function makeRuns(api: string, action: 'cancel' | 'retry') {
   const items = Array.from({ length: counted }, () => ({}));
   const { batchId } = (await client.post(`/api/v1/workflows/${id}/batch`, { items }, inA)).body.data;
   const { rows } = await scene.product.database.pool.query('select id from run where automation_id = $1', [id]);
-  await until(
-    'its runs are there',
-    async () => {
-      const { rowCount } = await scene.product.database.pool.query(
-        `select from run where automation_id = $1 and (status = 'failed' or waiting_since is not null)`,
-        [id],
-      );
-      return rowCount === counted;
-    },
-    60_000,
-  );
+  await until('its runs are there', async () => {
+    const { rowCount } = await scene.product.database.pool.query(
+      `select from run where automation_id = $1 and (status = 'failed' or waiting_since is not null)`,
+      [id],
+    );
+    return rowCount === counted;
+  });
   expect(batchId).toBeDefined();
   return { id: id as string, ids: rows.map((row) => row.id as string) };
 }
@@ -54,40 +51,28 @@ async function verify(workflowId: string, ids: readonly string[], action: 'cance
       [workflowId],
     );
     expect(rows.map(({ of }) => of).toSorted()).toEqual(ids.toSorted());
-    await until(
-      'every retry has ended',
-      async () => {
-        const { rowCount } = await pool.query(
-          `select from run where automation_id = $1 and status not in ('failed', 'completed', 'cancelled')`,
-          [workflowId],
-        );
-        return rowCount === 0;
-      },
-      60_000,
-    );
+    await until('every retry has ended', async () => {
+      const { rowCount } = await pool.query(
+        `select from run where automation_id = $1 and status not in ('failed', 'completed', 'cancelled')`,
+        [workflowId],
+      );
+      return rowCount === 0;
+    });
   } else {
     const { rows } = await pool.query('select distinct status from run where automation_id = $1', [workflowId]);
     expect(rows).toEqual([{ status: 'cancelled' }]);
   }
-  await until(
-    'nothing is owed any more',
-    async () => {
-      const { rowCount } = await pool.query(`select from outbox where kind <> 'schedule.sync'`);
-      return rowCount === 0;
-    },
-    60_000,
-  );
+  await until('nothing is owed any more', async () => {
+    const { rowCount } = await pool.query(`select from outbox where kind <> 'schedule.sync'`);
+    return rowCount === 0;
+  });
 }
 
 const ended = (api: string, id: string) =>
-  until(
-    'it has ended',
-    async () => {
-      const found = (await scene.caller.at(api).get(`/api/v1/bulk-actions/${id}`, inA)).body.data;
-      return found.completedAt !== null && found;
-    },
-    90_000,
-  );
+  until('it has ended', async () => {
+    const found = (await scene.caller.at(api).get(`/api/v1/bulk-actions/${id}`, inA)).body.data;
+    return found.completedAt !== null && found;
+  });
 
 test.each([
   ['bulk.retrying', 'retry'],
@@ -144,21 +129,15 @@ test('an API that is killed after it aborted: its workflow ends, and nothing mor
   const { id: workflowId, ids } = await makeRuns(healthy, 'retry');
   const doomed = await product.start(['api'], { FAIL_POINT: 'bulk.aborted' });
   // A retry of the first run waits for this transaction.
-  const holder = await product.database.pool.connect();
-  try {
-    await holder.query('begin');
-    await holder.query('select from run where id = $1 for update', [ids[0]]);
-    const { id } = (await caller.at(healthy).post('/api/v1/bulk-actions', { action: 'retry', runIds: ids }, inA)).body
-      .data;
+  const id = await whileHeld(product, `select from run where id = '${ids[0]}' for update`, async () => {
+    const created = await caller.at(healthy).post('/api/v1/bulk-actions', { action: 'retry', runIds: ids }, inA);
+    const path = `/api/v1/bulk-actions/${created.body.data.id}`;
     await until('it has begun', async () => {
-      return (await caller.at(healthy).get(`/api/v1/bulk-actions/${id}`, inA)).body.data.status === 'running';
+      return (await caller.at(healthy).get(path, inA)).body.data.status === 'running';
     });
-    await expect(caller.at(doomed.api).post(`/api/v1/bulk-actions/${id}/abort`, {}, inA)).rejects.toThrow();
-    await holder.query('rollback');
-    expect(await ended(healthy, id)).toMatchObject({ status: 'aborted', counts: { total: counted, succeeded: 0 } });
-  } finally {
-    await holder.query('rollback');
-    holder.release();
-  }
+    await expect(caller.at(doomed.api).post(`${path}/abort`, {}, inA)).rejects.toThrow();
+    return created.body.data.id;
+  });
+  expect(await ended(healthy, id)).toMatchObject({ status: 'aborted', counts: { total: counted, succeeded: 0 } });
   await verify(workflowId, [], 'retry');
 });

@@ -1,5 +1,5 @@
 import { runIds } from '../../src/automation/core/ids.ts';
-import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
+import { type Answer, type ApiClient, apiClient, untilTaken } from '../api-client.ts';
 
 /** Dialect B shows the results of steps. */
 export const inB = { 'x-api-variant': 'B' };
@@ -30,7 +30,9 @@ export class Caller {
   /** A workflow with a step for each prompt: step1, step2 … @returns its id */
   async createWorkflow(api: string, prompts: string[]): Promise<string> {
     const steps = prompts.map((prompt, index) => ({ id: `step${index + 1}`, type: 'prompt', prompt }));
-    const { status, body } = await this.at(api).post('/api/v1/workflows', { name: 'Crash', steps }, inB);
+    const { status, body } = await untilTaken('the workflow is created or refused', () =>
+      this.at(api).post('/api/v1/workflows', { name: 'Crash', steps }, inB),
+    );
     if (status !== 201) throw new Error(`The workflow was not created: ${JSON.stringify(body)}`);
     return body.data.id;
   }

@@ -67,9 +67,9 @@ test.concurrent('killed before it learns that its creation is committed: the ret
   withScene(async (scene) => {
     const { product, caller } = scene;
     const owner = await asOwner(scene);
-    // Commits stand still until the test lets them go on.
+    // Commits stand still until the test lets them go on. A process that dies slowly lasts longer than the wait for a lock.
     await owner.query(`
-      create function hold_commit() returns trigger language plpgsql as $$
+      create function hold_commit() returns trigger language plpgsql set lock_timeout = 0 as $$
         begin perform pg_advisory_xact_lock_shared(${commitLock}); return null; end $$;
       create constraint trigger hold_commit after insert on idempotency
         deferrable initially deferred for each row execute function hold_commit();

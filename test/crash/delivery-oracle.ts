@@ -21,7 +21,7 @@ export interface DeliveryEvidence extends Pick<DeliveryScene, 'product' | 'reque
  * @returns one line per finding
  */
 export async function findDeliveryViolations(evidence: DeliveryEvidence): Promise<string[]> {
-  const { product, withinMs = 60_000 } = evidence;
+  const { product, withinMs = 120_000 } = evidence;
   const left = async () => {
     const { rows } = await product.database.pool.query(`
       select to_jsonb(d) as left from delivery d where status in ('pending', 'retrying')
@@ -194,7 +194,7 @@ async function findWrongWorkflows({ product, temporalAddress }: DeliveryEvidence
   try {
     // Their ends come after the records.
     const all = async () => [...(await ofDeliveries()), ...(await ofSubscriptions())];
-    await until('workflows fit', async () => (await all()).length === 0, 45_000).catch(() => {});
+    await until('workflows fit', async () => (await all()).length === 0).catch(() => {});
     return await all();
   } finally {
     await connection.close();

@@ -6,8 +6,8 @@ import { openReceiver, type Received, type Receiver, type Reply, type Script } f
 import { webhookEnv } from '../webhooks/scene.ts';
 import { openScene, type Scene } from './oracle.ts';
 
-/** Leases end after 12 s; an attempt has 6 s, for a machine that is busy with starting processes. */
-const timeScale = 0.2;
+/** Leases end after 13.5 s; an attempt has 9 s, for a machine that is busy with starting processes. */
+const timeScale = 0.3;
 export const deliveryPolicy = scaled(defaultDeliveryPolicy, timeScale);
 
 /** A delivery as the database has it. */

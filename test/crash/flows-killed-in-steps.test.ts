@@ -9,7 +9,7 @@ import type { ProductProcess } from '../product-process.ts';
 import { sceneOf } from '../scheduling/scene.ts';
 import { creditsOf } from '../studio/files.ts';
 import { until } from '../until.ts';
-import { soonerNoticed } from './oracle.ts';
+import { soonNoticed } from './oracle.ts';
 import { endGrace } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
@@ -45,7 +45,7 @@ const prices = { tts: 1, stt: 2 };
 let product: Product;
 let tenant: Tenant;
 beforeAll(async () => {
-  product = await openProduct({ entryPoint: soonerNoticed, env: secrets });
+  product = await openProduct({ entryPoint: soonNoticed, env: secrets });
   tenant = await product.createTenant({ plan: 'enterprise' });
 });
 afterAll(() => product.close());

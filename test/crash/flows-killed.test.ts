@@ -5,6 +5,7 @@ import { makeFlow } from '../automation/make-flow.ts';
 import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
+import { until } from '../until.ts';
 import { soonNoticed } from './oracle.ts';
 import { successorOf } from './successor.ts';
 
@@ -31,21 +32,31 @@ async function killedAt(at: string, steps: object[]) {
   const body = { input: [1, 2, 3], async: true };
   const { runId } = (await api().post(`/api/v1/workflows/${id}/execute`, body, { 'x-api-variant': 'A' })).body.data;
   // Its first step waits until then, so that the process does not die before it has answered.
+  await until('the run waits', async () => {
+    const { rows } = await product.database.pool.query('select waiting_since from run where id = $1', [uuidOf(runId)]);
+    return rows[0].waiting_since !== null;
+  });
   await process.arm(at);
+  // The process may die before it has answered this.
+  await api()
+    .post('/api/v1/events', { name: 'armed', data: {} })
+    .catch(() => {});
   process = await successorOf(process, product, roles);
   return endOf(api(), runId);
 }
+
+const uuidOf = (runId: string) => (runId.startsWith('run_') ? runId.slice(4) : runId);
 
 /** What was recorded of the run: the attempts and the end of each step. */
 const stepsOf = async (runId: string) => {
   const { rows } = await product.database.pool.query(
     'select path, status, attempts from run_step where run_id = $1 order by path',
-    [runId.startsWith('run_') ? runId.slice(4) : runId],
+    [uuidOf(runId)],
   );
   return rows as { path: string; status: string; attempts: number }[];
 };
 
-const before = { id: 'before', type: 'wait', for: 1 };
+const before = { id: 'before', type: 'event', event: 'armed' };
 const compute = { id: 'one', type: 'transform', expression: '1' };
 const ask = { id: 'ask', type: 'prompt', prompt: 'sandbox:slow=1 {{input}}' };
 const each = (...steps: object[]) => ({ id: 'each', type: 'map', items: 'input', steps });

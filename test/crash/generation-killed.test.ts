@@ -14,7 +14,7 @@ import { openFiles } from '../storage/open-files.ts';
 import { openImageServer } from '../studio/image-server.ts';
 import { viewStudio } from '../temporal-studio.ts';
 import { until } from '../until.ts';
-import { soonerNoticed } from './oracle.ts';
+import { soonNoticed } from './oracle.ts';
 import { successorOf } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
@@ -28,7 +28,7 @@ const roles: RoleName[] = ['api', 'runs', 'generation'];
 const client = () => apiClient(process.api, tenant.testKey);
 beforeAll(async () => {
   product = await openProduct({
-    entryPoint: soonerNoticed,
+    entryPoint: soonNoticed,
     env: { ...secrets, EGRESS_ALLOW_CIDRS: '127.0.0.1/32' },
   });
   [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];

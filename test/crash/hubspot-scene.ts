@@ -8,7 +8,7 @@ import { begin } from '../integrations/consents.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
-import { soonerNoticed } from './oracle.ts';
+import { soonNoticed } from './oracle.ts';
 
 /** A product of its own whose HubSpot is a fake, and a tenant whose live keys are connected to it. */
 export interface HubSpotScene {
@@ -32,7 +32,7 @@ export async function openHubSpotScene(roles: RoleName[], more: Record<string, s
     HUBSPOT_BASE_URL: hubspot.origin,
     ...more,
   };
-  const product = await openProduct({ entryPoint: soonerNoticed, env });
+  const product = await openProduct({ entryPoint: soonNoticed, env });
   const [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];
   const redirectUrl = 'https://app.example.com/integrated';
   await addRedirect(product.database, tenant.organizationId, redirectUrl, true);

@@ -115,6 +115,61 @@ test('what a provider was asked for is asked for again after the death of the wo
   }
 });
 
+test('a catch-up that is killed between two pages, and with a page in its hands, loses no message and delivers none twice', async () => {
+  const own = await product.createTenant();
+  const client = apiClient(staying.api, own.liveKey);
+  const { pool } = product.database;
+  const rowsOf = async (sql: string) => (await pool.query(sql, [organizationIds.parse(own.organizationId)!])).rows;
+  const place = () => rowsOf('select * from integration_push where organization_id = $1');
+  const keys = () => rowsOf('select digest from integration_inbound_event where organization_id = $1');
+  const listening = { event: 'message_received', url: 'https://hooks.example.com/x' };
+  expect((await client.post(`${base}/microsoft-teams/webhooks`, listening)).status).toBe(201);
+  const { authUrl } = await begin(client, 'microsoft-teams');
+  expect((await visit(await teams.consent(authUrl), staying.api)).status).toBe(200);
+  await until('it is subscribed', async () => (await place()).length === 1);
+  const [{ connection_id: id, subscription_id: subscriptionId }] = await place();
+  const clientState = new ClientStates(secrets.URL_SIGNING_KEY).of(id)!;
+  const notifyMissed = async () => {
+    const notice = { subscriptionId, clientState, tenantId: teams.tenantId, lifecycleEvent: 'missed' };
+    expect((await teams.send(`${staying.api}${base}/microsoft-teams/events`, [notice])).status).toBe(202);
+  };
+  const texts = ['one', 'two', 'three', 'four', 'five'];
+  for (const text of texts) teams.post({ text });
+  const asked = teams.journal.length;
+
+  await worker.arm('integration.missed_saved');
+  await notifyMissed();
+  await worker.ended;
+  // The first page, of two messages, and the place after it.
+  const [between] = await place();
+  expect([(await keys()).length, between.catch_up.cursor]).toEqual([2, expect.stringContaining('skiptoken')]);
+  // Missed after the list began: it needs another one.
+  teams.post({ text: 'later' });
+  await notifyMissed();
+  const second = await startAt('integration.missed_read', 'integrations');
+  await second.ended;
+  expect((await keys()).length).toBe(2);
+  expect((await place())[0].catch_up).toEqual(between.catch_up);
+  worker = await product.start(['integrations'], env);
+  await until('all of it is read', async () => (await place())[0].missed_at === null);
+  const published = () =>
+    rowsOf(`select e.facts->'data'->>'text' as text, count(d.id)::int as deliveries
+              from event e left join delivery d on d.event_id = e.id where e.organization_id = $1 group by e.id`);
+  await until('it is published', async () => (await published()).length >= texts.length + 1);
+  expect((await published()).toSorted((a, b) => a.text.localeCompare(b.text))).toEqual(
+    [...texts, 'later'].toSorted().map((text) => ({ text, deliveries: 1 })),
+  );
+  const requests = teams.journal.slice(asked);
+  const lists = requests.filter(({ path }) => path.endsWith('/messages/delta'));
+  const pages = Map.groupBy(lists, ({ query }) => query.get('$skiptoken') ?? query.get('$deltatoken') ?? 'first');
+  expect([...pages.values()].map(({ length }) => length)).toEqual([1, 1, 1, 1]);
+  // The page that the second process had in its hands: the replies to the two messages of the first page.
+  const replies = requests.filter(({ path }) => path.endsWith('/replies'));
+  const askedOf = Map.groupBy(replies, ({ path }) => path);
+  expect([...askedOf.values()].map(({ length }) => length)).toEqual([2, 2, 1, 1, 1, 1]);
+  expect((await client.delete(`${base}/microsoft-teams/connection`)).status).toBe(200);
+});
+
 test('a poll that is killed before and after its commit loses no event, and publishes none twice', async () => {
   const client = apiClient(staying.api, tenant.liveKey);
   const organizationId = organizationIds.parse(tenant.organizationId)!;

@@ -7,7 +7,7 @@ import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
-import { soonerNoticed } from './oracle.ts';
+import { soonNoticed } from './oracle.ts';
 import { successorOf } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
@@ -25,7 +25,7 @@ beforeAll(async () => {
   provider = await startFakeGoogle();
   const google = { GOOGLE_API_KEY: provider.apiKey, GOOGLE_BASE_URL: provider.baseUrl };
   const env = { ...secrets, ...google, EGRESS_ALLOW_CIDRS: '127.0.0.1/32' };
-  product = await openProduct({ entryPoint: soonerNoticed, env });
+  product = await openProduct({ entryPoint: soonNoticed, env });
   [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];
 });
 afterAll(async () => {

@@ -15,9 +15,8 @@ export interface Scene {
   caller: Caller;
 }
 
-/** Entry points of processes that are missed soon when they die; and even sooner, when they never have much to do. */
+/** Entry point of processes that are missed soon when they die. */
 export const soonNoticed = fileURLToPath(new URL('./soon-noticed.ts', import.meta.url));
-export const soonerNoticed = fileURLToPath(new URL('./sooner-noticed.ts', import.meta.url));
 
 export async function openScene(options?: ProductOptions): Promise<Scene> {
   const product = await openProduct({ entryPoint: soonNoticed, ...options });
@@ -84,7 +83,7 @@ export async function findViolations(evidence: Evidence): Promise<string[]> {
 
 /** Until every run has ended and the outbox is empty; says what is still open when that takes too long. */
 async function atRest(evidence: Evidence): Promise<void> {
-  const { product, withinMs = 60_000 } = evidence;
+  const { product, withinMs = 120_000 } = evidence;
   const open = async () => {
     const { rows } = await product.database.pool.query(`
       select id, to_jsonb(run) as open from run where finished_at is null
@@ -222,7 +221,7 @@ const endedAs: Partial<Record<RunStatus, string>> = { completed: 'COMPLETED', fa
 
 /** Temporal knows of each run's end too. Asked again for a while: its own end comes after the record. */
 async function findOpenWorkflows(evidence: Evidence): Promise<string[]> {
-  const { product, withinMs = 60_000 } = evidence;
+  const { product, withinMs = 120_000 } = evidence;
   const { rows } = await product.database.pool.query<{ id: string; status: RunStatus }>('select id, status from run');
   return withWorkflows(evidence, async (workflow) => {
     const stateOf = async (runId: string) => (await workflow.getHandle(runWorkflowId(runId)).describe()).status.name;

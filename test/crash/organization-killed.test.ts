@@ -51,6 +51,8 @@ test('processes that die while they remove an organization leave nothing of it, 
     (await of.post('/api/studio/generate', { prompt: 'A lighthouse' })).body.data.url as string;
   const [url, otherUrl] = [await generate(api), await generate(otherApi)];
   const [uuid, otherUuid] = [tenant, other].map(({ organizationId }) => organizationIds.parse(organizationId)!);
+  // What is done after the answers adds rows too.
+  await until('nothing is owed', async () => (await product.database.pool.query('select from outbox')).rowCount === 0);
   const before = await rowsOf(otherUuid!);
 
   await deleteOrganization(product.database, tenant.organizationId);

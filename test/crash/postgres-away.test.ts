@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
 import { startFakeGoogle } from '../fakes/google.ts';
@@ -26,20 +26,34 @@ beforeAll(async () => {
   const { api } = await product.start(['api', 'runs', 'generation']);
   client = apiClient(api, liveKey);
 });
-beforeEach(() => provider.reset());
 afterAll(async () => {
   await product.close();
   await Promise.all([provider.close(), postgres.close()]);
 });
 
-/** PostgreSQL is killed while a model is asked, and started again after the model has answered. */
-async function awayDuringAnswer(): Promise<void> {
+/** Less than an answer is kept for a database that is away: of a step some 19 s, and of a message 3 s. */
+const kept = { stepMs: 15_000, messageMs: 2_800 };
+
+/**
+ * PostgreSQL is killed while a model is asked, and started again after the model has answered.
+ * @returns whether that took no longer than an answer is kept, which a busy machine may take
+ */
+async function awayDuringAnswer(keptForMs: number): Promise<boolean> {
   await until('the model is asked', async () => provider.journal.length > 0);
   await postgres.kill();
-  await until('the model has answered', async () => provider.journal[0]?.end !== undefined);
-  await until('the API cannot answer', async () => (await client.get('/api/v1/workflows')).status === 503);
+  const { at } = await until('the model has answered', async () => provider.journal[0]?.end);
+  await until('the API cannot answer', async () => (await client.request('GET', '/api/v1/workflows')).status === 503);
   await postgres.start();
+  return Date.now() - at < keptForMs;
 }
+
+/** Does it once more where the model was asked again because PostgreSQL was not there in time. */
+const inTime = (scene: () => Promise<boolean>) =>
+  until('PostgreSQL is there in time', async () => {
+    provider.reset();
+    provider.next({ after: 1_500 });
+    return (await scene()) || provider.journal.length === 1;
+  });
 
 const say = { id: 'say', type: 'prompt', prompt: 'Say {{input}}', provider: 'GOOGLE', model: 'gemini-3.8-flash' };
 
@@ -60,25 +74,30 @@ test.each([
   'PostgreSQL away while the model of %s answers: the answer is recorded, and the model is not asked again',
   async (_, step) => {
     const { id } = await makeWorkflow(client, { steps: [step] });
-    provider.next({ after: 1_500 });
-    const { body } = await client.post(`/api/v1/workflows/${id}/execute`, { input: 'it', async: true });
-    await awayDuringAnswer();
-    expect((await endOf(client, body.data.runId)).status).toBe('completed');
+    await inTime(async () => {
+      const { body } = await client.post(`/api/v1/workflows/${id}/execute`, { input: 'it', async: true });
+      const isInTime = await awayDuringAnswer(kept.stepMs);
+      expect((await endOf(client, body.data.runId)).status).toBe('completed');
+      return isInTime;
+    });
     expect(provider.journal).toHaveLength(1);
   },
 );
 
 test('PostgreSQL away while a message is answered: the reply is kept, and the model is not asked again', async () => {
-  provider.next({ after: 1_500 });
-  const ask = () =>
-    client.post('/api/chat', { messages: [{ role: 'user', content: 'Hello' }] }, { 'idempotency-key': 'away' });
-  const asked = ask();
-  await awayDuringAnswer();
-  await asked;
-  const reply = await until('the reply is there', async () => {
-    const answer = await ask();
-    return answer.status === 200 && answer;
+  let times = 0;
+  await inTime(async () => {
+    const key = { 'idempotency-key': `away ${++times}` };
+    const ask = () => client.post('/api/chat', { messages: [{ role: 'user', content: 'Hello' }] }, key);
+    const asked = ask();
+    const isInTime = await awayDuringAnswer(kept.messageMs);
+    await asked;
+    const reply = await until('the reply is there', async () => {
+      const answer = await ask();
+      return answer.status === 200 && answer;
+    });
+    expect(reply.body).toMatchObject({ data: { content: expect.any(String) } });
+    return isInTime;
   });
-  expect(reply.body).toMatchObject({ data: { content: expect.any(String) } });
   expect(provider.journal).toHaveLength(1);
 });

@@ -67,15 +67,21 @@ test('PostgreSQL killed under load: no acknowledged run is lost, and the API rec
     const stepIds = modelCalls(product).map(({ stepId }) => stepId);
     return caller.acknowledged.size > 20 && stepIds.includes('step2');
   });
-  // Acknowledged, and none of them far.
-  await Promise.all([...Array(10)].map(() => caller.execute(api, workflowId)));
-  await postgres.kill();
-  await until('the API says that it cannot', async () => refused.length > 10);
-  const read = await caller.read(api, [...caller.acknowledged][0]!);
-  expect(read.status).toBe(503);
-  // Long enough that runs which were in an instant step are on the way of the calls that take time.
-  await until('instant steps are given up', async () => log.some(isLastInstantTry));
-  await postgres.start();
+  // On a busy machine no run may be in an instant step when it is killed: then it is started, and killed once more.
+  await until('instant steps are given up', async () => {
+    const before = refused.length;
+    // Acknowledged, and none of them far.
+    await Promise.all([...Array(10)].map(() => caller.execute(api, workflowId)));
+    await postgres.kill();
+    await until('the API says that it cannot', async () => refused.length > before + 10);
+    const read = () => caller.at(api).request('GET', `/api/v1/runs/${[...caller.acknowledged][0]}`);
+    await until('nothing can be read', async () => (await read()).status === 503);
+    // Long enough that runs which were in an instant step are on the way of the calls that take time.
+    const isGivenUp = async () => log.some(isLastInstantTry);
+    const isLong = await until('instant steps are given up', isGivenUp, 40_000).catch(() => false);
+    await postgres.start();
+    return isLong;
+  });
   const before = caller.acknowledged.size;
   await until('runs are accepted again', async () => caller.acknowledged.size > before + 10);
   done.abort();
@@ -92,7 +98,7 @@ test('PostgreSQL killed under load: no acknowledged run is lost, and the API rec
       error: { code: expect.stringMatching(/^[A-Z_]+$/), message: expect.any(String), requestId: expect.any(String) },
     });
   }
-  expect(await findViolations({ product, caller, api, withinMs: 120_000 })).toEqual([]);
+  expect(await findViolations({ product, caller, api })).toEqual([]);
   const { rows } = await product.database.pool.query('select count(*)::int as count from idempotency');
   expect(rows[0].count).toBe(acceptedKeys.length);
   expect(await Promise.race([ended.then(() => 'ended'), 'alive'])).toBe('alive');

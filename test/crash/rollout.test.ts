@@ -102,10 +102,10 @@ test('an API process that runs on starts its runs on the version that another pr
   const newVersion = promotion.buildId as string;
   expect(newVersion).not.toBe(oldVersion);
   // Temporal takes a moment to send new runs to the version that became the current one.
-  await until('runs begin on the new version', beginOn(newVersion), 60_000);
+  await until('runs begin on the new version', beginOn(newVersion));
   expect([...(await versionsOfNext(10))]).toEqual([newVersion]);
 
   await product.start(['runs'], {}, oldEntry);
-  await until('runs begin on the old version again', beginOn(oldVersion), 60_000);
+  await until('runs begin on the old version again', beginOn(oldVersion));
   expect([...(await versionsOfNext(10))]).toEqual([oldVersion]);
 });

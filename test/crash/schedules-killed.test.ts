@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, ScheduleNotFoundError } from '@temporalio/client';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { runningServers } from '../servers.ts';
@@ -49,8 +49,10 @@ const stateOf = (id: string) =>
     .describe()
     .then(
       ({ state }) => (state.paused ? 'paused' : 'active'),
-      () => 'none',
+      // A busy machine may be too late with its answer.
+      (error) => (error instanceof ScheduleNotFoundError ? 'none' : 'unknown'),
     );
+const untilState = (id: string, state: string, what: string) => until(what, async () => (await stateOf(id)) === state);
 
 test('killed before Temporal was notified: the drain sends it the last state', async () => {
   const { product } = scene;
@@ -68,34 +70,34 @@ test('killed before Temporal was notified: the drain sends it the last state', a
   front = await product.start(['api']);
   await dieDuring((at) => schedule.put(at, { ...yearly, paused: true }));
   front = await product.start(['api']);
-  expect(await stateOf(schedule.id)).toBe('none');
+  await untilState(schedule.id, 'none', 'Temporal has none');
   // It is there, and so are its times, whatever Temporal knows.
   const { data } = (await schedule.get(front.api)).body;
   expect(data).toMatchObject({ ...yearly, paused: true });
   expect(data.nextRunTimes).toHaveLength(5);
 
   const worker = await product.start(['runs']);
-  await until('the drain made it', async () => (await stateOf(schedule.id)) === 'paused');
+  await untilState(schedule.id, 'paused', 'the drain made it');
   expect((await schedule.get(front.api)).body.data).toEqual(data);
 
   await worker.stop();
   await dieDuring(schedule.remove);
-  expect(await stateOf(schedule.id)).toBe('paused');
+  await untilState(schedule.id, 'paused', 'Temporal still has it');
   process = await product.start(['api', 'runs']);
-  await until('the drain removed it', async () => (await stateOf(schedule.id)) === 'none');
+  await untilState(schedule.id, 'none', 'the drain removed it');
 });
 
 test('killed while it starts the run that is due: another process goes on, and there is one run', async () => {
   const { product, caller } = scene;
   const schedule = await makeScheduled(process);
   await schedule.put(process.api, { ...yearly, input: 'x' });
-  await until('Temporal has it', async () => (await stateOf(schedule.id)) === 'active');
+  await untilState(schedule.id, 'active', 'Temporal has it');
   await process.arm('run.committed');
   await temporal.schedule.getHandle(`schedule-${schedule.id}`).trigger();
 
   const { api } = await successorOf(process, product, ['api', 'runs']);
   expect(await schedule.runs(api)).toHaveLength(1);
-  await until('the firing has ended', async () => (await schedule.get(api)).body.data.lastRunAt !== null, 60_000);
+  await until('the firing has ended', async () => (await schedule.get(api)).body.data.lastRunAt !== null);
   expect(await findViolations({ product, caller, api })).toEqual([]);
   const [run, ...more] = await schedule.runs(api);
   expect(more).toEqual([]);

@@ -22,11 +22,7 @@ const statuses = async (workflowId: string): Promise<string[]> => {
   return rows.map(({ status }) => status);
 };
 const nothingIsOpen = (workflowId: string) =>
-  until(
-    'every run has completed',
-    async () => (await statuses(workflowId)).every((status) => status === 'completed'),
-    90_000,
-  );
+  until('every run has completed', async () => (await statuses(workflowId)).every((status) => status === 'completed'));
 const owed = async () =>
   (await scene.product.database.pool.query('select from outbox where kind <> $1', ['schedule.sync'])).rowCount;
 
@@ -54,16 +50,12 @@ test.each(['concurrency.before-commit'] as const)(
     await client.post(`/api/v1/workflows/${id}/resume`);
     await successorOf(doomed, product, ['runs']);
     await nothingIsOpen(id);
-    const batch = await until(
-      'the batch has ended',
-      async () => {
-        const found = (await client.get(`/api/v1/batches/${batchId}`)).body.data;
-        return found.completedAt !== null && found;
-      },
-      60_000,
-    );
+    const batch = await until('the batch has ended', async () => {
+      const found = (await client.get(`/api/v1/batches/${batchId}`)).body.data;
+      return found.completedAt !== null && found;
+    });
     expect(batch).toMatchObject({ status: 'completed', counts: { total: 4, completed: 4 } });
-    await until('nothing is owed any more', async () => (await owed()) === 0, 60_000);
+    await until('nothing is owed any more', async () => (await owed()) === 0);
     const { rows } = await product.database.pool.query(
       'select coalesce(sum(runs), 0)::int as queued from queued_total',
     );

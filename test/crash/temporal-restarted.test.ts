@@ -28,7 +28,7 @@ test('Temporal killed with runs in flight, parked in slow steps and newly arrivi
 
   await execute(parked, 5);
   const parkedNow = () => modelCalls(product).filter(({ stepId }) => stepId === 'step2').length;
-  await until('the runs are parked', async () => parkedNow() === 5);
+  await until('the runs are parked', async () => parkedNow() >= 5);
   // Killed under the starts of these, wherever each of them is by then.
   const inFlight = execute(quick, 10);
   await until('a quick run is under way', async () => modelCalls(product).length > 10);
@@ -36,7 +36,7 @@ test('Temporal killed with runs in flight, parked in slow steps and newly arrivi
 
   for (const { status } of await inFlight) expect(status).toBe(200);
   for (const { status } of await execute(quick, 10)) expect(status).toBe(200);
-  await until('starts are given up', async () => logged('background work failed; the drain will retry it'), 60_000);
+  await until('starts are given up', async () => logged('background work failed; the drain will retry it'));
   await temporal.start();
   for (const { status } of await execute(quick, 5)) expect(status).toBe(200);
 
@@ -44,5 +44,5 @@ test('Temporal killed with runs in flight, parked in slow steps and newly arrivi
   expect(waited).toMatchObject({ status: 200, body: { data: { status: 'completed' } } });
   expect(caller.acknowledged.size).toBe(31);
   const { address: temporalAddress } = temporal;
-  expect(await findViolations({ product, caller, api, temporalAddress, withinMs: 90_000 })).toEqual([]);
+  expect(await findViolations({ product, caller, api, temporalAddress })).toEqual([]);
 });

@@ -12,7 +12,7 @@ import { runningServers } from '../servers.ts';
 import { creditsOf } from '../studio/files.ts';
 import { until } from '../until.ts';
 import { formOf, silence, voiceClient } from '../voice/voice.ts';
-import { soonerNoticed } from './oracle.ts';
+import { soonNoticed } from './oracle.ts';
 import { successorOf } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
@@ -29,7 +29,7 @@ const credits = () => creditsOf(apiClient(process.api, tenant.liveKey));
 beforeAll(async () => {
   fake = await startFakeAudio();
   const env = { ...secrets, VOICE_API_KEY: fake.apiKey, VOICE_BASE_URL: fake.baseUrl, VOICE_NAMES: '{"nova":"jane"}' };
-  product = await openProduct({ entryPoint: soonerNoticed, env });
+  product = await openProduct({ entryPoint: soonNoticed, env });
   [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];
 });
 afterAll(async () => {

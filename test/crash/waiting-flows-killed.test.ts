@@ -12,7 +12,7 @@ import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
-import { soonerNoticed } from './oracle.ts';
+import { soonNoticed } from './oracle.ts';
 import { endGrace } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
@@ -66,7 +66,7 @@ beforeAll(async () => {
     response.setHeader('content-type', 'application/json').end('{"ok":true}');
   });
   const env = { ...secrets, MAIL_FOLDER: mails, EGRESS_ALLOW_CIDRS: '127.0.0.0/8' };
-  product = await openProduct({ entryPoint: soonerNoticed, env });
+  product = await openProduct({ entryPoint: soonNoticed, env });
   tenant = await product.createTenant({ plan: 'enterprise' });
 });
 afterAll(async () => {
@@ -118,7 +118,8 @@ async function prepare(client: ApiClient): Promise<Request[]> {
         await triggered(client, name);
         const awaiting = { id: 'wait', type: 'event', event: name, match: 'event.data.of == input' };
         for (const input of [at, 'another']) await untilWaiting(await start(client, [compute, awaiting, after], input));
-        const body = { name, id: at, data: { of: at } };
+        // More than each wait has itself.
+        const body = { name, id: at, data: { of: at, text: 'x'.repeat(10_000) } };
         const answers = { status: 202, body: { data: { id: at, resumed: 1, started: 1, complete: true } } };
         return { at, method: 'POST', path: '/api/v1/events', body, headers: inA, answers };
       }
@@ -283,9 +284,10 @@ async function expectSteps(): Promise<void> {
 async function expectEvents(flows: Flows, rounds: number): Promise<void> {
   const events = inRequests.filter((at) => at.startsWith('event.'));
   const resumed = `
-    select s.output -> 'data' ->> 'of' as of, r.input #>> '{}' as input from run r join run_step s on s.run_id = r.id
+    select s.output -> 'data' ->> 'of' as of, r.input #>> '{}' as input,
+           length(s.output -> 'data' ->> 'text') as length from run r join run_step s on s.run_id = r.id
      where s.step_id = 'wait' and s.status = 'completed' order by 1`;
-  expect(await rowsOf(resumed)).toEqual([...events].sort().map((at) => ({ of: at, input: at })));
+  expect(await rowsOf(resumed)).toEqual([...events].sort().map((at) => ({ of: at, input: at, length: 10_000 })));
   expect(await rowsOf(`select from run r where ${waitsForAnother}`)).toHaveLength(events.length);
   const perEvent = `
     select count(*)::int as runs, count(distinct input ->> 'id')::int as events from run

@@ -97,9 +97,9 @@ test.concurrent.each(deaths.map((ofOne) => ({ first: ofOne[0]!.at, ofOne })))(
       for (const { at, replies = [], maxAttempts = 5, isQuiet, ...death } of ofOne) {
         const doomed = await product.start(['webhooks'], { FAIL_POINT: at });
         const before = sent.at(-1);
-        if (before) await until(`what died at ${before.at} is settled`, () => settled(before.delivery), 60_000);
+        if (before) await until(`what died at ${before.at} is settled`, () => settled(before.delivery));
         const clocks = () => pool.query('select from retry_release');
-        if (isQuiet) await until('no retries wait', async () => (await clocks()).rows.length === 0, 60_000);
+        if (isQuiet) await until('no retries wait', async () => (await clocks()).rows.length === 0);
         const { id, path } = await scene.subscribe(api, answers(...replies), { ...fields, maxAttempts });
         sent.push({ ...death, at, id, path, delivery: await scene.sendTest(api, id) });
         await doomed.ended;

@@ -28,11 +28,12 @@ test.concurrent('Temporal killed between retries: the schedule is kept, and what
       const waiting = await deliver(scene, api, 500, busyFor(8), 500);
       const parked = await scene.subscribe(api, answers(500), { ...events, maxAttempts: 1 });
       const letter = await scene.sendTest(api, parked.id);
-      await until('one waits for its third attempt', async () => waiting.arrived().length === 2);
+      // A busy machine may have made the third attempt by now: then it waits for its fourth.
+      await until('one waits for its third attempt', async () => waiting.arrived().length >= 2);
       await until('both are recorded', async () => {
         const { rows } = await scene.product.database.pool.query('select 1 from outbox');
         const [first] = await scene.rows();
-        return first?.attempts === 2 && rows.length === 0;
+        return first!.attempts >= 2 && rows.length === 0;
       });
       await scene.reaches(letter, 'dead_lettered');
       await temporal.kill();
@@ -72,8 +73,9 @@ test.concurrent('PostgreSQL killed between retries: the schedule is kept', async
       const first = await deliver(scene, api, slow);
       await until('its attempt is under way', async () => first.arrived().length === 1);
       await postgres.kill();
-      const away = scene.caller.at(api).get('/v1/webhooks');
-      expect((await away).status).toBe(503);
+      // What is left of it may answer for a moment.
+      const ask = () => scene.caller.at(api).request('GET', '/v1/webhooks');
+      await until('the API cannot answer', async () => (await ask()).status === 503);
       await until('the time of a retry is over', async () => Date.now() - waiting.arrived()[0]!.at > 7_000);
       await postgres.start();
 
@@ -87,8 +89,8 @@ test.concurrent('PostgreSQL killed between retries: the schedule is kept', async
   await postgres.close();
 });
 
-/** What is under way has 10 s to end; the rest is for a busy machine. */
-const stopLimitMs = 20_000;
+/** What is under way has 10 s to end; the rest, less than an attempt has, is for a busy machine. */
+const stopLimitMs = 25_000;
 
 test.concurrent('stopped with attempts under way: they end or are given back, and a receiver that hangs delays no process', () =>
   withDeliveries(
@@ -127,7 +129,7 @@ test.concurrent('stopped with attempts under way: they end or are given back, an
       await until(
         'they arrive',
         async () => (await scene.rows()).every(({ status }) => status === 'delivered'),
-        20_000,
+        25_000,
       );
       expect(await findDeliveryViolations({ ...scene, cutOff: 2 })).toEqual([]);
       expect((await scene.rows()).map(({ attempts }) => attempts)).toEqual([2, 2, 1, 1]);

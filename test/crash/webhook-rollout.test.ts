@@ -72,7 +72,8 @@ test('dead letters and retries outlive the code they began with', async () => {
   const newVersion = bundles().find((version) => version !== oldVersion);
   await workflow.getHandle(waiting.clockId).signal(webhookMessages.retryNow);
   await scene.reaches(waiting.delivery, 'delivered');
-  expect(await detailsOf(signalled.workflowId)).toContain(nowadays);
+  // Asked again: Temporal may still send a query to the worker that has stopped, and it ends without an answer.
+  await until('the present code tells of it', async () => (await detailsOf(signalled.workflowId)).includes(nowadays!));
   expect(await scene.replay(api, replayed.webhook, replayed.delivery)).toBeLessThan(300);
   await workflow.getHandle(signalled.workflowId).signal(deliveryMessages.replay);
   await scene.reaches(replayed.delivery, 'delivered');
@@ -81,7 +82,7 @@ test('dead letters and retries outlive the code they began with', async () => {
   expect([replayed, signalled, waiting].map(({ path }) => receiver.to(path).length)).toEqual([4, 5, 2]);
   expect(await versionOf()).toEqual(new Set([newVersion]));
   // No process keeps the earlier code for their sake.
-  await until('the old bundle is removed', async () => bundles().length === 1, 60_000);
+  await until('the old bundle is removed', async () => bundles().length === 1);
   expect(bundles()).toEqual([newVersion]);
   expect(log.filter(({ msg }) => msg === 'finishing runs of an earlier version')).toEqual([]);
   await connection.close();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { findLedgerFaults } from '../../src/credits/audit.ts';
-import { creditBalance } from '../../src/credits/balance.ts';
+import { creditBalance, creditsUsed } from '../../src/credits/balance.ts';
 import { expireReservations } from '../../src/credits/expiry.ts';
 import { grantCredits, setMonthlyGrant } from '../../src/credits/grants.ts';
 import { reserveCredits, settleCredits, voidCredits } from '../../src/credits/reservations.ts';
@@ -231,6 +231,37 @@ describe('a reservation', () => {
     await settle(scopes[0]!, 'work', 10);
     expect(await voidCredits(scopes[1]!, { key: 'work' })).toMatchObject({ amount: 11, status: 'voided' });
     expect(await balance(scopes[2]!)).toMatchObject({ reserved: 12 });
+  });
+});
+
+describe('the credits of a month', () => {
+  const ofNovember = (scope: Scope) => creditsUsed(scope, '2026-11-01');
+  const ofDecember = (scope: Scope) => creditsUsed(scope, '2026-12-01');
+
+  test('are those that were settled in it, also where a process is behind', async () => {
+    const scope = await newTenant();
+    expect(await ofNovember(scope)).toBe(0);
+    for (const key of ['first', 'second', 'late', 'third', 'voided']) await reserve(scope, key, 10);
+    await settle(scope, 'first', 4);
+    await settle(scope, 'second', 10, lastSecond);
+    expect([await ofNovember(scope), await ofDecember(scope)]).toEqual([14, 0]);
+    await settle(scope, 'third', 7, december);
+    await settle(scope, 'late', 9, lastSecond);
+    await voidCredits(scope, { key: 'voided' }, december);
+    expect([await ofNovember(scope), await ofDecember(scope)]).toEqual([23, 7]);
+    expect(await creditsUsed(scope, '2027-01-01')).toBe(0);
+  });
+
+  test('are read without the ledger, however many entries it has', async () => {
+    const scope = await newTenant();
+    await reserve(scope, 'work', 10);
+    await settle(scope, 'work', 4);
+    await owner.query('begin; lock table credit_entry');
+    try {
+      expect([await ofNovember(scope), await ofDecember(scope)]).toEqual([4, 0]);
+    } finally {
+      await owner.query('rollback');
+    }
   });
 });
 

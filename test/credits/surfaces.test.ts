@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { nextGrantAt } from '../../src/credits/core/grants.ts';
+import { setMonthlyGrant } from '../../src/credits/grants.ts';
 import { reserveCredits, settleCredits, voidCredits } from '../../src/credits/reservations.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { updateOrganization } from '../../src/tenancy/organizations.ts';
 import { apiClient } from '../api-client.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type StartedProduct, sharedProduct, type Tenant } from '../product.ts';
@@ -57,6 +59,20 @@ describe('GET /credits', () => {
     await voidCredits(scope, { key: 'voided' });
     expect(await credits()).toMatchObject({ balance: 96, reserved: 0, available: 96 });
     expect((await two!.get('/api/v1/credits')).body.data).toMatchObject({ balance: 100, reserved: 0 });
+  });
+
+  test('agrees with the limits about the monthly grant, also after a number of its own', async () => {
+    const { organizationId, liveKey } = await product.createTenant({ plan: 'enterprise' });
+    const one = apiClient(api.api, liveKey);
+    const grants = async () => {
+      const { limits } = (await one.get('/api/v1/limits')).body.data;
+      const { allowed } = limits.find(({ name }: { name: string }) => name === 'monthlyCredits');
+      return [allowed, (await one.get('/api/v1/credits')).body.data.monthlyGrant];
+    };
+    await setMonthlyGrant(product.database, organizationId, 25_000);
+    expect(await grants()).toEqual([25_000, 25_000]);
+    await updateOrganization(product.database, organizationId, { plan: 'pro' });
+    expect(await grants()).toEqual([1_000, 1_000]);
   });
 
   test('needs a key, and no scope of it', async () => {

@@ -1,5 +1,5 @@
-import type { Models } from '../../src/providers/registry.ts';
 import { anthropicModel } from '../../src/providers/text/anthropic.ts';
+import type { Models } from '../../src/providers/text/chat-ports.ts';
 import { googleModel } from '../../src/providers/text/google.ts';
 import type { LiveOptions } from '../../src/providers/text/live-model.ts';
 import { listedModels, type TextProvider } from '../../src/providers/text/models.ts';
@@ -34,7 +34,7 @@ export const liveAdapters: LiveAdapter[] = [
 
 /** The adapter, calling the fake. */
 export const connect = ({ create }: LiveAdapter, fake: FakeProvider, options: Partial<LiveOptions> = {}): Models =>
-  create({ apiKey: fake.apiKey, baseUrl: fake.baseUrl, timeoutMs: 10_000, models: listedModels, ...options });
+  create({ apiKey: fake.apiKey, baseUrl: fake.baseUrl, timeoutMs: 60_000, models: listedModels, ...options });
 
 /** The fakes of all providers. */
 export interface LiveFakes {

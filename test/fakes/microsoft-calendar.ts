@@ -23,6 +23,8 @@ export const graphError = (status: number, code: string, headers?: Record<string
 
 const base = '/v1.0/me';
 
+const createdFrom = Date.UTC(2026, 0, 1);
+
 const timeOf = (text: string) => ({ dateTime: `${text.replace(/Z$/, '').slice(0, 19)}.0000000`, timeZone: 'UTC' });
 const dayOf = (text: string) => ({ dateTime: `${text.slice(0, 10)}T00:00:00.0000000`, timeZone: 'UTC' });
 
@@ -99,7 +101,8 @@ function save(fake: Pick<FakeCalendar, 'store'>, id: string, body: Json, before?
   const onlineMeeting = body.isOnlineMeeting
     ? { joinUrl: `https://teams.microsoft.com/l/meetup-join/${id}` }
     : (before?.written?.onlineMeeting ?? null);
-  const written = { ...before?.written, ...rest, onlineMeeting };
+  const createdDateTime = before?.written?.createdDateTime ?? new Date(createdFrom + fake.store.version).toISOString();
+  const written = { ...before?.written, ...rest, createdDateTime, onlineMeeting };
   const event = { id, start: instant(start) ?? before!.start, end: instant(end) ?? before!.end, written };
   fake.store.put(event);
   return event;
@@ -108,13 +111,29 @@ function save(fake: Pick<FakeCalendar, 'store'>, id: string, body: Json, before?
 const tagOf = ({ written }: FakeEvent): unknown =>
   (written?.singleValueExtendedProperties as { value: unknown }[] | undefined)?.[0]?.value;
 
-function events(fake: Pick<FakeCalendar, 'store'>, { method, url, body }: CalendarRequest, id: string): WireAnswer {
+/** The events with a tag, in no order that says which one is older: the last of all comes first. */
+function tagged({ store, origin }: Pick<FakeCalendar, 'store' | 'origin'>, { searchParams }: URL): WireAnswer {
+  const value = /ep\/value eq '([^']+)'/.exec(searchParams.get('$filter') ?? '')?.[1];
+  const all = [...store.events.values()].map(({ event }) => event).filter((event) => tagOf(event) === value);
+  const [skip, top] = [Number(searchParams.get('$skip') ?? 0), Number(searchParams.get('$top') ?? 10)];
+  const end = skip + Math.min(store.perPage, top);
+  const page = all.toReversed().slice(skip, end);
+  const next = new URLSearchParams(searchParams);
+  next.set('$skip', String(end));
+  return ok({
+    value: page.map(({ id, written }) => ({ id, createdDateTime: written?.createdDateTime })),
+    ...(end < all.length && { '@odata.nextLink': `${origin}${base}/events?${next}` }),
+  });
+}
+
+function events(
+  fake: Pick<FakeCalendar, 'store' | 'origin'>,
+  { method, url, body }: CalendarRequest,
+  id: string,
+): WireAnswer {
   const { store } = fake;
   const all = [...store.events.values()].map(({ event }) => event);
-  if (id === '' && method === 'GET') {
-    const value = /ep\/value eq '([^']+)'/.exec(url.searchParams.get('$filter') ?? '')?.[1];
-    return ok({ value: all.filter((event) => tagOf(event) === value).map(({ id }) => ({ id })) });
-  }
+  if (id === '' && method === 'GET') return tagged(fake, url);
   if (id === '' && method === 'POST') {
     const same = all.find(({ written }) => body.transactionId && written?.transactionId === body.transactionId);
     return ok(shown(same ?? save(fake, `AAMk${randomUUID().replaceAll('-', '')}`, body)), 201);

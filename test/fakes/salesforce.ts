@@ -18,6 +18,8 @@ export interface FakeSalesforce extends FakeApp {
   instanceUrl: string;
   /** By the name of their object. */
   records: Map<string, SalesforceRecord[]>;
+  /** Objects that the person who connected the account may not read. */
+  unreadable: Set<string>;
   /** Records per page of a query. */
   perPage: number;
   /** Saves a record. @param at of CreatedDate and SystemModstamp, in milliseconds */
@@ -44,6 +46,7 @@ function matches(record: SalesforceRecord, where: string): boolean {
 /** Salesforce's authorization server and REST API: an organization with records. */
 export async function startFakeSalesforce(): Promise<FakeSalesforce> {
   const records = new Map<string, SalesforceRecord[]>();
+  const unreadable = new Set<string>();
   const [organizationId, userId] = ['00Dx0000000BV7z', '005x00000012Q9P'];
   let lastId = 0;
 
@@ -80,7 +83,7 @@ export async function startFakeSalesforce(): Promise<FakeSalesforce> {
       );
     if (!parsed) return salesforceError(400, 'MALFORMED_QUERY');
     const [, , object = '', where = '', order = '', limit] = parsed;
-    if (prefixes[object] === undefined) return salesforceError(400, 'INVALID_TYPE');
+    if (prefixes[object] === undefined || unreadable.has(object)) return salesforceError(400, 'INVALID_TYPE');
     const [name = 'Id', ...rest] = order.split(/[\s,]+/).filter((part) => part !== '');
     const keyOf = (one: SalesforceRecord) => `${one[name]} ${one.Id}`;
     const found = (records.get(object) ?? []).filter((one) => matches(one, where));
@@ -134,6 +137,7 @@ export async function startFakeSalesforce(): Promise<FakeSalesforce> {
     userId,
     instanceUrl: app.origin,
     records,
+    unreadable,
     perPage: 2_000,
     save(object: string, record: Json, at = Date.now()) {
       lastId += 1;

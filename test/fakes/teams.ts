@@ -18,6 +18,14 @@ export interface TeamsSubscription {
   clientState: string;
 }
 
+interface PostedMessage {
+  text: string;
+  html?: boolean;
+  user?: string;
+  /** The resource of a message. */
+  replyTo?: string;
+}
+
 export interface FakeTeams extends FakeApp {
   tenantId: string;
   organization: string;
@@ -25,15 +33,29 @@ export interface FakeTeams extends FakeApp {
   user: { id: string; displayName: string };
   teamId: string;
   channelId: string;
+  /** Channels of the team that cause no notifications. They are listed before the one that does. */
+  otherChannels: Json[];
+  /** The origin of the addresses of further pages; its own unless given. */
+  linkOrigin: string | undefined;
   subscriptions: Map<string, TeamsSubscription>;
   /** Ids of subscriptions that the account may not touch any more. */
   forbidden: Set<string>;
+  /** Ids of subscriptions whose next request is refused. */
+  refusedOnce: Set<string>;
   /** Posted by the API, or by `post`. */
   messages: Map<string, Json>;
+  /** Messages in a page of the changed ones, whatever was asked for: pages may be smaller. */
+  messagesPerPage: number;
+  /** Replies in a page, whatever was asked for; as many as were asked for unless given. */
+  repliesPerPage: number | undefined;
+  /** What requests for a single message are answered instead. */
+  withheld: WireAnswer | undefined;
+  /** What the next requests for a later page of a list of messages are answered. */
+  laterPages: WireAnswer[];
   /** Whether its address is asked for a validation token before a subscription is made, as Graph does. */
   validates: boolean;
   /** Posts a message as another person. @returns its notification's resource */
-  post(message: { text: string; html?: boolean; user?: string }): string;
+  post(message: PostedMessage): string;
   /** Notifies of a resource: by every subscription to its channel, or in a form of one's own. */
   send(eventsUrl: string, value: Json[]): Promise<Response>;
   /** The notifications that Graph would send of a resource. */
@@ -51,8 +73,10 @@ export const teamsTenant = {
   channelId: '19:4a95f7d8db4c4e7fae857bcebe0623e6@thread.tacv2',
 };
 
-const channelPath = /^\/v1\.0\/teams\/([^/]+)\/channels\/([^/]+)\/messages(?:\/([^/]+))?(?:\/replies\/([^/]+))?$/;
+const channelPath =
+  /^\/v1\.0\/teams\/([^/]+)\/channels\/([^/]+)\/messages(?:\/([^/]+))?(?:\/(replies)(?:\/([^/]+))?)?$/;
 const maxMs = 3 * 86_400_000;
+const channelsPerPage = 50;
 
 /** Microsoft's login and Graph: teams with one channel, messages, and subscriptions. */
 export async function startFakeTeams(): Promise<FakeTeams> {
@@ -60,16 +84,15 @@ export async function startFakeTeams(): Promise<FakeTeams> {
   const subscriptions = new Map<string, TeamsSubscription>();
   const { tenantId, teamId, channelId, user, organization } = teamsTenant;
   const userId = user.id;
-  // Messages of the first one cause no notifications.
   const closed = { id: '19:closed@thread.tacv2', displayName: 'Board', membershipType: 'private' };
-  const channels = [closed, { id: channelId, displayName: 'General', membershipType: 'standard' }];
+  const general = { id: channelId, displayName: 'General', membershipType: 'standard' };
   let lastMs = Date.now();
 
-  function keep(content: string, contentType: string, from: string): Json {
+  function keep(content: string, contentType: string, from: string, replyToId: string | null = null): Json {
     lastMs = Math.max(Date.now(), lastMs + 1);
     const message = {
       id: String(lastMs),
-      replyToId: null,
+      replyToId,
       messageType: 'message',
       deletedDateTime: null,
       createdDateTime: new Date(lastMs).toISOString(),
@@ -81,24 +104,60 @@ export async function startFakeTeams(): Promise<FakeTeams> {
     return message;
   }
 
-  /** Two in a page, whatever was asked for: pages may be smaller. */
+  /**
+   * A list has what there was when it began, and its last page the place where a list of the rest begins.
+   */
   function changedIn(query: URLSearchParams): WireAnswer {
     const [, after] = /^lastModifiedDateTime gt (\S+Z)$/.exec(query.get('$filter') ?? '') ?? [];
-    const token = query.get('$skiptoken') ?? (after && `${Date.parse(after)}.0`);
-    const [sinceMs, skipped] = (token ?? '').split('.').map(Number);
+    const begun = query.get('$deltatoken') ?? (after && String(Date.parse(after)));
+    const token = query.get('$skiptoken') ?? (begun && `${begun}.${lastMs}.0`);
+    const [sinceMs, untilMs, skipped] = (token ?? '').split('.').map(Number);
+    const instead = query.has('$skiptoken') ? fake.laterPages.shift() : undefined;
+    if (instead) return instead;
     if (!token || Number.isNaN(sinceMs) || (after && query.get('$top') !== '50')) return teamsError(400, 'BadRequest');
-    const all = [...messages.values()].filter((one) => Date.parse(String(one.createdDateTime)) > sinceMs!);
-    const link = `${app.origin}/v1.0/teams/${teamId}/channels/${channelId}/messages/delta`;
-    const next = skipped! + 2 < all.length && { '@odata.nextLink': `${link}?$skiptoken=${sinceMs}.${skipped! + 2}` };
-    const end = !next && { '@odata.deltaLink': `${link}?$deltatoken=words` };
-    return { status: 200, body: { value: all.slice(skipped, skipped! + 2), ...next, ...end } };
+    const isListed = (at: number) => at > sinceMs! && at <= untilMs!;
+    const touched = [...messages.values()].filter((one) => isListed(Date.parse(String(one.createdDateTime))));
+    // Each message that was posted or replied to, without its replies.
+    const ids = new Set(touched.map(({ id, replyToId }) => String(replyToId ?? id)));
+    const all = [...messages.values()].filter(({ id }) => ids.has(String(id)));
+    const link = `${fake.linkOrigin ?? app.origin}/v1.0/teams/${teamId}/channels/${channelId}/messages/delta`;
+    const rest = skipped! + fake.messagesPerPage;
+    const next = rest < all.length && { '@odata.nextLink': `${link}?$skiptoken=${sinceMs}.${untilMs}.${rest}` };
+    const end = !next && { '@odata.deltaLink': `${link}?$deltatoken=${untilMs}` };
+    return { status: 200, body: { value: all.slice(skipped, rest), ...next, ...end } };
+  }
+
+  /** The newest first. */
+  function repliesTo(message: string, query: URLSearchParams): WireAnswer {
+    if (!messages.has(message)) return teamsError(404, 'NotFound');
+    const all = [...messages.values()].filter(({ replyToId }) => replyToId === message).toReversed();
+    const size = fake.repliesPerPage ?? Number(query.get('$top') ?? 20);
+    const begin = Number(query.get('$skiptoken') ?? 0);
+    const end = begin + size;
+    const path = `/v1.0/teams/${teamId}/channels/${channelId}/messages/${message}/replies`;
+    const next = end < all.length && {
+      '@odata.nextLink': `${fake.linkOrigin ?? app.origin}${path}?$top=${size}&$skiptoken=${end}`,
+    };
+    return { status: 200, body: { value: all.slice(begin, end), ...next } };
+  }
+
+  function channelsFrom(query: URLSearchParams): WireAnswer {
+    const all = [...fake.otherChannels, general];
+    const rest = Number(query.get('$skiptoken') ?? 0) + channelsPerPage;
+    const link = `${fake.linkOrigin ?? app.origin}/v1.0/teams('${teamId}')/channels?$select=id&$skiptoken=${rest}`;
+    const next = rest < all.length && { '@odata.nextLink': link };
+    return { status: 200, body: { value: all.slice(rest - channelsPerPage, rest), ...next } };
   }
 
   function inChannel({ method, path, query, body }: AppRequest): WireAnswer {
-    const [, team, channel, id, reply] = channelPath.exec(path)!.map((part) => part && decodeURIComponent(part));
+    const [, team, channel, id, replies, reply] = channelPath
+      .exec(path)!
+      .map((part) => part && decodeURIComponent(part));
     if (team !== teamId || channel !== channelId) return teamsError(404, 'NotFound');
     if (method === 'GET' && id === 'delta') return changedIn(query);
+    if (method === 'GET' && replies && reply === undefined) return repliesTo(id ?? '', query);
     if (method === 'GET') {
+      if (fake.withheld) return fake.withheld;
       const found = messages.get(reply ?? id ?? '');
       return found ? { status: 200, body: found } : teamsError(404, 'NotFound');
     }
@@ -145,7 +204,7 @@ export async function startFakeTeams(): Promise<FakeTeams> {
 
   function subscribed({ method, path, body }: AppRequest): WireAnswer {
     const id = decodeURIComponent(path.slice('/v1.0/subscriptions/'.length));
-    if (fake.forbidden.has(id)) return teamsError(403, 'Forbidden');
+    if (fake.forbidden.has(id) || fake.refusedOnce.delete(id)) return teamsError(403, 'Forbidden');
     const found = subscriptions.get(id);
     if (!found) return teamsError(404, 'ResourceNotFound');
     if (method === 'DELETE') {
@@ -163,7 +222,7 @@ export async function startFakeTeams(): Promise<FakeTeams> {
     if (path === '/v1.0/me') return ok({ ...user, userPrincipalName: 'ada@example.com' });
     if (path === '/v1.0/organization') return ok({ value: [{ id: tenantId, displayName: organization }] });
     if (path === '/v1.0/me/joinedTeams') return ok({ value: [{ id: teamId, displayName: 'Builds' }] });
-    if (path === `/v1.0/teams/${teamId}/channels`) return ok({ value: channels });
+    if (path === `/v1.0/teams/${teamId}/channels`) return channelsFrom(request.query);
     if (path === '/v1.0/subscriptions' && method === 'POST') return subscribe(request);
     if (path.startsWith('/v1.0/subscriptions/')) return subscribed(request);
     return channelPath.test(path) ? inChannel(request) : teamsError(404, 'ResourceNotFound');
@@ -183,13 +242,23 @@ export async function startFakeTeams(): Promise<FakeTeams> {
     user,
     teamId,
     channelId,
+    otherChannels: [closed],
+    linkOrigin: undefined,
     subscriptions,
     forbidden: new Set<string>(),
+    refusedOnce: new Set<string>(),
     messages,
+    messagesPerPage: 2,
+    repliesPerPage: undefined,
+    withheld: undefined,
+    laterPages: [],
     validates: true,
-    post({ text, html = false, user: from = randomUUID() }: { text: string; html?: boolean; user?: string }) {
-      const { id } = keep(text, html ? 'html' : 'text', from);
-      return `teams('${teamId}')/channels('${channelId}')/messages('${id}')`;
+    post({ text, html = false, user: from = randomUUID(), replyTo }: PostedMessage) {
+      const message = /messages\('(\d+)'\)$/.exec(replyTo ?? '')?.[1] ?? null;
+      const { id } = keep(text, html ? 'html' : 'text', from, message);
+      return message === null
+        ? `teams('${teamId}')/channels('${channelId}')/messages('${id}')`
+        : `${replyTo}/replies('${id}')`;
     },
     notificationsOf: (resource: string, changeType = 'created') =>
       [...subscriptions.values()].map(({ id, clientState, expirationDateTime }) => ({

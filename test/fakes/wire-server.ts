@@ -55,12 +55,13 @@ export type Behaviour =
   /** `everyMs`: the time between two parts of a stream. */
   | { say: Said; everyMs?: number }
   | { fail: WireAnswer }
-  /** Answers after this many milliseconds. */
-  | { after: number; then?: Behaviour }
+  /** Answers after this many milliseconds, or once this is fulfilled. */
+  | { after: number | Promise<unknown>; then?: Behaviour }
   /** Takes the request and says nothing for ever. */
   | 'silence'
-  /** Headers and half of the answer, then nothing for ever. */
+  /** Headers and half of the answer, or of this one, then nothing for ever. */
   | 'stall'
+  | { stall: Said }
   /** Ends the connection before anything was done. */
   | 'hang up'
   /** Does the work and ends the connection: the answer is lost. */
@@ -200,7 +201,7 @@ async function act(
   dialect: Dialect,
 ) {
   if (typeof behaviour === 'object' && 'after' in behaviour) {
-    await sleep(behaviour.after);
+    await (typeof behaviour.after === 'number' ? sleep(behaviour.after) : behaviour.after);
     return act(behaviour.then ?? { say: {} }, answer, received, response, dialect);
   }
   if (typeof behaviour === 'object' && 'fail' in behaviour) return write(response, behaviour.fail);
@@ -234,7 +235,7 @@ async function act(
   }
   const isWhole = typeof behaviour === 'object' && 'say' in behaviour;
   await writeParts(response, isWhole ? parts : half, isWhole ? behaviour.everyMs : undefined);
-  if (behaviour === 'stall') return;
+  if (behaviour === 'stall' || (typeof behaviour === 'object' && 'stall' in behaviour)) return;
   if (behaviour === 'cut the answer') {
     await sleep(20);
     return hangUp();
@@ -248,6 +249,7 @@ async function act(
 const saidOf = (behaviour: Behaviour): Said => {
   if (typeof behaviour === 'string') return {};
   if ('after' in behaviour) return saidOf(behaviour.then ?? { say: {} });
+  if ('stall' in behaviour) return behaviour.stall;
   return 'say' in behaviour ? (behaviour.say ?? {}) : {};
 };
 

@@ -16,9 +16,9 @@ export const eventsUrl = (integration: string) => `${publicUrl}/api/v1/integrati
 export const from = () => ({ 'x-forwarded-for': `198.51.${[...randomBytes(2)].join('.')}` });
 
 let accounts = 0;
-/** An account that no other tenant has connected. Digits, as HubSpot's are. */
+/** An account that no other tenant has connected. Digits, as HubSpot's are, and no more than a number keeps: 15. */
 export const newAccount = () =>
-  String(Date.now() % 1e9) + String(process.pid % 1_000) + String(++accounts).padStart(4, '0');
+  String(Date.now() % 1e8) + String(process.pid % 1_000) + String(++accounts).padStart(4, '0');
 
 /** What a receiver writes after reading the interface. @returns the payload without its signature */
 export function readPayload({ body, headers }: Received, secret: string) {

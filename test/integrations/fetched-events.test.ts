@@ -7,6 +7,7 @@ import { findConnection } from '../../src/integrations/connections/find-connecti
 import { ClientStates } from '../../src/integrations/inbound/client-states.ts';
 import { type FetchServices, fetchNext } from '../../src/integrations/inbound/fetch-events.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
+import { EgressFailure } from '../../src/platform/egress/egress-failure.ts';
 import { openLog } from '../../src/platform/observability/log.ts';
 import { fetchEventsWorkflowId } from '../../src/temporal/contracts/integration-events.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
@@ -84,6 +85,22 @@ async function waitingEvents(...ids: string[]) {
   };
 }
 
+/** Waits until the workflow of a connection has found that nothing can be fetched: it has no tokens. */
+async function untilOver(connectionId: string): Promise<void> {
+  const connection = await Connection.connect({ address: runningServers().temporalAddress });
+  const handle = new Client({ connection }).workflow.getHandle(fetchEventsWorkflowId(connectionId));
+  await until('the workflow was started and is over', async () => {
+    const status = await handle.describe().catch(() => undefined);
+    return status?.status.name === 'COMPLETED';
+  });
+  await connection.close();
+  const { pool } = scene.product.database;
+  await until('the start is done, which may be written down after the workflow is over', async () => {
+    const { rows } = await pool.query('select 1 from outbox where subject_id = $1', [connectionId]);
+    return rows.length === 0;
+  });
+}
+
 const fail = (kind: 'lost' | 'rate_limited' | 'action_failed', retryAfterSeconds?: number) => () => {
   throw new IntegrationFailure(kind, { retryAfterSeconds });
 };
@@ -121,6 +138,34 @@ describe('an event that names only where its data are', () => {
     expect(texts).toEqual(['message 2', 'message 3']);
   });
 
+  test('waits where the provider cannot be reached, and does not hold up the others', async () => {
+    const { answers, fetch, waits } = await waitingEvents('1', '2');
+    answers.set('1', () => {
+      const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+      throw new IntegrationFailure('not_done', { cause: new EgressFailure('connect', undefined, { cause: refused }) });
+    });
+    expect(await fetch()).toEqual({ kind: 'again' });
+    expect(await waits()).toBe(1);
+    expect(await fetch()).toEqual({ kind: 'pause', ms: 2_000, limited: false });
+  });
+
+  test('is not asked for while the organization is deleted, and is after its restore', async () => {
+    const { asked, connectionId, fetch } = await waitingEvents('1');
+    await untilOver(connectionId);
+    const mark = (deletedAt: string) =>
+      scene.product.database.pool.query(
+        `update organization set deleted_at = ${deletedAt}
+          where id = (select organization_id from integration_connection where id = $1)`,
+        [connectionId],
+      );
+    await mark('clock_timestamp()');
+    expect(await fetch()).toMatchObject({ kind: 'pause', limited: false });
+    expect(asked).toEqual([]);
+    await mark('null');
+    expect(await fetch()).toEqual({ kind: 'again' });
+    expect(asked).toEqual(['1']);
+  });
+
   test('is not asked for while the access has ended', async () => {
     const { answers, fetch, waits } = await waitingEvents('1');
     answers.set('1', () => {
@@ -132,18 +177,6 @@ describe('an event that names only where its data are', () => {
 
   test('starts the workflow of its connection, which ends when nothing waits', async () => {
     const { connectionId } = await waitingEvents('1');
-    // The connection has no tokens, so nothing can be fetched for it.
-    const connection = await Connection.connect({ address: runningServers().temporalAddress });
-    const handle = new Client({ connection }).workflow.getHandle(fetchEventsWorkflowId(connectionId));
-    await until('the workflow was started and is over', async () => {
-      const status = await handle.describe().catch(() => undefined);
-      return status?.status.name === 'COMPLETED';
-    });
-    await connection.close();
-    const { pool } = scene.product.database;
-    await until('the start is done, which may be written down after the workflow is over', async () => {
-      const { rows } = await pool.query('select 1 from outbox where subject_id = $1', [connectionId]);
-      return rows.length === 0;
-    });
+    await untilOver(connectionId);
   });
 });

@@ -1,16 +1,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Client, Connection } from '@temporalio/client';
-import { followScheduleId } from '../../src/temporal/contracts/followed-integrations.ts';
+import { Connection } from '@temporalio/client';
+import { readResource } from '../../src/integrations/catalog/microsoft-teams-events.ts';
+import { digestOf } from '../../src/integrations/inbound/publish-triggers.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { type FakeSalesforce, startFakeSalesforce } from '../fakes/salesforce.ts';
-import { type FakeTeams, startFakeTeams } from '../fakes/teams.ts';
+import { type FakeTeams, startFakeTeams, teamsError } from '../fakes/teams.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { visit } from './connect-in-sandbox.ts';
 import { base, begin } from './consents.ts';
+import * as followRuns from './follow-runs.ts';
 
 let product: Product;
 let salesforce: FakeSalesforce;
@@ -68,23 +70,9 @@ async function listenOrdinarily(events: string[]): Promise<string> {
 async function stopListening(integrationId: string, webhookId: string): Promise<void> {
   expect((await client.delete(`${base}/${integrationId}/webhooks/${webhookId}`)).status).toBe(200);
 }
-const scheduleOf = (id: string) => new Client({ connection }).schedule.getHandle(followScheduleId(id));
-/**
- * Waits for what a run does, and asks for one each second: of two that are asked for within one second Temporal may start
- * one, and the next one of the Schedule comes after a minute or more.
- */
-async function runUntil(what: string, id: string, isDone: () => Promise<boolean>): Promise<void> {
-  let asked = Math.floor(Date.now() / 1_000);
-  await until(what, async () => {
-    if (await isDone()) return true;
-    const second = Math.floor(Date.now() / 1_000);
-    if (second > asked + 1) {
-      asked = second;
-      await scheduleOf(id).trigger();
-    }
-    return false;
-  });
-}
+const scheduleOf = (id: string) => followRuns.scheduleOf(connection, id);
+const runUntil = (what: string, id: string, isDone: () => Promise<boolean>) =>
+  followRuns.runUntil(connection, id, what, isDone);
 /** Temporal may start only one of two runs that are requested within one second: the next request must come later. */
 const secondsGoBy = (seconds: number) => {
   const since = Math.floor(Date.now() / 1_000);
@@ -179,17 +167,15 @@ test('subscriptions of Teams are made for the first webhook, renewed, made anew,
   const stored = () => product.database.pool.query('select * from integration_push where connection_id = $1', [id]);
   await runUntil('it is stored', id, async () => (await stored()).rows.length === 2);
   await product.database.pool.query("delete from integration_push where subscription_id = 'of-a-channel-left'");
-  const notify = (lifecycleEvent: string, clientState = made!.clientState) =>
+  const notify = (lifecycleEvent: string, { id: subscriptionId, clientState } = made!) =>
     fetch(new URL(`${base}/microsoft-teams/events`, api), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        value: [{ subscriptionId: made!.id, tenantId: teams.tenantId, clientState, lifecycleEvent }],
-      }),
+      body: JSON.stringify({ value: [{ subscriptionId, tenantId: teams.tenantId, clientState, lifecycleEvent }] }),
     });
   const patches = () =>
     teams.journal.filter(({ method, path }) => method === 'PATCH' && path.endsWith(made!.id)).length;
-  expect((await notify('reauthorizationRequired', 'guessed')).status).toBe(401);
+  expect((await notify('reauthorizationRequired', { ...made!, clientState: 'guessed' })).status).toBe(401);
   expect((await notify('reauthorizationRequired')).status).toBe(202);
   await runUntil('it is renewed', id, async () => patches() === 1);
   // What Microsoft could not push is asked for: what was posted since it is listened to, and each message once.
@@ -199,7 +185,7 @@ test('subscriptions of Teams are made for the first webhook, renewed, made anew,
   expect((await teams.send(`${api}${path}`, teams.notificationsOf(pushed))).status).toBe(202);
   await until('it is published', async () => (await texts()).length === 1);
   const missed = ['one', 'two', 'three'];
-  for (const text of missed) teams.post({ text });
+  for (const text of missed) teams.post({ text, ...(text === 'three' && { replyTo: pushed }) });
   expect((await notify('missed')).status).toBe(202);
   await runUntil('what was missed is published', id, async () => (await texts()).length >= 4);
   teams.subscriptions.clear();
@@ -212,7 +198,26 @@ test('subscriptions of Teams are made for the first webhook, renewed, made anew,
   );
   await until('what happened meanwhile is published', async () => (await texts()).includes('between'));
   expect((await texts()).toSorted()).toEqual([...missed, 'between', 'pushed'].toSorted());
-  await until('nothing is missed', async () => (await stored()).rows.every((row) => row.missed_at === null));
+  const hasAll = async () => (await stored()).rows.every((row) => row.missed_at === null && row.catch_up === null);
+  await until('nothing is missed', hasAll);
+  // A list that is longer than one run may read, that fails, and during which others are missed.
+  const many = Array.from({ length: 110 }, (_, at) => `many ${at}`);
+  for (const text of many) teams.post({ text });
+  const lists = teams.journal.length;
+  teams.laterPages.push(teamsError(503, 'ServiceUnavailable'));
+  const [anew] = [...teams.subscriptions.values()];
+  expect((await notify('missed', anew)).status).toBe(202);
+  await until('its second page fails', async () => teams.laterPages.length === 0);
+  expect((await notify('missed', anew)).status).toBe(202);
+  await runUntil('both lists are read', id, hasAll);
+  const asked = teams.journal.slice(lists).filter(({ path }) => path.endsWith('/messages/delta'));
+  const counts = Map.groupBy(asked, ({ query }) => query.get('$skiptoken') ?? 'first');
+  // The other list begins where the first one ended.
+  const [first, second, ...later] = [...counts.values()].map(({ length }) => length);
+  expect([first, second, ...new Set(later)]).toEqual([2, 2, 1]);
+  expect(later.length).toBeGreaterThan(50);
+  await until('each is published', async () => (await texts()).length >= 115);
+  expect((await texts()).toSorted()).toEqual([...missed, ...many, 'between', 'pushed'].toSorted());
 
   await stopListening('microsoft-teams', webhookId);
   await runUntil('it is ended', id, async () => teams.subscriptions.size === 0 && (await stored()).rows.length === 0);
@@ -221,22 +226,42 @@ test('subscriptions of Teams are made for the first webhook, renewed, made anew,
   // Asked for by the webhook: the Schedule would take minutes.
   await until('it is subscribed again', async () => (await stored()).rows.length === 1);
 
-  // Another account takes its place, and what was pushed for the one before ends.
+  // An event that could not be fetched before the access ended is fetched when the account is connected again.
+  teams.grants.revokeAccount('ada@example.com');
+  expect((await client.post(`${base}/microsoft-teams/test`)).body.error.code).toBe('auth_expired');
+  const waiting = teams.post({ text: 'waiting' });
+  await product.database.pool.query(
+    `insert into integration_inbound_event
+       (connection_id, digest, organization_id, environment, received_at, trigger, reference)
+     values ($1, $2, $3, 'live', now(), 'message_received', $4)`,
+    [id, digestOf(id, `${waiting}:created`), organizationId, JSON.stringify(readResource(waiting))],
+  );
+  expect(await connect('microsoft-teams', teams)).toBe(id);
+  await until('it is published', async () => (await texts()).includes('waiting'));
+
+  // Another account takes its place, and what was pushed for the one before ends, whether it is found before or after.
   const [before] = [...teams.subscriptions.keys()];
   for (const table of ['integration_connection', 'oauth_connection']) {
     await product.database.pool.query(`update ${table} set account_id = 'before' where organization_id = $1`, [
       organizationId,
     ]);
   }
+  teams.refusedOnce.add(before!);
   const replacing = await connect('microsoft-teams', teams);
   expect(replacing).not.toBe(id);
-  expect(teams.subscriptions.has(before!)).toBe(false);
+  await until('it has ended', async () => !teams.subscriptions.has(before!));
   expect((await stored()).rows).toEqual([]);
   await until('its schedule is gone', async () => !(await hasSchedule(id)));
   id = replacing;
-  await until('the other one is subscribed', async () => (await stored()).rows.length === 1);
+  const [other] = await until('the other one is subscribed', async () => {
+    const { rows } = await stored();
+    return rows.length === 1 && rows;
+  });
+  expect(teams.subscriptions.has(other.subscription_id)).toBe(true);
   await addForbidden(id);
+  teams.refusedOnce.add(other.subscription_id);
   expect((await client.delete(`${base}/microsoft-teams/connection`)).status).toBe(200);
-  expect([teams.subscriptions.size, (await stored()).rows]).toEqual([0, []]);
+  // One that a run makes at the same time, and records too late, ends by itself.
+  expect([teams.subscriptions.has(other.subscription_id), (await stored()).rows]).toEqual([false, []]);
   await until('its schedule is gone', async () => !(await hasSchedule(id)));
 });

@@ -6,6 +6,7 @@ import { type FakeSlack, slackRateLimit, startFakeSlack } from '../fakes/slack.t
 import { type FakeUnipile, startFakeUnipile } from '../fakes/unipile.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
+import { until } from '../until.ts';
 import { visit } from './connect-in-sandbox.ts';
 import { base, begin, outcomeOf } from './consents.ts';
 
@@ -116,6 +117,8 @@ test('Slack: an action says that its process cannot decrypt the access, and send
     },
   ]);
   expect(slack.posted).toHaveLength(posted);
-  const line = log.find(({ msg }) => msg === 'tokens of a connection cannot be decrypted');
+  const line = await until('it is logged', async () =>
+    log.find(({ msg }) => msg === 'tokens of a connection cannot be decrypted'),
+  );
   expect(JSON.stringify(line)).toContain('SEALING_KEYS does not contain the key');
 });

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { addRedirect } from '../../src/connections/redirects.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
+import { whileHeld } from '../hold-lock.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
+import { until } from '../until.ts';
 import { connectInSandbox, visit } from './connect-in-sandbox.ts';
 import { base, begin, findIn, listOf, outcomeOf } from './consents.ts';
 
@@ -79,6 +82,32 @@ describe('in the sandbox', () => {
         details: { integrationId: 'slack' },
       });
     }
+  });
+
+  test.each([
+    ['disconnected', 'not_connected'],
+    ['connected again', 'connected'],
+  ])('an integration whose access ends at the same moment is %s all the same', async (change, status) => {
+    const { test: client, organizationId } = await newTenant();
+    await connectInSandbox(client, product.process.api, 'slack');
+    const callback = await sendOn((await begin(client, 'slack')).authUrl);
+    const own = `where organization_id = '${organizationIds.parse(organizationId)}'`;
+    // The end of access changes the tokens, and then the connection.
+    const { changing } = await whileHeld(
+      product,
+      `update oauth_connection set version = version + 1 ${own}`,
+      async (end) => {
+        const begun =
+          change === 'disconnected' ? client.delete(`${base}/slack/connection`) : visit(callback, product.process.api);
+        const waiting = 'select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))';
+        await until('it waits for that', async () => (await end.query(waiting)).rows.length > 0);
+        await end.query(`update integration_connection set status = 'auth_expired' ${own}`);
+        await end.query('commit');
+        return { changing: begun };
+      },
+    );
+    expect((await changing).status).toBe(200);
+    expect((await findIn(client, 'slack')).status).toBe(status);
   });
 
   test('each of them is connected in the same way; one that sends no events has no address for them', async () => {

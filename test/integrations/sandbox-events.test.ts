@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { apiClient } from '../api-client.ts';
+import { withinMinute } from '../tenancy/rate-windows.ts';
 import { until } from '../until.ts';
 import { connectInSandbox } from './connect-in-sandbox.ts';
 import { eventsScene, eventsUrl, readPayload } from './events-scene.ts';
@@ -22,22 +23,25 @@ test('a connection in the sandbox shows how to send events as the provider, unti
   expect(url).toBe(eventsUrl('slack'));
   const hook = await scene.listen('slack', 'message_received', api);
   const send = (id: string) => scene.send('slack', slack.sign(signingSecret, slack.message(account, id)));
-  const answer = await send('Ev1');
-  expect(answer).toMatchObject({ status: 200, body: { received: true } });
-  // Each counts as a request of the tenant, because it costs as much.
-  const left = Number(answer.headers.get('x-ratelimit-remaining'));
-  expect(Number((await send('Ev2')).headers.get('x-ratelimit-remaining'))).toBe(left - 1);
-  const received = await scene.receiver.has(hook.path, 2);
+  let sent = 0;
+  await withinMinute(async () => {
+    const answer = await send(`Ev${++sent}`);
+    expect(answer).toMatchObject({ status: 200, body: { received: true } });
+    // Each counts as a request of the tenant, because it costs as much.
+    const left = Number(answer.headers.get('x-ratelimit-remaining'));
+    expect(Number((await send(`Ev${++sent}`)).headers.get('x-ratelimit-remaining'))).toBe(left - 1);
+  });
+  const received = await scene.receiver.has(hook.path, sent);
   for (const one of received) expect(readPayload(one, hook.secret).integration).toBe('slack');
   expect((await api.delete('/v1/integrations/slack/connection')).status).toBe(200);
   // The account is no longer known, so that nothing is proven.
-  expect((await send('Ev3')).status).toBe(401);
+  expect((await send('Ev-after')).status).toBe(401);
   const data = { channel: 'C1', user: 'U1', text: 'hello', ts: '1503435956.000247' };
   expect((await api.post('/v1/integrations/slack/triggers/message_received', data)).status).toBe(409);
   // The webhook stays, and hears again of what happens after the next consent.
   await connectInSandbox(api, scene.process.api, 'slack');
   expect((await api.post('/v1/integrations/slack/triggers/message_received', data)).status).toBe(202);
-  expect(await scene.receiver.has(hook.path, 3)).toHaveLength(3);
+  expect(await scene.receiver.has(hook.path, sent + 1)).toHaveLength(sent + 1);
 });
 
 test('an event that no webhook names is in the list of events, for who reads it', async () => {

@@ -36,7 +36,7 @@ beforeAll(async () => {
     liveKey: find(/^ +Live key +(\S+)$/m),
   };
   api = apiClient(shown.api, shown.testKey);
-}, 120_000);
+});
 
 afterAll(() => folder.close());
 
@@ -216,7 +216,7 @@ describe('the starts after it', () => {
     expect(first.stdout).toMatch(/Stopping \(SIGINT\)\n.*app\n.*temporal\n.*postgres\nStopped\./);
     expect(existsSync(folder.file('holding.json'))).toBe(false);
     expect(existsSync(folder.file('connection.json'))).toBe(false);
-  }, 90_000);
+  });
 
   test('npm killed with -9: the stack drains by itself, and the next start waits for it and shows the same', async () => {
     const byNpm = folder.start({ by: 'npm' });

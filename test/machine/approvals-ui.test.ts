@@ -39,16 +39,11 @@ async function start(...steps: Record<string, unknown>[]) {
   return { runId: runId as string, approvalId: approvals[0]!.id };
 }
 const statusOf = async (runId: string) => (await product.api.get(`/api/v1/runs/${runId}`, inA)).body.data.status;
-const detailsSay = (workflowId: string, pattern: RegExp) =>
-  until(`the details say ${pattern}`, async () => {
-    await ui.openWorkflow(workflowId);
-    return pattern.test(await (await ui.openDetails()).innerText());
-  });
 
 test('a run says on its page what it waits for, and is answered there by its update', async () => {
   const { runId, approvalId } = await start(ask('ask'));
   const workflowId = runWorkflowId(runId);
-  await detailsSay(workflowId, new RegExp(`ask waits for the approval ${approvalId}`));
+  await ui.detailsSay(workflowId, new RegExp(`ask waits for the approval ${approvalId}`));
   await ui.openWorkflow(workflowId);
   expect(await (await ui.openMessages('Update')).innerText()).toMatch(/respond\s+Answer an approval/);
   await ui.choose(runMessages.respond);
@@ -62,7 +57,7 @@ test('a run says on its page what it waits for, and is answered there by its upd
 test('a run with branches that wait is cancelled there, and so are its approvals', async () => {
   const branches = ['a', 'b'].map((id) => ({ id, steps: [ask(`ask_${id}`)] }));
   const { runId, approvalId } = await start({ id: 'both', type: 'parallel', branches });
-  await detailsSay(runWorkflowId(runId), /ask_a.* waits for the approval[\s\S]*ask_b.* waits for the approval/);
+  await ui.detailsSay(runWorkflowId(runId), /ask_a.* waits for the approval[\s\S]*ask_b.* waits for the approval/);
   await ui.openWorkflow(runWorkflowId(runId));
   await ui.cancelWorkflow();
   await until('the run is cancelled', async () => (await statusOf(runId)) === 'CANCELLED');
@@ -74,5 +69,5 @@ test('a bulk action says on its page how far it is, and is found in the list', a
   const { id } = (await product.api.post('/api/v1/bulk-actions', { action: 'cancel', runIds: [runId] }, inA)).body.data;
   const workflowId = bulkActionWorkflowId(bulkActionIds.parse(id)!);
   await ui.openList('WorkflowType="performBulkAction"', workflowId);
-  await detailsSay(workflowId, /1 of 1 runs are done: 1 cancelled, 0 skipped, 0 failed/);
+  await ui.detailsSay(workflowId, /1 of 1 runs are done: 1 cancelled, 0 skipped, 0 failed/);
 });

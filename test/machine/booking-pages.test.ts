@@ -106,6 +106,7 @@ test('no page has anything that assistive technology stumbles over', async () =>
     await look();
   }
   await page.getByRole('button', { name: 'Cancel the booking' }).click();
+  await page.getByRole('heading', { name: 'Cancelled' }).waitFor();
   for (const path of ['', '/reschedule', '/cancel']) {
     await page.goto(url + path);
     await look();

@@ -259,6 +259,8 @@ test('secrets, webhooks, images, event types and chats are made on their pages',
     .getByText(/^sk_test_/)
     .textContent();
   expect((await apiClient(origin, shown!).get('/api/v1/health')).status).toBe(200);
+  // What is shown once is not lost by a click beside it.
+  await page.mouse.click(2, 2);
   await page.getByRole('button', { name: 'I have stored it' }).click();
   await page.getByRole('row', { name: /Shop/ }).getByRole('button', { name: 'Revoke' }).click();
   await page.getByRole('button', { name: 'Revoke the key' }).click();

@@ -6,7 +6,6 @@ import {
   webhookWorkflows,
 } from '../../src/temporal/contracts/webhooks.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
-import { until } from '../until.ts';
 import { type DeadLetter, deadLetter } from '../webhooks/dead-letter.ts';
 import { openWebhookScene, type WebhookScene } from '../webhooks/scene.ts';
 import { openTemporalUi, type TemporalUi } from './temporal-ui.ts';
@@ -43,8 +42,7 @@ async function openMessages(letter: DeadLetter, kind: 'Signal' | 'Update') {
 describe('a dead letter on its page in the web UI', () => {
   test('says why it is one', async () => {
     const letter = await deadLetter(scene);
-    await open(letter);
-    expect(await (await ui.openDetails()).innerText()).toMatch(/HTTP 500 after 1 attempt\b.*replay/s);
+    await ui.detailsSay(letter.workflowId, /HTTP 500 after 1 attempt\b.*replay/s);
   });
 
   test('is delivered by its signal replay', async () => {
@@ -84,11 +82,6 @@ describe('a webhook that fails, on the page of its workflow', () => {
     await scene.api.post(`/v1/webhooks/${id}/test`);
     await scene.reaches(id, 'retrying');
     const workflowId = webhookWorkflowId(webhookIds.parse(id)!);
-    const details = (what: string, pattern: RegExp) =>
-      until(what, async () => {
-        await ui.openWorkflow(workflowId);
-        return pattern.test(await (await ui.openDetails()).innerText());
-      });
     const signal = async (name: string) => {
       await ui.openWorkflow(workflowId);
       const offered = await (await ui.openMessages('Signal')).innerText();
@@ -96,9 +89,9 @@ describe('a webhook that fails, on the page of its workflow', () => {
       await ui.choose(name);
       await ui.confirm('Submit');
     };
-    await details('it says what waits', /1 delivery waits.*last answer 503/s);
+    await ui.detailsSay(workflowId, /1 delivery waits.*last answer 503/s);
     await signal(webhookMessages.pause);
-    await details('it says that it is paused', /Paused since .*resume/s);
+    await ui.detailsSay(workflowId, /Paused since .*resume/s);
     status = 200;
     await signal(webhookMessages.resume);
     await scene.reaches(id, 'delivered');

@@ -62,7 +62,8 @@ async function openWindow({ isVerified = true } = {}) {
   });
   await page.goto(`${origin}/api/auth/invitations/${token}`);
   await page.getByRole('button', { name: 'Accept and sign in' }).click();
-  await page.waitForURL(`${origin}/app`);
+  // The console goes on to its first page by itself, maybe before this looks.
+  await page.waitForURL(`${origin}/app**`);
   return { context, page, devtools, authenticatorId, faults, email: invited.email };
 }
 

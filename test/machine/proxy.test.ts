@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -12,7 +13,7 @@ import { followEvents } from '../event-stream.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { runningServers } from '../servers.ts';
-import { untilMinuteHasRoom } from '../tenancy/rate-windows.ts';
+import { withinMinute } from '../tenancy/rate-windows.ts';
 import { until } from '../until.ts';
 
 // The installation that docs/self-hosting.md describes: two API processes that share limits in Redis, behind nginx with
@@ -76,8 +77,16 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await product?.close();
-  for (const server of servers) server.kill('SIGKILL');
+  await Promise.all(servers.map(end));
 });
+
+/** Tells it to end, and waits until it has: nginx, were it killed, would leave its worker behind. */
+async function end(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const ended = once(server, 'exit');
+  server.kill('SIGTERM');
+  await ended;
+}
 
 async function keyWith(rateMinute: number): Promise<string> {
   const { id } = await createOrganization(product.database, { name: 'Behind', plan: 'enterprise', rateMinute });
@@ -87,12 +96,14 @@ async function keyWith(rateMinute: number): Promise<string> {
 const requestsOf = ({ log }: ProductProcess) => log.filter(({ msg }) => msg === 'request').length;
 
 test('both processes serve, and a limit is exact over both', async () => {
-  await untilMinuteHasRoom();
-  const api = apiClient(proxy, await keyWith(40));
-  const answers = await Promise.all([...Array(120)].map(() => api.get('/api/v1/health')));
+  const answers = await withinMinute(async () => {
+    const api = apiClient(proxy, await keyWith(40));
+    return Promise.all([...Array(120)].map(() => api.get('/api/v1/health')));
+  });
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(40);
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(80);
-  for (const one of processes) expect(requestsOf(one)).toBeGreaterThan(10);
+  // What a process logs may come after its answers.
+  for (const one of processes) await until('each has had its share', async () => requestsOf(one) > 10);
 });
 
 test('a caller cannot choose the address by which failed keys are limited', async () => {
@@ -116,22 +127,27 @@ test('events are passed on as they come', async () => {
       { id: 'last', type: 'prompt', prompt: 'sandbox:slow=8 Two' },
     ],
   });
-  const { runId } = (await api.post(`/api/v1/workflows/${id}/execute`, { inputs: {} }, { 'x-api-variant': 'B' })).body
-    .data;
-  const stream = await followEvents(`${proxy}/api/v1/runs/${runId}/events`, key);
-  const atFirst: string[] = [];
-  for await (const { name } of stream.events) {
-    if (name === 'step.completed' && atFirst.length === 0) {
-      const { status } = (await api.get(`/api/v1/runs/${runId}`, { 'x-api-variant': 'B' })).body.data;
-      atFirst.push(status);
+  // On a busy machine a run may be over before its first event is read: then another one is followed.
+  await until('a run is still under way at its first events', async () => {
+    const { body } = await api.post(`/api/v1/workflows/${id}/execute`, { inputs: {} }, { 'x-api-variant': 'B' });
+    const { runId } = body.data;
+    const stream = await followEvents(`${proxy}/api/v1/runs/${runId}/events`, key);
+    const atFirst: string[] = [];
+    for await (const { name } of stream.events) {
+      if (name === 'step.completed' && atFirst.length === 0) {
+        const { status } = (await api.get(`/api/v1/runs/${runId}`, { 'x-api-variant': 'B' })).body.data;
+        atFirst.push(status);
+      }
+      if (name === 'run.completed') break;
     }
-    if (name === 'run.completed') break;
-  }
-  expect(atFirst).toEqual(['running']);
+    expect(atFirst).toHaveLength(1);
+    return atFirst[0] === 'running';
+  });
 });
 
 test('a process that stops takes no request with it', async () => {
-  const api = apiClient(proxy, await keyWith(6_000));
+  // More than four callers ask for in a minute, however fast the machine and however long the stop.
+  const api = apiClient(proxy, await keyWith(1_000_000));
   const statuses: number[] = [];
   const done = new AbortController();
   const callers = Promise.all(

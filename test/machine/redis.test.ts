@@ -13,7 +13,7 @@ import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { sceneOf } from '../scheduling/scene.ts';
-import { untilMinuteHasRoom } from '../tenancy/rate-windows.ts';
+import { withinMinute } from '../tenancy/rate-windows.ts';
 import { until } from '../until.ts';
 
 let product: Product;
@@ -59,27 +59,28 @@ const allowed = (statuses: number[]) => statuses.filter((status) => status === 2
 
 describe('limits over several processes', () => {
   test('are exact: what one lets through the other counts', async () => {
-    await untilMinuteHasRoom();
-    const statuses = await spend(60, 200);
+    const statuses = await withinMinute(() => spend(60, 200));
     expect(allowed(statuses)).toBe(60);
     expect(statuses.filter((status) => status === 429)).toHaveLength(140);
   });
 
   test('are exact for an operation that has a limit of its own, and what it refuses counts nowhere', async () => {
-    await untilMinuteHasRoom();
-    const { id } = await createOrganization(product.database, { name: 'Voice', plan: 'enterprise', rateMinute: 100 });
-    const { key } = await createKey(product.database, { organizationId: id, environment: 'test' });
-    const clients = processes.map((one) => apiClient(one.api, key));
-    const send = (path: string, times: number) =>
-      Promise.all(Array.from({ length: times }, (_, index) => clients[index % 2]!.post(path, {})));
-    const transcriptions = await send('/api/voice/stt', 100);
+    const { transcriptions, speech, headers } = await withinMinute(async () => {
+      const { id } = await createOrganization(product.database, { name: 'Voice', plan: 'enterprise', rateMinute: 100 });
+      const { key } = await createKey(product.database, { organizationId: id, environment: 'test' });
+      const clients = processes.map((one) => apiClient(one.api, key));
+      const send = (path: string, times: number) =>
+        Promise.all(Array.from({ length: times }, (_, index) => clients[index % 2]!.post(path, {})));
+      const first = await send('/api/voice/stt', 100);
+      const second = await send('/api/voice/tts', 100);
+      const { headers: last } = await clients[0]!.get('/api/v1/health');
+      return { transcriptions: first, speech: second, headers: last };
+    });
     expect(transcriptions.map(({ status }) => status).toSorted()).toEqual([
       ...Array(30).fill(415),
       ...Array(70).fill(429),
     ]);
-    const speech = await send('/api/voice/tts', 100);
     expect(speech.map(({ status }) => status).toSorted()).toEqual([...Array(60).fill(400), ...Array(40).fill(429)]);
-    const { headers } = await clients[0]!.get('/api/v1/health');
     expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual(['100', '9']);
   });
 
@@ -153,8 +154,7 @@ describe('limits over several processes', () => {
   test('go on per process while Redis is away, and no request fails for it', async () => {
     redis.kill('SIGKILL');
     await once(redis, 'exit');
-    await untilMinuteHasRoom();
-    const statuses = await spend(10, 60);
+    const statuses = await withinMinute(() => spend(10, 60));
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
     expect(allowed(statuses)).toBe(20);
   });
@@ -162,17 +162,13 @@ describe('limits over several processes', () => {
   test('are exact again once Redis is back', async () => {
     redis = startRedis();
     await until('Redis answers', answers);
-    await until('limits are shared again', async () => {
-      await untilMinuteHasRoom();
-      return allowed(await spend(5, 20)) === 5;
-    });
+    await until('limits are shared again', async () => allowed(await withinMinute(() => spend(5, 20))) === 5);
   });
 
   test('hold while Redis accepts and never answers', async () => {
     redis.kill('SIGSTOP');
     try {
-      await untilMinuteHasRoom(15);
-      expect(allowed(await spend(5, 20))).toBe(10);
+      expect(allowed(await withinMinute(() => spend(5, 20), 15))).toBe(10);
     } finally {
       redis.kill('SIGCONT');
     }

@@ -36,8 +36,8 @@ test('the page of a video says what it waits for, and its button cancels it', as
   const before = await credits();
   const { id } = (await api.post('/api/studio/generate-video', { prompt: 'sandbox:slow=600 Waves' })).body.data;
   await until('it waits', async () => /^Waits/.test(await view.detailsOf(id)));
-  await ui.openWorkflow(jobWorkflowId(generationContract, videoIds.parse(id)!));
-  expect(await (await ui.openDetails()).innerText()).toMatch(/Waits for Runway \(\d+ %\).*Cancel to give the credits/);
+  const workflowId = jobWorkflowId(generationContract, videoIds.parse(id)!);
+  await ui.detailsSay(workflowId, /Waits for Runway \(\d+ %\).*Cancel to give the credits/);
   await ui.cancelWorkflow();
   const read = async () => (await api.get(`/api/studio/generate-video?id=${id}`)).body.data;
   await until('it is cancelled', async () => (await read()).status === 'cancelled');

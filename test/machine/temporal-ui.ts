@@ -1,4 +1,5 @@
 import { chromium, type Locator, type Page } from 'playwright-core';
+import { until } from '../until.ts';
 
 /** Where Debian's package `chromium` puts it. */
 export const chromiumPath = '/usr/bin/chromium';
@@ -22,7 +23,9 @@ export interface TemporalUi {
   openWorkflow(workflowId: string): Promise<void>;
   /** Shows the current details of the open workflow. */
   openDetails(): Promise<Locator>;
-  /** Opens the dialog of the open workflow, and the list of messages that can be sent. */
+  /** Opens a workflow again and again until its details match: they come with the answer to a query. */
+  detailsSay(workflowId: string, pattern: RegExp): Promise<void>;
+  /** Opens the dialog of the open workflow, and the list of messages that can be sent, those of the workflow too. */
   openMessages(kind: 'Signal' | 'Update'): Promise<Locator>;
   /** Requests the cancellation of the open workflow, and confirms it. */
   cancelWorkflow(): Promise<void>;
@@ -55,8 +58,28 @@ export async function openTemporalUi(uiUrl: string, viewport = { width: 1200, he
   const dialog = page.getByRole('dialog').filter({ visible: true });
   const button = (name: string | RegExp, within: Page | Locator = page) =>
     within.getByRole('button', { name }).filter({ visible: true });
+  const openWorkflow = async (workflowId: string) => {
+    await open(`workflows/${workflowId}`);
+    await page.getByRole('heading', { name: workflowId }).waitFor();
+  };
+  const openDetails = async () => {
+    await page.getByRole('tab', { name: 'User Metadata' }).click();
+    // What code wrote is shown in a frame of its own, after the summary of the start where there is one.
+    const frame = page.locator('iframe').last();
+    // Scrolls there, and unlike `scrollIntoViewIfNeeded` looks again when the page has replaced the frame.
+    await frame.hover();
+    return frame.contentFrame().locator('body');
+  };
   return {
     page,
+    openWorkflow,
+    openDetails,
+    async detailsSay(workflowId, pattern) {
+      await until(`the details say ${pattern}`, async () => {
+        await openWorkflow(workflowId);
+        return pattern.test(await (await openDetails()).innerText());
+      });
+    },
     async openList(query, workflowId) {
       await open(`workflows?${new URLSearchParams({ query })}`);
       // It asks once: what visibility learns later is shown after a press of this.
@@ -70,24 +93,14 @@ export async function openTemporalUi(uiUrl: string, viewport = { width: 1200, he
         await button('Refresh').click();
       }
     },
-    async openWorkflow(workflowId) {
-      await open(`workflows/${workflowId}`);
-      await page.getByRole('heading', { name: workflowId }).waitFor();
-    },
-    async openDetails() {
-      await page.getByRole('tab', { name: 'User Metadata' }).click();
-      // What code wrote is shown in a frame of its own, after the summary of the start where there is one.
-      const frame = page.locator('iframe').last();
-      // Scrolls there, and unlike `scrollIntoViewIfNeeded` looks again when the page has replaced the frame.
-      await frame.hover();
-      return frame.contentFrame().locator('body');
-    },
     async openMessages(kind) {
       await button('More Actions').click();
       await page.getByRole('menuitem', { name: `Send a${kind === 'Update' ? 'n' : ''} ${kind}` }).click();
       await dialog.locator('button[aria-haspopup]').click();
       const options = dialog.getByRole('listbox');
+      // "Custom" is there at once. What the workflow itself offers comes with the answer to a query.
       await options.getByRole('option', { name: 'Custom' }).waitFor();
+      await options.getByRole('option').nth(1).waitFor();
       return options;
     },
     async cancelWorkflow() {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type ApiClient, apiClient } from '../api-client.ts';
+import { type ApiClient, apiClient, untilTaken } from '../api-client.ts';
 import { makeFlow } from '../automation/make-flow.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import { asOperator } from '../operator.ts';
@@ -89,11 +89,9 @@ class Reader {
         ...(type && !isForm && { 'content-type': type }),
         ...(JSON.stringify(of.operation.security).includes('cronSecret') && asOperator),
       };
-      // 503 says that nothing was done and that it may be asked again.
-      const answer = await until(`${of.endpoint} is available`, async () => {
-        const one = await this.#client.request(of.method, path, sent, headers);
-        return one.status !== 503 && one;
-      });
+      const answer = await untilTaken(`${of.endpoint} is available`, () =>
+        this.#client.request(of.method, path, sent, headers),
+      );
       const seen = { of: of.endpoint, dialect: this.#dialect, sent: body, status: answer.status, got: answer.body };
       expect([seen].filter(({ status }) => status >= 300 && !isConflict(of, status))).toEqual([]);
       await this.#follow(of, String(answer.status), answer.body, parameters);

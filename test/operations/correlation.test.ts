@@ -172,6 +172,12 @@ test('a schedule that is changed keeps its id as the correlation id of its firin
     expect((await product.api.request('PUT', path, { cron, timezone: 'UTC' })).status).toBe(200);
   }
   const scheduleId = `schedule-${uuidIn(id)}`;
-  const { action } = await temporal.schedule.getHandle(scheduleId).describe();
+  // Temporal may have it some time after the answer, where it was too busy.
+  const { action } = await until('Temporal has the schedule', () =>
+    temporal.schedule
+      .getHandle(scheduleId)
+      .describe()
+      .catch(() => undefined),
+  );
   expect(action.searchAttributes).toMatchObject({ [searchAttributes.correlation]: [scheduleId] });
 });

@@ -6,7 +6,8 @@ import { openProduct, type Product } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 
-jest.setTimeout(120_000);
+// A start waits for a quiet part of a minute, and for Temporal.
+jest.setTimeout(300_000);
 
 const minute = 60_000;
 let product: Product;
@@ -36,7 +37,10 @@ const started = async () =>
 /** What the Schedule starts next, and its result. */
 async function startOne(how: () => Promise<void>, isOurs: (dueAt: number) => boolean) {
   // The clock starts one at each full minute; a start is skipped while another one runs.
-  const isQuiet = async () => Date.now() % minute > 2_000 && Date.now() % minute < 50_000;
+  const isQuiet = async () => {
+    const { runningActions } = (await schedule.describe()).info;
+    return runningActions.length === 0 && Date.now() % minute > 2_000 && Date.now() % minute < 50_000;
+  };
   await until('the clock starts none', isQuiet);
   const before = (await started()).map(({ runId }) => runId);
   await how();
@@ -47,7 +51,8 @@ async function startOne(how: () => Promise<void>, isOurs: (dueAt: number) => boo
 }
 const trigger = () =>
   startOne(
-    () => schedule.trigger(),
+    // Also where the clock has just started one.
+    () => schedule.trigger('BUFFER_ALL'),
     (dueAt) => dueAt % minute !== 0,
   );
 /** A start by the clock, at a time that has passed. */
@@ -59,9 +64,26 @@ const tick = (minutesAgo: number) => {
   );
 };
 
+/** On a busy machine a sweep may still run when its start ends, after ten seconds, or may be answered too late. */
+const isLate = ({ status, failure = '' }: SweepResult) =>
+  status === 'running' || (status === 'failed' && /^Failed to |\btime(out|d out)\b/.test(failure));
+/** Starts until no sweep is late. */
+const inTime = (start: () => ReturnType<typeof startOne>) =>
+  until(
+    'all sweeps are in time',
+    async () => {
+      const one = await start();
+      return !one.results.some(isLate) && one;
+    },
+    200_000,
+  );
+
 test('the Schedule runs every sweep by name, and what each did is in the web UI', async () => {
-  const { workflowId, runId } = await until('the worker triggers it', async () => (await started())[0]);
-  const results: SweepResult[] = await client.workflow.getHandle(workflowId, runId).result();
+  const first = await until('the worker triggers it', async () => (await started())[0]);
+  const ofWorker: SweepResult[] = await client.workflow.getHandle(first.workflowId, first.runId).result();
+  const { workflowId, results } = ofWorker.some(isLate)
+    ? await inTime(trigger)
+    : { workflowId: first.workflowId, results: ofWorker };
   expect(results.map(({ name }) => name)).toEqual(
     expect.arrayContaining([
       'expire credit reservations',
@@ -76,11 +98,11 @@ test('the Schedule runs every sweep by name, and what each did is in the web UI'
 });
 
 test('a tick runs what is due, and an operator who triggers the Schedule runs everything', async () => {
-  const { results: all } = await trigger();
+  const { results: all } = await inTime(trigger);
   const { results: ticked } = await tick(5);
   const hourly = 'mail notices of expiring keys';
   expect(ticked.find(({ name }) => name === hourly)).toEqual(all.find(({ name }) => name === hourly));
-  const { results: again } = await trigger();
+  const { results: again } = await inTime(trigger);
   for (const { name, startedAt } of again) {
     expect(startedAt > ticked.find((before) => before.name === name)!.startedAt).toBe(true);
   }
@@ -90,7 +112,7 @@ test('a sweep that fails is named with its reason, and the others run', async ()
   const owner = new pg.Client({ connectionString: product.ownerUrl });
   await owner.connect();
   await owner.query('alter table credit_hold rename to credit_hold_away');
-  const { workflowId, results } = await trigger();
+  const { workflowId, results } = await inTime(trigger);
   await owner.query('alter table credit_hold_away rename to credit_hold');
   await owner.end();
   const failed = results.filter(({ status }) => status === 'failed');
@@ -101,7 +123,8 @@ test('a sweep that fails is named with its reason, and the others run', async ()
   const metadata = await client.workflow.getHandle(workflowId).query('__temporal_workflow_metadata');
   expect(JSON.stringify(metadata)).toMatch(/expire credit reservations \| \*\*failed\*\*: [^|]*credit_hold/);
   // Due at once, whatever its pace.
-  const { results: after } = await tick(6);
+  let minutesAgo = 6;
+  const { results: after } = await inTime(() => tick(minutesAgo++));
   expect(after.map(({ status }) => status)).toEqual(after.map(() => 'done'));
 });
 

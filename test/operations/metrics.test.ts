@@ -42,6 +42,13 @@ function parse(text: string): Sample[] {
 const samples = async (name: string, process = product.process) =>
   parse(await metricsOf(process)).filter((sample) => sample.name === name);
 
+/** Samples of a gauge, once it could be read: one that the database answers too late is left out. */
+const readings = (name: string, isWanted: (sample: Sample) => boolean = () => true) =>
+  until(`${name} is read`, async () => {
+    const found = (await samples(name)).filter(isWanted);
+    return found.length > 0 && found;
+  });
+
 const requests = async (labels: Record<string, string>) =>
   (await samples('atelier_http_request_duration_seconds_count')).find((sample) =>
     Object.entries(labels).every(([name, value]) => sample.labels[name] === value),
@@ -93,6 +100,11 @@ describe('metrics', () => {
     await api.post(`/api/v1/workflows/${good.id}/execute`, { input: 'x' });
     await api.post(`/api/v1/workflows/${empty.id}/execute`, { input: 'x' });
     await api.post(`/api/v1/workflows/${bad.id}/execute`, { input: 'x' });
+    // A run is counted when it is over, which its caller may be told before.
+    await until('all are counted', async () => {
+      const all = (await ended('completed')) + (await ended('failed'));
+      return all >= before.completed + before.failed + 3;
+    });
     expect(await ended('completed')).toBe(before.completed + 2);
     expect(await ended('failed')).toBe(before.failed + 1);
     const route = '/api/v1/workflows/{id}/execute';
@@ -104,24 +116,24 @@ describe('metrics', () => {
     await until('the slow one is shown', async () =>
       (await samples('atelier_runs_open')).some(({ labels, value }) => labels.status === 'running' && value === 1),
     );
-    const [oldest] = (await samples('atelier_runs_open_oldest_seconds')).filter(
-      ({ labels }) => labels.status === 'running',
-    );
+    const [oldest] = await readings('atelier_runs_open_oldest_seconds', ({ labels }) => labels.status === 'running');
     expect(oldest!.value).toBeGreaterThan(0);
     const calling = () => samples('atelier_runs_calling');
     await until('it is shown to call out', async () =>
       (await calling()).some(({ labels, value }) => labels.state === 'calling' && value === 1),
     );
-    expect((await calling()).find(({ labels }) => labels.state === 'waiting')!.value).toBe(0);
+    const [waiting] = await readings('atelier_runs_calling', ({ labels }) => labels.state === 'waiting');
+    expect(waiting!.value).toBe(0);
 
     for (let times = 0; times < 2; times++) await api.post(`/api/v1/runs/${runId}/cancel`);
+    await until('it is counted', async () => (await ended('cancelled')) > 0);
     expect(await ended('cancelled')).toBe(1);
   });
 
   test('include the outbox, the pools, the event loop and the Temporal SDK', async () => {
-    const [depth] = await samples('atelier_outbox_entries');
+    const [depth] = await readings('atelier_outbox_entries');
     expect(depth!.value).toBeGreaterThanOrEqual(0);
-    expect((await samples('atelier_outbox_oldest_seconds'))[0]!.value).toBeGreaterThanOrEqual(0);
+    expect((await readings('atelier_outbox_oldest_seconds'))[0]!.value).toBeGreaterThanOrEqual(0);
     const pools = await samples('atelier_database_connections');
     expect(pools.map(({ labels }) => `${labels.pool} ${labels.state}`).sort()).toEqual(
       ['system', 'tenant'].flatMap((pool) => ['idle', 'in_use', 'waiting'].map((state) => `${pool} ${state}`)),
@@ -141,9 +153,12 @@ describe('metrics', () => {
     locker.on('error', () => {});
     await locker.query('begin; lock table outbox');
     await until('what was remembered is too old', async () => (await samples('atelier_outbox_entries')).length === 0);
-    const began = performance.now();
-    expect(await metricsOf(product.process)).toContain('atelier_http_request_duration_seconds_count');
-    expect(performance.now() - began).toBeLessThan(5_000);
+    // As soon as one is: on a busy machine another one may take longer.
+    await until('they are returned in good time', async () => {
+      const began = performance.now();
+      expect(await metricsOf(product.process)).toContain('atelier_http_request_duration_seconds_count');
+      return performance.now() - began < 5_000;
+    });
     await locker.end();
     await until('it answers again', async () => (await samples('atelier_outbox_entries')).length === 1);
   });

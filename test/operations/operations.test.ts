@@ -82,7 +82,10 @@ describe('health and readiness', () => {
   });
 
   test('a bad key, another dialect or HEAD changes nothing', async () => {
-    const odd = await open.get('/api/ready', { authorization: 'Bearer nonsense', 'x-api-variant': 'Z' });
+    const odd = await until('no check is late', async () => {
+      const answer = await open.get('/api/ready', { authorization: 'Bearer nonsense', 'x-api-variant': 'Z' });
+      return answer.status !== 503 && answer;
+    });
     expect(odd.status).toBe(200);
     expect((await open.request('HEAD', '/api/health')).status).toBe(200);
   });
@@ -106,8 +109,10 @@ describe('health and readiness', () => {
 
 describe('a process of its own', () => {
   let own: ProductProcess;
+  // Long enough to ask several times on a busy machine.
+  const startOwn = () => product.start(['api'], { DRAIN_NOTICE_SECONDS: '10' });
   beforeAll(async () => {
-    own = await product.start(['api'], { DRAIN_NOTICE_SECONDS: '3' });
+    own = await startOwn();
   });
 
   test("limits guesses of the operator's secret, and lets the secret in all the same", async () => {
@@ -120,17 +125,26 @@ describe('a process of its own', () => {
   });
 
   test('that gets the signal to stop is not ready first, and still answers until that could be noticed', async () => {
-    const client = apiClient(own.api, tenant.testKey);
-    expect((await client.get('/api/ready')).status).toBe(200);
-    const ended = own.stop();
-    const refused = await until('it says no', async () => {
-      const answer = await client.get('/api/ready');
-      return answer.status === 503 && answer;
+    let stopping = own;
+    // On a busy machine it may be over before it was asked: then another one is stopped.
+    await until('it is asked in time', async () => {
+      const client = apiClient(stopping.api, tenant.testKey);
+      await asks(client, '/api/ready', 200, { ready: true, checks: allOk });
+      const ended = stopping.stop();
+      const began = performance.now();
+      try {
+        await asks(client, '/api/ready', 503, { ready: false, checks: allOk });
+        await asks(client, '/api/health', 200, { status: 'healthy', checks: allOk });
+        expect((await client.get('/api/v1/health')).status).toBe(200);
+      } catch (error) {
+        if (performance.now() - began < 8_000) throw error;
+        expect(await ended).toBe(0);
+        stopping = await startOwn();
+        return false;
+      }
+      expect(await ended).toBe(0);
+      return true;
     });
-    expect(refused.body).toEqual({ ready: false, checks: allOk });
-    expect((await client.get('/api/health')).body.status).toBe('healthy');
-    expect((await client.get('/api/v1/health')).status).toBe(200);
-    expect(await ended).toBe(0);
   });
 });
 
@@ -159,7 +173,13 @@ describe('the operator', () => {
   );
 
   test.each(['GET', 'POST'])('%s /api/admin/health returns everything', async (method) => {
-    const { status, body } = await open.request(method, '/api/admin/health', undefined, asOperator);
+    // What takes longer than half a second on a busy machine is unknown; the next answer counts.
+    const { status, body } = await until('it has looked everywhere', async () => {
+      const answer = await open.request(method, '/api/admin/health', undefined, asOperator);
+      const { checks, outbox, versions } = answer.body;
+      const found = [...Object.values<{ ok: boolean }>(checks).map(({ ok }) => ok), outbox, ...Object.values(versions)];
+      return found.every(Boolean) && answer;
+    });
     const finding = { ok: true, latencyMs: expect.any(Number) };
     expect({ status, body }).toEqual({
       status: 200,
@@ -199,12 +219,16 @@ describe('the operator', () => {
     await product.database.pool.query(due);
     const { status, body } = await open.request(method, '/api/cron/webhook-gateway', undefined, asOperator);
     expect({ status, body }).toEqual({ status: 200, body: { drained: expect.any(Number) } });
-    await until('the run ends', async () => {
-      const { runs } = (await client.get(`/api/v1/workflows/${id}/runs`)).body.data;
-      return runs[0]?.status === 'COMPLETED';
+    const { runs } = await until('the run ends', async () => {
+      const { data } = (await client.get(`/api/v1/workflows/${id}/runs`)).body;
+      return data.runs[0]?.status === 'COMPLETED' && data;
     });
-    expect((await open.request(method, '/api/cron/webhook-gateway', undefined, asOperator)).body).toEqual({
-      drained: 0,
+    expect(runs).toHaveLength(1);
+    // The run may end before its start is written down as done, and what failed meanwhile is due again later.
+    await until('nothing is owed', async () => {
+      const answer = await open.request(method, '/api/cron/webhook-gateway', undefined, asOperator);
+      const { rows } = await product.database.pool.query("select from outbox where kind = 'run.start'");
+      return answer.body.drained === 0 && rows.length === 0;
     });
   });
 });

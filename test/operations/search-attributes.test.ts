@@ -48,9 +48,12 @@ test('a namespace without the search attributes is reported, and migrate registe
   expect(notReady).toMatchObject({ status: 503, body: { ready: false, checks: { temporal: 'failed' } } });
   // Callers do not see what is missing, operators do.
   expect(JSON.stringify(notReady.body)).not.toContain(names[0]);
-  const { checks } = (await open.get('/api/admin/health', asOperator)).body;
-  expect(checks.temporal).toMatchObject({ ok: false, problem: expect.stringContaining('npm run migrate') });
-  for (const name of names) expect(checks.temporal.problem).toContain(name);
+  // An answer that takes longer than half a second on a busy machine is another problem; the next one counts.
+  const problem = await until('an operator sees what to do', async () => {
+    const { ok, problem: found = '' } = (await open.get('/api/admin/health', asOperator)).body.checks.temporal;
+    return !ok && found.includes('npm run migrate') && (found as string);
+  });
+  for (const name of names) expect(problem).toContain(name);
   const line = await until('it is logged', async () => process.log.find(({ missing }) => missing));
   expect(line).toMatchObject({ level: 50, namespace, missing: names });
 
@@ -77,4 +80,4 @@ test('migrate says why it could not prepare Temporal, and has migrated the datab
   });
   expect(exitCode).toBe(0);
   expect(JSON.parse(stdout)).toEqual({ migrated: [], temporalProblem: expect.stringMatching(/\w/) });
-}, 60_000);
+});

@@ -129,7 +129,7 @@ test.concurrent.each(['event_start', 'run'])(
     await breakTable(tenant, table, 'insert', 'true');
     try {
       expect((await send()).status).toBe(table === 'run' ? 202 : 500);
-      await until('it is given up', async () => isGivenUp(), 60_000);
+      await until('it is given up', async () => isGivenUp(), 120_000);
     } finally {
       await asOwner(product, `drop trigger broken on ${table}`);
     }

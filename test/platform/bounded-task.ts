@@ -1,9 +1,11 @@
 // A task of the pool's own tests.
+import { spawnSync } from 'node:child_process';
 import { getPriority } from 'node:os';
 
 export type Behaviour =
   | 'answer'
   | 'rest'
+  | 'halt'
   | 'spin'
   | 'grow'
   | 'recur'
@@ -24,6 +26,10 @@ export function perform({ behaviour, value }: { behaviour: Behaviour; value: unk
     case 'rest':
       // As on a machine that has no processor left for it.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, value as number);
+      return value;
+    case 'halt':
+      // The same for a machine that leaves none for cutting it short either.
+      spawnSync('/bin/sleep', [String(value)]);
       return value;
     case 'spin':
       for (;;);

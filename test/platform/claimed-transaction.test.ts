@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { onceOutside } from '../../src/platform/database/claimed-work.ts';
 import type { Database } from '../../src/platform/database/database.ts';
 import { fingerprintOf, type IdempotencyClaim } from '../../src/platform/database/idempotency.ts';
@@ -8,6 +8,8 @@ import { newId } from '../../src/platform/ids.ts';
 import { Sealer } from '../../src/platform/security/crypto.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
+import { cutWaiting } from '../cut-waiting.ts';
+import { whileHeld } from '../hold-lock.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 
 let files: TestDatabase;
@@ -144,6 +146,27 @@ describe('claimed work outside of a transaction', () => {
   const work = async () => ({ call: ++calls });
   const inProgress = { code: 'idempotency_in_progress' };
 
+  test('is not done again where the record of its outcome was interrupted', async () => {
+    const claim = claimOf('interrupted');
+    const once = { claim, limitMs: 60_000 };
+    let done = 0;
+    const first = Promise.withResolvers<Promise<unknown>>();
+    await whileHeld(files, 'select', async (holder) => {
+      const count = async () => {
+        done++;
+        await holder.query(`select from idempotency where key = 'interrupted' for update`);
+        return { done };
+      };
+      first.resolve(onceOutside(ada, once, count));
+      await cutWaiting(holder);
+    });
+    expect(await await first.promise).toEqual({ outcome: { done: 1 }, replayed: false });
+    expect(await onceOutside(ada, once, async () => ({ done: ++done }))).toEqual({
+      outcome: { done: 1 },
+      replayed: true,
+    });
+  });
+
   test('is done once for one key, and each time without a key', async () => {
     const once = { claim: claimOf('outside'), limitMs: 60_000 };
     expect(await onceOutside(ada, once, work)).toEqual({ outcome: { call: 1 }, replayed: false });
@@ -151,6 +174,26 @@ describe('claimed work outside of a transaction', () => {
     const other = { claim: claimOf('outside', 'another body'), limitMs: 60_000 };
     await expect(onceOutside(ada, other, work)).rejects.toMatchObject({ code: 'idempotency_key_reused' });
     expect(await onceOutside(ada, { claim: undefined, limitMs: 60_000 }, work)).toMatchObject({ outcome: { call: 2 } });
+  });
+
+  test('is in progress also for a process whose clock is fast', async () => {
+    const once = { claim: claimOf('outside, fast clock'), limitMs: 60_000 };
+    const result = Promise.withResolvers<{ call: number }>();
+    const begun = Promise.withResolvers<void>();
+    const first = onceOutside(ada, once, () => {
+      begun.resolve();
+      return result.promise;
+    });
+    await begun.promise;
+    const { now } = Date;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
+    try {
+      await expect(onceOutside(ada, once, work)).rejects.toMatchObject(inProgress);
+    } finally {
+      clock.mockRestore();
+    }
+    result.resolve({ call: 0 });
+    expect(await first).toEqual({ outcome: { call: 0 }, replayed: false });
   });
 
   test('that fails is not kept', async () => {

@@ -6,6 +6,7 @@ import { Scope } from '../../src/platform/database/scope.ts';
 import { sqlOn, statement, systemStatement } from '../../src/platform/database/sql.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { enqueueSql, kindsInStatements } from '../../src/platform/outbox/enqueue.ts';
+import { holdEntry } from '../../src/platform/outbox/hold-entry.ts';
 import { backoffMs, defaultOutboxPolicy, Outbox, type OutboxHandlers } from '../../src/platform/outbox/outbox.ts';
 import { listOutbox } from '../../src/platform/outbox/outbox-entries.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
@@ -212,9 +213,9 @@ describe('the drain', () => {
       });
       expect(lastAttemptAt).toBeInstanceOf(Date);
     }
-    expect(
+    await until('it is logged', async () =>
       lines.some(({ kind, msg }) => kind === 'test.fails' && msg === 'an outbox entry failed and will be retried'),
-    ).toBe(true);
+    );
     hang.resolve();
     await first;
   });
@@ -229,7 +230,8 @@ describe('the drain', () => {
           return hang.promise;
         },
       },
-      { deadlineMs: 50, maxConcurrentOthers: 2 },
+      // None is due again before all have begun.
+      { deadlineMs: 50, maxConcurrentOthers: 2, firstBackoffMs: 60_000 },
     );
     await leave('test.hangs', 6);
     const { drained, failed } = await outbox.drain();
@@ -237,6 +239,28 @@ describe('the drain', () => {
     expect((await entries()).map(({ lastError }) => lastError)).toEqual(Array(6).fill('deadline exceeded'));
     hang.resolve();
     await until('their entries are deleted', async () => (await entries()).length === 0);
+  });
+
+  test('an attempt that took more time than its deadline keeps it: nothing is done a second time meanwhile', async () => {
+    const hang = Promise.withResolvers<void>();
+    const outbox = open(
+      {
+        'test.held': async (on, subjectId) => {
+          await holdEntry(on, { kind: 'test.held', subjectId });
+          await hang.promise;
+        },
+      },
+      { deadlineMs: 500 },
+    );
+    await leave('test.held');
+    await outbox.drain();
+    await until('it is held', async () => {
+      const [entry] = await entries();
+      expect(entry!.lastError).toBe('deadline exceeded');
+      return entry!.nextAttemptAt.getTime() - entry!.lastAttemptAt!.getTime() >= defaultOutboxPolicy.leaseMs;
+    });
+    hang.resolve();
+    await until('its entry is deleted', async () => (await entries()).length === 0);
   });
 
   test('an entry that fails is tried again later and later, is never dropped, and is an error after many attempts', async () => {
@@ -276,8 +300,12 @@ describe('the drain', () => {
     ['test.slow', { maxConcurrentOthers: 4 }],
   ])('works on no more of a kind at once than it may: %s', async (kind, policy) => {
     let [underWay, max] = [0, 0];
+    const four = Promise.withResolvers<void>();
     const slow = async () => {
       max = Math.max(max, ++underWay);
+      if (underWay === 4) four.resolve();
+      await four.promise;
+      // A fifth would begin meanwhile.
       await new Promise((resolve) => setTimeout(resolve, 5));
       underWay--;
     };

@@ -262,7 +262,7 @@ describe('one transaction', () => {
       scope.transaction(async (tx) => {
         begun++;
         tx.requireLocally(['test.turns']);
-        await tx.rows(waitFor, { seconds: 0.05 });
+        await tx.rows(waitFor, { seconds: 0.25 });
         return nth;
       }),
     );

@@ -39,22 +39,57 @@ async function waitingConnections(): Promise<number> {
   return rows[0]!.count;
 }
 
-/** Holds what `lock` locks while `requests` wait for it. Another organization is served meanwhile. */
+/** Shorter than the product waits for a lock, and than a request waits for a connection: 5 s and 10 s. */
+const limits = { lockedMs: 4_000, answeredMs: 9_000 };
+
+interface Held<Answer> {
+  answers: Answer[];
+  waiting: number;
+}
+
+/**
+ * Holds what `lock` locks while `requests` wait for it. Another organization is served meanwhile. Begins anew where a busy
+ * machine took so long that requests may have been given up.
+ */
 async function whileLocked<Answer>(
   lock: (client: pg.Client) => Promise<unknown>,
+  requests: (attempt: number) => Promise<Answer>[],
+): Promise<Held<Answer>> {
+  for (let attempt = 1; ; attempt++) {
+    const held = await attemptLocked(lock, () => requests(attempt));
+    if (held) return held;
+  }
+}
+
+async function attemptLocked<Answer>(
+  lock: (client: pg.Client) => Promise<unknown>,
   requests: () => Promise<Answer>[],
-): Promise<{ answers: Answer[]; waiting: number }> {
+): Promise<Held<Answer> | undefined> {
   const client = new pg.Client(product.ownerUrl);
   await client.connect();
   await client.query('begin');
   try {
     await lock(client);
-    const answers = Promise.all(requests());
-    await until('a request waits', async () => (await waitingConnections()) > 0);
+    const begun = performance.now();
+    let isAnswered = false;
+    const answers = Promise.all(requests()).finally(() => {
+      isAnswered = true;
+    });
+    // The last time at which none was seen to wait.
+    let waitedFrom = begun;
+    await until('a request waits, or all have been given up', async () => {
+      const lookedAt = performance.now();
+      if (isAnswered || (await waitingConnections()) > 0) return true;
+      waitedFrom = lookedAt;
+      return false;
+    });
     for (let count = 0; count < 20; count++) expect((await other.get('/api/v1/workflows')).status).toBe(200);
     const waiting = await waitingConnections();
     await client.query('commit');
-    return { answers: await answers, waiting };
+    const lockedMs = performance.now() - waitedFrom;
+    const held = { answers: await answers, waiting };
+    const isInTime = waiting > 0 && lockedMs < limits.lockedMs && performance.now() - begun < limits.answeredMs;
+    return isInTime ? held : undefined;
   } finally {
     await client.end();
   }
@@ -71,8 +106,8 @@ const fifty = <Answer>(request: (index: number) => Promise<Answer>) => Array.fro
 
 test('of fifty requests with one Idempotency-Key one waits in PostgreSQL, and all get its answer', async () => {
   const { id } = await makeWorkflow(api);
-  const { answers, waiting } = await whileLocked(lockRow(id), () =>
-    fifty(() => api.post(`/api/v1/workflows/${id}/execute`, { input: 'x' }, { 'idempotency-key': 'fifty' })),
+  const { answers, waiting } = await whileLocked(lockRow(id), (attempt) =>
+    fifty(() => api.post(`/api/v1/workflows/${id}/execute`, { input: 'x' }, { 'idempotency-key': `fifty ${attempt}` })),
   );
   expect(waiting).toBe(1);
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));

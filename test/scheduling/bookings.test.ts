@@ -9,6 +9,7 @@ import { eventTypeIds } from '../../src/scheduling/core/ids.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
+import { until } from '../until.ts';
 import { outcomeOf, sceneOf, stillAs } from './scene.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
@@ -164,9 +165,14 @@ describe('a booking', () => {
   });
 
   test('of 200 requests for one time is made once, and the others get that it is taken', async () => {
-    const eventType = await scene.offer();
-    const asked = Array.from({ length: 200 }, () => scene.book(eventType.id, at('09:00')));
-    const answers = (await Promise.all(asked)).map((answer) => JSON.stringify(outcomeOf(answer)));
+    // On a busy machine some wait too long for a connection to the database, and it is begun again.
+    const { eventType, answers } = await until('all are answered', async () => {
+      const eventType = await scene.offer();
+      const asked = Array.from({ length: 200 }, () => scene.book(eventType.id, at('09:00')));
+      const all = await Promise.all(asked);
+      if (all.some(({ status }) => status === 503)) return;
+      return { eventType, answers: all.map((answer) => JSON.stringify(outcomeOf(answer))) };
+    });
     const counts = Object.fromEntries(
       [...new Set(answers)].map((one) => [one, answers.filter((other) => other === one).length]),
     );
@@ -178,13 +184,11 @@ describe('a booking', () => {
   });
 
   test('is made once by several processes, and no row gets past the constraint', async () => {
-    const eventType = await scene.offer({ bufferBefore: 10 });
     const { organizationId } = product.tenant;
     const tenant = { organizationId: organizationIds.parse(organizationId)!, environment: 'test' } as const;
     const attendee = { ...scene.attendee, phone: null, timezone: 'UTC' };
-    const given = { eventTypeId: eventType.id, attendee, responses: {}, metadata: {}, location: undefined };
     // Another process has locks of its own.
-    const elsewhere = (start: string) =>
+    const elsewhere = (eventTypeId: string, start: string) =>
       createBooking(
         {
           bookingQueues: new BookingQueues(),
@@ -192,16 +196,22 @@ describe('a booking', () => {
           bookingPages: new BookingPages(undefined, 'http://localhost'),
         },
         new Scope(product.database, tenant, 'elsewhere'),
-        { ...given, start },
+        { eventTypeId, start, attendee, responses: {}, metadata: {}, location: undefined },
       ).then(
         () => 'booked',
         ({ code }: AppError) => code,
       );
-    const here = async (start: string) => outcomeOf(await scene.book(eventType.id, start)).code ?? 'booked';
+    const here = async (eventTypeId: string, start: string) =>
+      outcomeOf(await scene.book(eventTypeId, start)).code ?? 'booked';
     const starts = ['09:00', '09:30', '10:00', '10:30', '11:00'].map((time) => at(time));
-    const outcomes = await Promise.all(
-      Array.from({ length: 40 }, (_, n) => (n % 2 ? here : elsewhere)(starts[n % starts.length]!)),
-    );
+    // Begun again where some wait too long for a connection to the database.
+    const { eventType, outcomes } = await until('all are answered', async () => {
+      const eventType = await scene.offer({ bufferBefore: 10 });
+      const outcomes = await Promise.all(
+        Array.from({ length: 40 }, (_, n) => (n % 2 ? here : elsewhere)(eventType.id, starts[n % starts.length]!)),
+      );
+      return !outcomes.includes('service_unavailable') && { eventType, outcomes };
+    });
     const { bookings } = await scene.get(`bookings?eventTypeId=${eventType.id}`);
     expect(outcomes.filter((one) => one === 'booked')).toHaveLength(bookings.length);
     expect(new Set(outcomes)).toEqual(new Set(['booked', 'slot_unavailable', ...outcomes.filter(isBuffer)]));

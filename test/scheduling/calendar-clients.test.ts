@@ -191,7 +191,10 @@ describe.each(['google', 'microsoft'] as const)('%s', (name) => {
     await failsWith(error(403, 'forbidden'), { kind: 'auth', retryable: false });
     await failsWith(error(500, 'x'), { kind: 'unavailable', retryable: true });
     await failsWith(error(504, 'x'), { kind: 'timeout' });
+    const usual = stage;
+    stage = await opened.stages[name](500);
     await failsWith('silence', { kind: 'timeout' });
+    stage = usual;
     await failsWith('lose the answer', { kind: 'connection' });
     await failsWith('page', { kind: 'malformed_answer' });
     await failsWith('truncate', { kind: 'malformed_answer' });
@@ -247,6 +250,10 @@ describe.each(['google', 'microsoft'] as const)('%s', (name) => {
 test('links of Microsoft are followed on its own origin alone', async () => {
   const stage = await opened.stages.microsoft();
   const elsewhere = 'http://127.0.0.1:9/v1.0/me/calendarView/delta?$deltatoken=x';
+  const search = { status: 200, body: { value: [], '@odata.nextLink': elsewhere } };
+  stage.fake!.next({ fail: search });
+  const removal = stage.client.remove(stage.account, { bookingId: randomUUID(), eventId: null }, newCall());
+  await expect(removal).rejects.toMatchObject({ kind: 'malformed_answer' });
   for (const link of ['@odata.nextLink', '@odata.deltaLink']) {
     stage.fake!.next({ fail: { status: 200, body: { value: [], [link]: elsewhere } } });
     await expect(read(stage, all)).rejects.toMatchObject({ kind: 'malformed_answer' });
@@ -262,4 +269,36 @@ test('an occurrence of Microsoft is as free as its series, on whatever page that
   ]);
   await stage.smallPages();
   expect(blocking((await read(stage, all)).events)).toEqual(['z 2030-01-07T09:00:00Z 2030-01-07T10:00:00Z']);
+});
+
+test('a page of Outlook is read, however many attendees its events have', async () => {
+  const stage = await opened.stages.microsoft();
+  stage.fake!.store.perPage = 1_000;
+  const attendee = {
+    type: 'required',
+    status: { response: 'none', time: '0001-01-01T00:00:00Z' },
+    emailAddress: { name: 'Grace', address: 'grace@example.com' },
+  };
+  const written = { attendees: Array.from({ length: 15 }, () => attendee) };
+  await stage.put(Array.from({ length: 400 }, (_, number) => ({ ...meeting, id: `meeting-${number}`, written })));
+  expect((await read(stage, all)).events).toHaveLength(400);
+});
+
+test('the event of a booking in Outlook is found among more copies of it than a page lists', async () => {
+  const { client, account, fake, written } = await opened.stages.microsoft();
+  const bookingId = randomUUID();
+  const own = await client.write(account, entryOf(bookingId), newCall());
+  const { event } = fake!.store.events.get(own.eventId)!;
+  const copies = Array.from({ length: 250 }, (_, day) => {
+    const createdDateTime = new Date(Date.UTC(2026, 5, 1 + day)).toISOString();
+    return { ...event, id: `copy-${day}`, written: { ...event.written, createdDateTime } };
+  });
+  fake!.store.put(...copies);
+  // Its id is not known: the answer to its writer was lost.
+  expect(await client.write(account, entryOf(bookingId, { title: 'Moved' }), newCall())).toEqual(own);
+  expect(await written()).toHaveLength(251);
+  const titled = [...fake!.store.events.values()].filter((one) => one.event.written?.subject === 'Moved');
+  expect(titled.map((one) => one.event.id)).toEqual([own.eventId]);
+  await client.remove(account, { bookingId, eventId: null }, newCall());
+  expect([fake!.store.events.has(own.eventId), (await written()).length]).toEqual([false, 250]);
 });

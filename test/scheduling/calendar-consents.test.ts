@@ -2,11 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AccessTokenRefused, AuthExpired } from '../../src/connections/failures.ts';
 import { addRedirect } from '../../src/connections/redirects.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
+import { CalendarGone } from '../../src/scheduling/calendars/clients/ports.ts';
+import { pullCalendar } from '../../src/scheduling/calendars/pull-calendar.ts';
 import { connectionExpired } from '../../src/scheduling/calendars/sync-state.ts';
+import { calendarIds } from '../../src/scheduling/core/ids.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { openConnections, providerOf } from '../connections/open-connections.ts';
 import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth/oauth-server.ts';
+import { whileHeld } from '../hold-lock.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
+import { until } from '../until.ts';
 
 let product: StartedProduct;
 let google: FakeOAuth;
@@ -108,6 +114,26 @@ describe('in the sandbox', () => {
     expect((await calendarsOf(product.api)).length).toBe(before + 1);
   });
 
+  test('a calendar whose access ends at the same moment is deleted all the same', async () => {
+    const redirectUrl = 'https://app.example.com/done';
+    const back = await visit(await consent((await begin({ redirectUrl })).authUrl), product.process.api);
+    const id = new URL(back.headers.get('location')!).searchParams.get('calendarId')!;
+    const uuid = calendarIds.parse(id)!;
+    const tokens = `update oauth_connection set version = version + 1
+      where id = (select connection_id from calendar where id = '${uuid}')`;
+    // The end of access changes the tokens, and then the calendar.
+    const { deleting } = await whileHeld(product, tokens, async (end) => {
+      const begun = product.api.request('DELETE', `${base}/calendars/${id}`);
+      const waiting = 'select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))';
+      await until('it waits for that', async () => (await end.query(waiting)).rows.length > 0);
+      await end.query('update calendar set status = $1 where id = $2', ['auth_expired', uuid]);
+      await end.query('commit');
+      return { deleting: begun };
+    });
+    expect((await deleting).status).toBe(200);
+    expect(await idsOf(product.api)).not.toContain(id);
+  });
+
   test('a refusal is reported in either way', async () => {
     const denied = { loginHint: 'sandbox:denied' };
     const withPage = await visit(await consent((await begin(denied)).authUrl), product.process.api);
@@ -206,13 +232,54 @@ describe('with a live key', () => {
     expect(await idsOf(live)).toEqual(before);
   });
 
-  test('access that was withdrawn is shown, and connecting again ends that; deleting revokes', async () => {
-    const connectAccount = async () => {
-      const { body } = await connect(live, { service: 'google', redirectUrl: 'https://app.example.com/done' });
-      const back = await visit(await google.consent(body.data.authUrl, { account: 'gone@example.com' }), liveUrl);
-      return new URL(back.headers.get('location')!).searchParams.get('calendarId')!;
+  const consentOf = async (account: string) => {
+    const { body } = await connect(live, { service: 'google', redirectUrl: 'https://app.example.com/done' });
+    return google.consent(body.data.authUrl, { account });
+  };
+  /** @returns the calendar's id */
+  const answer = async (callback: URL): Promise<string> => {
+    const back = await visit(callback, liveUrl);
+    return new URL(back.headers.get('location')!).searchParams.get('calendarId')!;
+  };
+  const find = async (id: string) => (await calendarsOf(live)).find((one: { id: string }) => one.id === id);
+
+  test('a calendar that is connected again while a sync of it fails stays connected', async () => {
+    const id = await answer(await consentOf('back@example.com'));
+    const organizationId = organizationIds.parse(product.tenant.organizationId)!;
+    const scope = new Scope(product.database, { organizationId, environment: 'live' }, 'test');
+    const list = async () => {
+      await answer(await consentOf('back@example.com'));
+      throw new CalendarGone();
     };
-    const find = async (id: string) => (await calendarsOf(live)).find((one: { id: string }) => one.id === id);
+    const services = { calendarClients: { clientFor: () => ({ list }) } } as never;
+    const outcome = await pullCalendar(services, scope, calendarIds.parse(id)!, AbortSignal.timeout(60_000));
+    expect(outcome).toEqual({ superseded: true });
+    expect((await find(id)).status).not.toBe('disconnected');
+  });
+
+  test('what is granted anew while a calendar is deleted is revoked too', async () => {
+    // The provider is waited for five seconds, in which a busy machine may not connect: then it begins anew.
+    await until('the account is connected while the provider is asked', async () => {
+      const id = await answer(await consentOf('twice@example.com'));
+      const again = await consentOf('twice@example.com');
+      const connected = Promise.withResolvers<void>();
+      const before = google.journal.length;
+      const revocations = () => google.journal.slice(before).filter(({ endpoint }) => endpoint === 'revoke');
+      google.next({ after: connected.promise });
+      const deleted = live.request('DELETE', `${base}/calendars/${id}`);
+      await until('the provider is asked', async () => revocations().length === 1);
+      const isInTime = (await answer(again)) === id;
+      connected.resolve();
+      expect((await deleted).status).toBe(200);
+      if (!isInTime) return false;
+      expect(new Set(revocations().map(({ form }) => form.token)).size).toBe(2);
+      expect(await find(id)).toBeUndefined();
+      return true;
+    });
+  });
+
+  test('access that was withdrawn is shown, and connecting again ends that; deleting revokes', async () => {
+    const connectAccount = async () => answer(await consentOf('gone@example.com'));
     const id = await connectAccount();
     google.grants.revokeAccount('gone@example.com');
     const providers = { google: providerOf('google', google) };

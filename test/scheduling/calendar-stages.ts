@@ -38,8 +38,8 @@ export interface Stage {
   fake?: FakeCalendar;
 }
 
-/** Long enough for an answer of a fake on a busy machine. */
-export const timeoutMs = 2_000;
+/** Far more than an answer of a fake takes, on a busy machine too. */
+const usualTimeoutMs = 30_000;
 
 /** To this machine's fakes. */
 export const openEgress = () =>
@@ -153,15 +153,15 @@ export async function openStages(database: Database) {
     microsoft,
     stages: {
       sandbox: sandboxStage,
-      google: async () => {
+      google: async (timeoutMs = usualTimeoutMs) => {
         const client = new GoogleCalendarClient({ baseUrl: google.origin, timeoutMs, egress, access });
         return liveStage(google, client, database, unavailable);
       },
-      microsoft: async () => {
+      microsoft: async (timeoutMs = usualTimeoutMs) => {
         const client = new MicrosoftCalendarClient({ baseUrl: `${microsoft.origin}/v1.0`, timeoutMs, egress, access });
         return liveStage(microsoft, client, database, unavailable);
       },
-    } satisfies Record<string, () => Promise<Stage>>,
+    } satisfies Record<string, (timeoutMs?: number) => Promise<Stage>>,
     async close() {
       await Promise.all([google.close(), microsoft.close(), egress.close()]);
     },

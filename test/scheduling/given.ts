@@ -1,5 +1,6 @@
 import type { Facts } from '../../src/scheduling/core/decide.ts';
-import type { Booked, Occupied } from '../../src/scheduling/core/occupied.ts';
+import { type Interval, Spans } from '../../src/scheduling/core/intervals.ts';
+import { type BookedBlock, blockOf, type CountedBookings, type Occupied } from '../../src/scheduling/core/occupied.ts';
 import { readDayRange, readInstant } from '../../src/scheduling/core/read-times.ts';
 import { type Reads, readsForBooking, readsForSlots, type SlotQuery } from '../../src/scheduling/core/reads.ts';
 import {
@@ -68,16 +69,16 @@ export function moment(text: string): number {
 }
 
 /** A booking of so many minutes, with its buffers. */
-export function booked(start: string | number, minutes: number, before = 0, after = 0): Booked {
+export function booked(start: string | number, minutes: number, before = 0, after = 0): BookedBlock {
   const startsAt = typeof start === 'string' ? moment(start) : start;
   const endsAt = startsAt + minutes * minute;
-  return { startsAt, endsAt, holdStartsAt: startsAt - before * minute, holdEndsAt: endsAt + after * minute };
+  return blockOf({ startsAt, endsAt, holdStartsAt: startsAt - before * minute, holdEndsAt: endsAt + after * minute });
 }
 
 /** These bookings, which are also the ones that limits count. */
-export const bookings = (...list: Booked[]): Partial<Occupied> => ({
+export const bookings = (...list: BookedBlock[]): Partial<Occupied> => ({
   bookings: list,
-  counted: list.map(({ startsAt }) => startsAt),
+  counted: list.map(({ startsAt }) => ({ at: startsAt, count: 1 })),
 });
 
 export function query(start: string, end: string, timezone = 'UTC'): SlotQuery {
@@ -93,22 +94,65 @@ export function openStarts(facts: Facts, start: string, end = start, timezone = 
     .map((slot) => slot.start.replace(':00.000', ''));
 }
 
+/** The same bookings, those with no more than the gap of `reads` between them as one. @param sorted by start */
+function mergeBookings(sorted: readonly BookedBlock[], { mergedGap, minGapMinutes }: Reads): BookedBlock[] {
+  const blocks: BookedBlock[] = [];
+  let before: BookedBlock | undefined;
+  for (const one of sorted) {
+    const block = blocks.at(-1);
+    const gap = before ? one.startsAt - before.endsAt : Infinity;
+    const buffers = before ? before.holdEndsAt - before.endsAt + one.startsAt - one.holdStartsAt : 0;
+    before = one;
+    if (!block || gap > mergedGap) {
+      blocks.push({ ...one });
+      continue;
+    }
+    const isJoined = gap <= Math.max(minGapMinutes * minute, buffers);
+    if (isJoined && block.isOneRun) block.firstRun++;
+    block.isOneRun &&= isJoined;
+    block.lastRun = isJoined ? block.lastRun + 1 : 1;
+    block.endsAt = one.endsAt;
+    block.holdEndsAt = one.holdEndsAt;
+  }
+  return blocks;
+}
+
+/** The same busy times likewise, and no more of them than decide about a time. */
+function mergeBusy(busy: Occupied['busy'], { mergedGap, decidesAt }: Reads): Interval[] {
+  const gap = Math.max(mergedGap, 0);
+  const merged = [...Spans.of(busy.map(({ startsAt, endsAt }) => ({ startsAt, endsAt: endsAt + gap })))];
+  const all = merged.map(({ startsAt, endsAt }) => ({ startsAt, endsAt: endsAt - gap }));
+  if (decidesAt === null) return all;
+  return [true, false].flatMap((isOver) => all.find(({ endsAt }) => endsAt <= decidesAt === isOver) ?? []);
+}
+
+function countBetween(cuts: readonly number[], counted: Occupied['counted']): CountedBookings[] {
+  return cuts.slice(0, -1).flatMap((at, index) => {
+    const within = counted.filter((one) => one.at >= at && one.at < cuts[index + 1]!);
+    return within.length === 0 ? [] : [{ at, count: within.reduce((sum, { count }) => sum + count, 0) }];
+  });
+}
+
 /** What a caller reads when he reads no more than he is asked to. */
-function restrict(occupied: Occupied, reads: Reads): Occupied {
+export function restrict(occupied: Occupied, reads: Reads): Occupied {
   const { startsAt, endsAt } = reads.bookings;
   const sorted = [...occupied.bookings].sort((a, b) => a.startsAt - b.startsAt);
   const before = sorted.filter(({ holdEndsAt }) => holdEndsAt <= startsAt);
   const after = sorted.filter(({ holdStartsAt }) => holdStartsAt >= endsAt);
   return {
-    bookings: [
-      ...(reads.neighbours > 0 ? before.slice(-reads.neighbours) : []),
-      ...sorted.filter((one) => one.holdEndsAt > startsAt && one.holdStartsAt < endsAt),
-      ...after.slice(0, reads.neighbours),
-    ],
-    counted: occupied.counted.filter(
-      (at) => reads.counted && at >= reads.counted.startsAt && at < reads.counted.endsAt,
+    bookings: mergeBookings(
+      [
+        ...(reads.neighbours > 0 ? before.slice(-reads.neighbours) : []),
+        ...sorted.filter((one) => one.holdEndsAt > startsAt && one.holdStartsAt < endsAt),
+        ...after.slice(0, reads.neighbours),
+      ],
+      reads,
     ),
-    busy: occupied.busy.filter((one) => one.endsAt > reads.busy.startsAt && one.startsAt < reads.busy.endsAt),
+    counted: countBetween(reads.counted?.cuts ?? [], occupied.counted),
+    busy: mergeBusy(
+      occupied.busy.filter((one) => one.endsAt > reads.busy.startsAt && one.startsAt < reads.busy.endsAt),
+      reads,
+    ),
   };
 }
 

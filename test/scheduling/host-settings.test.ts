@@ -2,7 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { hostIds } from '../../src/scheduling/core/ids.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
+import { whileHeld } from '../hold-lock.ts';
 import { sharedProduct } from '../product.ts';
+import { until } from '../until.ts';
 import { outcomeOf, sceneOf } from './scene.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
@@ -147,4 +149,26 @@ test('a host with confirmed bookings is not deleted; without them it goes with w
   expect((await scene.get('blackout-periods')).blackoutPeriods).toEqual([]);
   expect((await scene.get('business-hours')).exceptions).toEqual([]);
   expect((await scene.get(`bookings/${booking.id}`)).hostId).toBe(host);
+});
+
+test('a host is deleted while another process makes a booking of it', async () => {
+  const tenant = await newTenant();
+  const scene = sceneOf(apiClient(product.process.api, tenant.testKey));
+  const { id } = await scene.make('hosts', { name: 'Leaves' });
+  const uuid = hostIds.parse(id);
+  const { pool } = product.database;
+  const lock = `hashtextextended('${organizationIds.parse(tenant.organizationId)}:test:bookings of ${uuid}', 0)`;
+  // As a booking does: it locks what is booked of the host, and the host's row when it is written.
+  const { deletion } = await whileHeld(product, `select pg_advisory_xact_lock(${lock})`, async (booker) => {
+    const deletion = scene.request('DELETE', `hosts/${id}`);
+    await until('the deletion waits', async () => {
+      const { rows } = await pool.query(
+        `select from pg_locks where not granted and locktype = 'advisory' and (classid::bigint << 32 | objid::bigint) = ${lock}`,
+      );
+      return rows.length > 0;
+    });
+    await booker.query('select from scheduling_host where id = $1 for key share', [uuid]);
+    return { deletion };
+  });
+  expect((await deletion).status).toBe(200);
 });

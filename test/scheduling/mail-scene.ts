@@ -36,14 +36,10 @@ export async function effectOf(scene: Scene, id: string, type: string): Promise<
 
 /** Waits until an effect of a booking has this status. */
 export const hasStatus = (scene: Scene, id: string, type: string, status: string): Promise<Effect> =>
-  until(
-    `${type} is ${status}`,
-    async () => {
-      const found = await effectOf(scene, id, type);
-      return found.status === status ? found : undefined;
-    },
-    30_000,
-  );
+  until(`${type} is ${status}`, async () => {
+    const found = await effectOf(scene, id, type);
+    return found.status === status ? found : undefined;
+  });
 
 /** A product whose mails go to a server and a folder of the test's own, with a tenant that has a contact. */
 export async function openMailScene() {

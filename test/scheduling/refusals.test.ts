@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { apiClient } from '../api-client.ts';
+import { apiClient, untilTaken } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { outcomeOf, sceneOf } from './scene.ts';
 
@@ -129,11 +129,8 @@ describe('a time is refused', () => {
     const tried = await Promise.all(
       slots.map(async ({ start, available }: { start: string; available: boolean }) => {
         const body = { eventTypeId: id, start, attendee: mine.attendee };
-        return {
-          start,
-          available,
-          isBookable: (await mine.request('POST', 'bookings?dryRun=true', body)).status === 200,
-        };
+        const { status } = await untilTaken('it is tried', () => mine.request('POST', 'bookings?dryRun=true', body));
+        return { start, available, isBookable: status === 200 };
       }),
     );
     expect(tried.filter(({ available, isBookable }) => available !== isBookable)).toEqual([]);

@@ -17,7 +17,7 @@ export const sceneOf = (api: ApiClient) => {
     attendee,
     /** Outside scheduling. */
     at: (path: string) => must(200, api.get(path)),
-    get: (path: string) => must(200, request('GET', path)),
+    get: (path: string) => must(200, api.get(`${base}/${path}`)),
     put: (path: string, body: object) => must(200, request('PUT', path, body)),
     make: (path: string, body: object) => must(201, request('POST', path, body)),
     /** Event type of a host with the given hours every day. */

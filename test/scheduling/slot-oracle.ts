@@ -211,7 +211,7 @@ export class Oracle {
     if (limits.consecutiveMax !== null && last - first + 1 > limits.consecutiveMax) {
       return 'booking_limit_reached consecutiveMax';
     }
-    const dates = occupied.counted.map((at) => dateAt(timezone, at));
+    const dates = occupied.counted.map(({ at }) => dateAt(timezone, at));
     const date = dateAt(timezone, asked.startsAt);
     const monday = (of: number) => of - ((weekdayOf(of) + 6) % 7);
     const month = (of: number) => new Date(of * day).toISOString().slice(0, 7);

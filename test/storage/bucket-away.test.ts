@@ -28,20 +28,27 @@ afterAll(async () => {
   await bucket.close();
 });
 
-const ready = async () => (await fetch(`${base}/api/ready`)).json() as Promise<{ ready: boolean; checks: object }>;
+type Checks = Record<string, string>;
+const ready = async () => (await fetch(`${base}/api/ready`)).json() as Promise<{ ready: boolean; checks: Checks }>;
+/** The first answer whose database was in time: on a busy machine it may be late, and counts as failed then. */
+const becomes = (isReady: boolean) =>
+  until(isReady ? 'ready' : 'not ready', async () => {
+    const answer = await ready();
+    return answer.ready === isReady && answer.checks.database === 'ok' && answer;
+  });
 const health = async () =>
   (await fetch(`${base}/api/admin/health`, { headers: asOperator })).json() as Promise<{
     checks: { storage: { ok: boolean; problem?: string } };
   }>;
 
 test('a bucket that is missing is found at once, and is our fault and not the provider’s', async () => {
-  await until('ready', async () => (await ready()).ready);
-  expect(await ready()).toMatchObject({ ready: true, checks: { storage: 'ok' } });
-  expect((await health()).checks.storage).toMatchObject({ ok: true });
+  expect(await becomes(true)).toMatchObject({ ready: true, checks: { storage: 'ok' } });
+  await until('the storage is well', async () => (await health()).checks.storage.ok);
   bucket.trouble = 'NoSuchBucket';
-  await until('not ready', async () => !(await ready()).ready);
-  expect(await ready()).toMatchObject({ ready: false, checks: { storage: 'failed', database: 'ok' } });
-  expect((await health()).checks.storage).toMatchObject({ ok: false, problem: 'There is no bucket files.' });
+  const found = 'There is no bucket files.';
+  await until('the storage has failed', async () => (await health()).checks.storage.problem === found);
+  expect(await becomes(false)).toMatchObject({ ready: false, checks: { storage: 'failed', database: 'ok' } });
+  expect((await health()).checks.storage.ok).toBe(false);
 
   const api = apiClient(base, (await product.createTenant()).testKey);
   bucket.journal.length = 0;

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runIds } from '../../src/automation/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
@@ -8,9 +8,6 @@ import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { creditsOf } from '../studio/files.ts';
 import { until } from '../until.ts';
-
-// Far more than it takes alone: others may use the machine too.
-jest.setTimeout(120_000);
 
 let product: Product;
 let child: ProductProcess;
@@ -30,6 +27,9 @@ async function change(to: string): Promise<void> {
   await until(`the disk ${to}`, async () => child.log.slice(before).some(({ msg }) => msg === `the disk ${to}`));
 }
 
+/** Less than the 7.5 s for which the answer of a model is kept for a disk that does not work. */
+const keptForMs = 7_000;
+
 const large = { input: 'x'.repeat(300_000) };
 const transform = { id: 'large', type: 'transform', expression: '[input]' };
 const slow = { id: 'large', type: 'prompt', prompt: 'sandbox:slow=0.1 {{input}}' };
@@ -39,7 +39,7 @@ async function execute(step: object): Promise<string> {
 }
 const detail = async (runId: string) => (await api.get(`/v1/runs/${runId}`, { 'x-api-variant': 'B' })).body.data;
 async function ended(runId: string) {
-  await until('the run ends', async () => ['completed', 'failed'].includes((await detail(runId)).status), 60_000);
+  await until('the run ends', async () => ['completed', 'failed'].includes((await detail(runId)).status));
   return detail(runId);
 }
 
@@ -88,17 +88,26 @@ test('a full disk fails what needs it, says so, costs nothing, and nothing else'
 });
 
 test('a disk that does not work is waited for, and no text model is asked twice', async () => {
-  await change('is full');
-  await change('is broken');
-  const generated = api.post('/api/studio/generate', { prompt: 'A lighthouse' });
-  const runs = [await execute(transform), await execute(slow)];
-  const failures = () => child.log.filter(({ msg }) => msg === 'the file storage failed').length;
-  const seen = failures();
-  await until('all of them met it', async () => failures() > seen + 2);
-  await change('works');
-  expect((await generated).status).toBe(200);
-  for (const runId of runs) expect(await ended(runId)).toMatchObject({ status: 'completed' });
-  const uuids = new Set<unknown>(runs.map((runId) => runIds.parse(runId)));
-  const called = child.log.filter(({ msg, runId }) => msg === 'model called' && uuids.has(runId));
-  expect(called).toHaveLength(1);
+  // A busy machine may take longer than the answer of a model is kept: then it is done once more.
+  await until('the disk works in time', async () => {
+    await change('is full');
+    await change('is broken');
+    const generated = api.post('/api/studio/generate', { prompt: 'A lighthouse' });
+    const first = await execute(transform);
+    const begun = performance.now();
+    const runs = [first, await execute(slow)];
+    const failures = () => child.log.filter(({ msg }) => msg === 'the file storage failed').length;
+    const seen = failures();
+    await until('all of them met it', async () => failures() > seen + 2);
+    await change('works');
+    const isInTime = performance.now() - begun < keptForMs;
+    const { status } = await generated;
+    const ends: string[] = [];
+    for (const runId of runs) ends.push((await ended(runId)).status);
+    const uuids = new Set<unknown>(runs.map((runId) => runIds.parse(runId)));
+    const called = child.log.filter(({ msg, runId }) => msg === 'model called' && uuids.has(runId));
+    const isKept = status === 200 && ends.every((end) => end === 'completed') && called.length === 1;
+    if (isInTime) expect([status, ends, called.length]).toEqual([200, ['completed', 'completed'], 1]);
+    return isKept;
+  });
 });

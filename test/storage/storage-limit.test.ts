@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeOldGenerations } from '../../src/studio/remove-generations.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { createKey } from '../../src/tenancy/keys.ts';
+import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
 import { secrets } from '../operator.ts';
@@ -19,8 +21,14 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-const newClient = async (): Promise<ApiClient> =>
-  apiClient(base, (await product.createTenant({ plan: 'free' })).testKey);
+/** Free but for its requests: on a busy machine, one that waits for a run asks more often than the plan allows in a minute. */
+async function newTenant(): Promise<{ organizationId: string; api: ApiClient }> {
+  const { database } = product;
+  const { id: organizationId } = await createOrganization(database, { name: 'Test', plan: 'free', rateMinute: 10_000 });
+  const { key } = await createKey(database, { organizationId, environment: 'test' });
+  return { organizationId, api: apiClient(base, key) };
+}
+const newClient = async (): Promise<ApiClient> => (await newTenant()).api;
 
 const refusal = { status: 403, body: { error: { code: 'forbidden', details: { limit, plan: 'free' } } } };
 const generate = (api: ApiClient) => api.post('/api/studio/generate', { prompt: 'A lighthouse at dawn' });
@@ -78,13 +86,35 @@ test('a step fails with storage_full, before its model is called', async () => {
   // What one run adds counts for its own later steps.
   const third = (await start('y'.repeat(limit / 2))).body.data.runId;
   expect(await endOf(api, third)).toMatchObject({ status: 'failed', error: { stepId: 'say', code: 'storage_full' } });
-  // A retry would store the output of the first step once more.
+  // A retry would store the output of the first step once more, or the input alone.
   expect(await api.post(`/v1/runs/${third}/retry`, { fromStep: 'say' })).toMatchObject(refusal);
+  const fourth = (await start('z'.repeat(limit / 2))).body.data.runId;
+  expect(await endOf(api, fourth)).toMatchObject({ error: { stepId: 'copy', code: 'storage_full' } });
+  expect(await api.post(`/v1/runs/${fourth}/retry`)).toMatchObject(refusal);
+});
+
+test('a step that an event resumes fails with storage_full, too', async () => {
+  const api = await newClient();
+  const wait = { id: 'wait', type: 'event', event: 'order.paid' };
+  const { id } = await makeWorkflow(api, { steps: [wait] });
+  const waiting = (await api.post(`/v1/workflows/${id}/execute`, { input: 1, async: true })).body.data.runId;
+  await until('it waits', async () => {
+    const { body } = await api.get(`/v1/runs/${waiting}`);
+    return body.data.waitingFor?.length === 1;
+  });
+  const copy = await makeWorkflow(api, { steps: [{ id: 'copy', type: 'transform', expression: 'input' }] });
+  const full = await api.post(`/v1/workflows/${copy.id}/execute`, { input: 'x'.repeat(limit), async: true });
+  await endOf(api, full.body.data.runId);
+  const { body } = await api.post('/api/v1/events', { name: 'order.paid', data: { text: 'x'.repeat(2_000) } });
+  expect(body.data).toMatchObject({ resumed: 1 });
+  expect(await endOf(api, waiting)).toMatchObject({
+    status: 'failed',
+    error: { stepId: 'wait', code: 'storage_full' },
+  });
 });
 
 test('responses that can be read again count until they are removed, and are refused where there is no space', async () => {
-  const { organizationId, testKey } = await product.createTenant({ plan: 'free' });
-  const api = apiClient(base, testKey);
+  const { organizationId, api } = await newTenant();
   const respond = (more: object = {}) =>
     api.post('/openai/v1/responses', { model: 'gpt-4o', input: 'Hello', instructions: 'x'.repeat(20_000), ...more });
   const used = async () =>

@@ -18,6 +18,7 @@ import { GenerationWatch } from '../../src/studio/watch-generation.ts';
 import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { sharedProduct } from '../product.ts';
+import { until } from '../until.ts';
 
 /** Called directly: what a workflow does with the outcome is its own matter, and no other process knows of the rows. */
 let product: Awaited<ReturnType<typeof sharedProduct>>;
@@ -139,31 +140,49 @@ test('a job that is watched is asked about at once, and not more often than ever
       background,
       log: silentLog,
     });
-  const watch = watching();
-  const see = async (by = watch) => {
+  const see = async (by = watching()) => {
     by.seen(scope, await getVideo(scope, id));
     await background.settled();
     return signalled.length;
   };
+  /** What is seen within those seconds: on a busy machine they may have passed, and it is seen again then. */
+  const soon = <Seen>(what: string, look: () => Promise<Seen>) =>
+    until(what, async () => {
+      signalled.length = 0;
+      const start = performance.now();
+      const seen = await look();
+      return performance.now() - start < 4_000 ? { seen } : undefined;
+    });
   // No provider has it.
   expect(await see()).toBe(0);
-  await advance();
-  expect(await see()).toBe(0);
-  await scope.rows(ageQuestion, { id, seconds: 6 });
-  const stale = await getVideo(scope, id);
-  expect([await see(), await see(), signalled]).toEqual([1, 1, [`generation-${id}`]]);
-  // Two processes that read it in the same moment ask once.
-  watching().seen(scope, stale);
-  await background.settled();
-  expect(signalled).toHaveLength(1);
+  const afterQuestion = await soon('it is seen right after it was asked about', async () => {
+    await advance();
+    return see();
+  });
+  expect(afterQuestion.seen).toBe(0);
+  const stale = await soon('it is seen three times within seconds', async () => {
+    await scope.rows(ageQuestion, { id, seconds: 6 });
+    const video = await getVideo(scope, id);
+    const watch = watching();
+    const counts = [await see(watch), await see(watch)];
+    // Two processes that read it in the same moment ask once.
+    watching().seen(scope, video);
+    await background.settled();
+    return { video, counts, signalled: [...signalled] };
+  });
+  expect(stale.seen).toMatchObject({ counts: [1, 1], signalled: [`generation-${id}`] });
+  const { video } = stale.seen;
   // An organization that watches very many videos has them asked about one after the other.
   await scope.rows(ageQuestion, { id, seconds: 6 });
   const crowd = watching();
-  crowd.seen(scope, { ...stale, id: randomUUID() });
-  expect([await see(crowd), await see(watching())]).toEqual([1, 2]);
+  crowd.seen(scope, { ...video, id: randomUUID() });
+  crowd.seen(scope, video);
+  await background.settled();
+  expect(signalled).toHaveLength(1);
+  expect(await see()).toBe(2);
   await generationJob.stop(services, scope, ending(), 'cancelled');
   await scope.rows(ageQuestion, { id, seconds: 6 });
-  watching().seen(scope, stale);
+  watching().seen(scope, video);
   await background.settled();
   expect(signalled).toHaveLength(2);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { videoIds } from '../../src/studio/core/ids.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
@@ -7,9 +7,6 @@ import { type StudioView, viewStudio } from '../temporal-studio.ts';
 import { until } from '../until.ts';
 import { creditsOf, fileAt, sha256 } from './files.ts';
 import { measureMp4 } from './mp4.ts';
-
-// Far more than it takes alone: others may use the machine too.
-jest.setTimeout(120_000);
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let temporal: StudioView;
@@ -39,45 +36,61 @@ const ended = (on: ApiClient, id: string) =>
     return video.status !== 'processing' && video;
   });
 
+/** A video that has ended, and its progress as it was seen before. */
+async function watched(on: ApiClient, id: string) {
+  const seen: number[] = [];
+  const video = await until('the video ends', async () => {
+    const now = await read(on, id);
+    if (now.status === 'processing') {
+      expect(Object.keys(now).sort()).toEqual(['id', 'progress', 'status']);
+      seen.push(now.progress);
+    }
+    return now.status !== 'processing' && now;
+  });
+  expect(seen.every((one) => Number.isInteger(one) && one >= 0 && one <= 99)).toBe(true);
+  expect(seen.toSorted((one, other) => one - other)).toEqual(seen);
+  return { video, seen };
+}
+
 describe('a video', () => {
   test('shows its progress while it is made, is a file of the requested length and size, and is announced', async () => {
-    const tenant = await newTenant();
-    const { balance } = await creditsOf(tenant);
-    const subscribed = await tenant.post('/api/v1/webhooks', {
-      name: 'Videos',
-      url: 'https://hooks.example.com/videos',
-      events: ['studio.video.completed'],
-    });
-    const asked = { prompt: 'Waves', model: 'kling-1.5-pro', duration: 5.5, aspectRatio: '9:16' };
+    // Long enough to be seen in the middle.
+    const prompt = 'sandbox:slow=8 Waves';
+    const asked = { prompt, model: 'kling-1.5-pro', duration: 5.5, aspectRatio: '9:16' };
     const key = { 'idempotency-key': 'one' };
-    const first = await tenant.post(path, asked, key);
-    expect(first).toMatchObject({ status: 200, body: { data: { status: 'processing', estimatedTime: 2 } } });
+    // Where a busy machine was not in time, another tenant begins.
+    const { tenant, balance, subscribed, first, during } = await until('a video is read while it is made', async () => {
+      const tenant = await newTenant();
+      const { balance } = await creditsOf(tenant);
+      const subscribed = await tenant.post('/api/v1/webhooks', {
+        name: 'Videos',
+        url: 'https://hooks.example.com/videos',
+        events: ['studio.video.completed'],
+      });
+      const first = await tenant.post(path, asked, key);
+      expect(first).toMatchObject({ status: 200, body: { data: { status: 'processing', estimatedTime: 8 } } });
+      const credits = await creditsOf(tenant);
+      const uuid = videoIds.parse(first.body.data.id);
+      const generation = (await tenant.get(`/api/studio/generations/${uuid}`)).body.data;
+      return (
+        generation.status !== 'completed' && { tenant, balance, subscribed, first, during: { credits, generation } }
+      );
+    });
     const { id } = first.body.data;
     expect(id).toMatch(/^vid_[0-9a-f]{32}$/);
-    expect(await creditsOf(tenant)).toEqual({ balance, reserved: 30 });
+    expect(during.credits).toEqual({ balance, reserved: 30 });
     const uuid = videoIds.parse(id)!;
-    expect((await tenant.get(`/api/studio/generations/${uuid}`)).body.data).toMatchObject({
+    expect(during.generation).toMatchObject({
       id,
       type: 'video',
       status: 'processing',
-      prompt: 'Waves',
+      prompt,
       error: null,
       progress: expect.any(Number),
       completedAt: null,
     });
 
-    const seen: number[] = [];
-    const video = await until('the video ends', async () => {
-      const now = await read(tenant, uuid);
-      if (now.status === 'processing') {
-        expect(Object.keys(now).sort()).toEqual(['id', 'progress', 'status']);
-        seen.push(now.progress);
-      }
-      return now.status !== 'processing' && now;
-    });
-    expect(seen.every((one) => Number.isInteger(one) && one >= 0 && one <= 99)).toBe(true);
-    expect(seen.toSorted((one, other) => one - other)).toEqual(seen);
-    expect(new Set(seen).size).toBeGreaterThan(2);
+    const { video, seen } = await watched(tenant, uuid);
     const { url, ...rest } = video;
     expect(rest).toEqual({ id, status: 'completed', duration: 5.5, width: 576, height: 1024, creditsUsed: 30 });
     expect(await creditsOf(tenant)).toEqual({ balance: balance - 30, reserved: 0 });
@@ -94,7 +107,7 @@ describe('a video', () => {
     expect([answer.body.data, answer.headers.get('idempotent-replayed')]).toEqual([first.body.data, 'true']);
     expect(await creditsOf(tenant)).toEqual({ balance: balance - 30, reserved: 0 });
     const { items, total } = (await tenant.get('/api/studio/history?type=video')).body.data;
-    expect([total, items[0]]).toEqual([1, expect.objectContaining({ id, type: 'video', prompt: 'Waves' })]);
+    expect([total, items[0]]).toEqual([1, expect.objectContaining({ id, type: 'video', prompt })]);
 
     const webhook = subscribed.body.data.id;
     const [delivery, none] = (await tenant.get(`/api/v1/webhooks/${webhook}/deliveries`)).body.data.deliveries;
@@ -104,6 +117,15 @@ describe('a video', () => {
     expect({ ...data, url: new URL(data.url).pathname }).toEqual({ ...video, url: new URL(url).pathname });
     // What has ended stays as it is.
     expect((await cancel(tenant, id)).body.data).toMatchObject(rest);
+
+    // On a busy machine a video may be over before it was seen often: then another one is watched.
+    let progress = seen;
+    await until('a video is seen three times in the middle', async () => {
+      if (new Set(progress).size > 2) return true;
+      const other = await start(tenant, asked);
+      progress = (await watched(tenant, other)).seen;
+      return false;
+    });
   });
 
   test('that fails costs nothing, says why, and is announced; one that is overloaded at first is made', async () => {
@@ -245,8 +267,8 @@ describe('a video that is cancelled', () => {
     const videos: { id: string; status: string }[] = [];
     /** On a busy machine a moment may pass unseen: then another video is started. */
     const startSeen = async (what: string, isSo: (id: string) => Promise<boolean>) => {
-      // Long enough to be seen while it waits.
-      const words = what === 'waiting' ? 'sandbox:slow=10 ' : '';
+      // Long enough to be cancelled before it is computed, and to be seen while it waits.
+      const words = ['created', 'waiting'].includes(what) ? 'sandbox:slow=10 ' : '';
       for (let attempt = 0; attempt < 5; attempt++) {
         const id = await start(tenant, { prompt: `${words}Waves, ${what}` });
         const isOver = async () => (await read(tenant, id)).status === 'completed';
@@ -262,10 +284,10 @@ describe('a video that is cancelled', () => {
       const id = await startSeen(what, isSo);
       const { data } = (await cancel(tenant, id)).body;
       expect((await cancel(tenant, id)).body.data.status).toBe(data.status);
+      if (['created', 'waiting'].includes(what)) expect(data.status).toBe('cancelled');
       videos.push(data);
     }
     const charged = () => videos.filter(({ status }) => status === 'completed').length * 25;
-    expect(videos.slice(0, 2).map(({ status }) => status)).toEqual(['cancelled', 'cancelled']);
     expect(await creditsOf(tenant)).toEqual({ balance: balance - charged(), reserved: 0 });
     for (const { id, status } of videos) {
       const state = status === 'cancelled' ? 'CANCELLED' : 'COMPLETED';
@@ -284,10 +306,11 @@ describe('a video that is cancelled', () => {
       await start(tenant, { prompt: 'sandbox:slow=600' }),
       await start(tenant, { prompt: 'sandbox:slow=600' }),
     ];
-    await until('both wait', async () =>
-      [await temporal.detailsOf(one), await temporal.detailsOf(other)].every((text) => /^Waits for/.test(text)),
-    );
-    expect(await temporal.detailsOf(one)).toMatch(/^Waits for Runway \(\d+ %\), and asks again at .* Cancel/);
+    const details = await until('both wait', async () => {
+      const found = [await temporal.detailsOf(one), await temporal.detailsOf(other)];
+      return found.every((text) => /^Waits for/.test(text)) && found[0];
+    });
+    expect(details).toMatch(/^Waits for Runway \(\d+ %\), and asks again at .* Cancel/);
     await temporal.cancel(one);
     await temporal.terminate(other);
     expect(await ended(tenant, one)).toEqual({ id: one, status: 'cancelled' });

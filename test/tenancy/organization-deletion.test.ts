@@ -112,15 +112,19 @@ test('a deleted organization does nothing, and restored it has everything', asyn
 
 // The last three together: each waits for clocks and sweeps.
 test.concurrent('an action that comes due while it is deleted is not performed', async () => {
-  const tenant = await product.createTenant();
-  const api = client(tenant);
-  await connectInSandbox(api, base, 'linkedin');
-  const profileUrl = 'https://www.linkedin.com/in/ada-lovelace';
-  const path = '/v1/integrations/linkedin/actions/send_connection';
-  const later = await api.post(path, { accountId: 'me', profileUrl, delay: 20 });
-  expect(later.status).toBe(202);
-  const { actionRunId } = later.body.data;
-  await cli(['org', 'delete', tenant.organizationId, '--yes', tenant.organizationId]);
+  // Begins anew where a machine was so busy that the action was due before.
+  const { tenant, api, actionRunId } = await until('it is deleted before the action is due', async () => {
+    const of = await product.createTenant();
+    const asking = client(of);
+    await connectInSandbox(asking, base, 'linkedin');
+    const profileUrl = 'https://www.linkedin.com/in/ada-lovelace';
+    const path = '/v1/integrations/linkedin/actions/send_connection';
+    const later = await asking.post(path, { accountId: 'me', profileUrl, delay: 20 });
+    expect(later.status).toBe(202);
+    await cli(['org', 'delete', of.organizationId, '--yes', of.organizationId]);
+    const { actionRunId: id, runAt } = later.body.data;
+    return Date.now() < Date.parse(runAt) && { tenant: of, api: asking, actionRunId: id };
+  });
   await until('it has ended', async () => {
     const { rows } = await query(
       `select status, attempts from integration_action where id = $1 and status not in ('scheduled', 'processing')`,
@@ -186,7 +190,10 @@ test.concurrent('while it is deleted its calendars, integrations, booking pages 
     for (const id of ids) await temporal.schedule.getHandle(id).trigger();
     await workflow.signal(bookingMessages.rescheduled);
     await until('both Schedules are removed', () => both(false));
-    await until('the reminders rest', async () => (await details()) === 'The organization was deleted.');
+    // On a busy machine a workflow may not answer in time: it is asked again.
+    await until('the reminders rest', async () => {
+      return (await details().catch(() => undefined)) === 'The organization was deleted.';
+    });
     expect((await effects('pending')).rowCount).toBe(1);
     expect((await query('select from calendar where id = $1 and last_synced_at is null', calendarUuid)).rowCount).toBe(
       1,
@@ -225,6 +232,8 @@ test.concurrent('after 30 days everything is gone, files and Schedules too, and 
     return Object.fromEntries(rows.filter(({ count }) => count > 0).map(({ name, count }) => [name, count]));
   };
   const othersBefore = Object.keys(await rowsOf(organizationIds.parse(other.organizationId)));
+  /** Tables of what is under way, whose rows go with it. */
+  const passing = ['outbox', 'calling_run', 'event_start', 'event_addressing', 'event_fan_out'];
 
   await cli(['org', 'delete', tenant.organizationId, '--yes', tenant.organizationId]);
   await query(`update organization set deleted_at = now() - interval '31 days' where id = $1`, uuid);
@@ -234,7 +243,7 @@ test.concurrent('after 30 days everything is gone, files and Schedules too, and 
   expect(existsSync(pathOf(url))).toBe(false);
   expect(await scheduleIsThere()).toBe(false);
   expect(Object.keys(await rowsOf(organizationIds.parse(other.organizationId)))).toEqual(
-    expect.arrayContaining(othersBefore.filter((name) => name !== 'outbox')),
+    expect.arrayContaining(othersBefore.filter((name) => !passing.includes(name))),
   );
   expect(await cli(['org', 'restore', tenant.organizationId])).toMatchObject({ code: 1 });
 }, 300_000);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { keyIds } from '../../src/tenancy/core/ids.ts';
@@ -6,9 +7,11 @@ import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
 import { updateOrganization } from '../../src/tenancy/organizations.ts';
 import { apiClient } from '../api-client.ts';
 import { asOwner } from '../as-owner.ts';
+import { whileHeld } from '../hold-lock.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
+import { revoke } from './revoke.ts';
 
 let product: Product;
 let processes: ProductProcess[];
@@ -32,7 +35,7 @@ describe('a revoked key', () => {
     for (let round = 0; round < 5; round++) {
       const { id, key } = await issueKey();
       expect(await statuses(key)).toEqual([200, 200]);
-      await revokeKey(product.database, id);
+      await revoke(product.database, id);
       expect(await statuses(key)).toEqual([401, 401]);
     }
   });
@@ -41,17 +44,18 @@ describe('a revoked key', () => {
     const { id, key } = await issueKey();
     let revoked = false;
     const late: number[] = [];
+    // From many addresses: one with so many failed authentications is refused for them, while a busy process is waited for.
+    const from = () => ({ 'x-forwarded-for': `198.51.${[...randomBytes(2)].join('.')}` });
     const hammer = async ({ api }: ProductProcess) => {
       const client = apiClient(api, key);
-      for (let sent = 0; sent < 300; sent++) {
+      while (late.length <= 20) {
         const sentAfter = revoked;
-        const { status } = await client.get('/api/v1/health');
+        const { status } = await client.get('/api/v1/health', from());
         if (sentAfter) late.push(status);
-        if (late.length > 20) return;
       }
     };
     const hammering = Promise.all(processes.flatMap((one) => [hammer(one), hammer(one)]));
-    await revokeKey(product.database, id);
+    await revoke(product.database, id);
     revoked = true;
     await hammering;
     expect(late.length).toBeGreaterThan(0);
@@ -64,7 +68,7 @@ describe('a revoked key', () => {
     const [, frozen] = processes as [ProductProcess, ProductProcess];
     process.kill(frozen.pid, 'SIGSTOP');
     try {
-      await revokeKey(product.database, id);
+      await revoke(product.database, id);
     } finally {
       process.kill(frozen.pid, 'SIGCONT');
     }
@@ -74,47 +78,46 @@ describe('a revoked key', () => {
   test('is refused by a process whose connection for announcements was cut', async () => {
     const { id, key } = await issueKey();
     expect(await statuses(key)).toEqual([200, 200]);
-    const { rowCount } = await asOwner(
-      product,
-      `select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and application_name = 'atelier notifications'`,
-    );
-    expect(rowCount).toBe(processes.length);
-    await revokeKey(product.database, id);
+    // A process that connects anew at this moment has none, or two.
+    await until('the connection of each is cut', async () => {
+      const { rowCount } = await asOwner(
+        product,
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and application_name = 'atelier notifications'`,
+      );
+      return rowCount === processes.length;
+    });
+    await revoke(product.database, id);
     expect(await statuses(key)).toEqual([401, 401]);
   });
 });
 
 describe('a change of one organization', () => {
   /** Runs `work` while no process can look up a key. */
-  async function withoutLookUps(work: () => Promise<void>): Promise<void> {
-    const client = await product.database.pool.connect();
-    try {
-      await client.query('begin');
-      await client.query('lock table api_key in access exclusive mode');
-      await work();
-    } finally {
-      await client.query('rollback');
-      client.release();
-    }
-  }
+  const withoutLookUps = <Result>(work: () => Promise<Result>) =>
+    whileHeld(product, 'lock table api_key in access exclusive mode', work);
 
   test('leaves the keys of others in memory, and what is known to be no key', async () => {
-    const [changed, other] = [await issueKey(), await issueKey()];
-    const none = generateKey('test');
-    for (const [key, status] of [
-      [changed.key, 200],
-      [other.key, 200],
-      [none, 401],
-    ] as const) {
-      expect(await statuses(key)).toEqual([status, status]);
-    }
-    await revokeKey(product.database, changed.id);
-    await withoutLookUps(async () => {
-      expect(await statuses(other.key)).toEqual([200, 200]);
-      expect(await statuses(none)).toEqual([401, 401]);
+    // Again where a machine was so busy that a process may have missed an announcement: then it does look its keys up.
+    const seen = await until('nothing is looked up', async () => {
+      const [changed, other] = [await issueKey(), await issueKey()];
+      const none = generateKey('test');
+      for (const [key, status] of [
+        [changed.key, 200],
+        [other.key, 200],
+        [none, 401],
+      ] as const) {
+        expect(await statuses(key)).toEqual([status, status]);
+      }
+      await revoke(product.database, changed.id);
+      const answers = await withoutLookUps(async () => [await statuses(other.key), await statuses(none)]);
+      expect(await statuses(changed.key)).toEqual([401, 401]);
+      return !answers.flat().includes(503) && answers;
     });
-    expect(await statuses(changed.key)).toEqual([401, 401]);
+    expect(seen).toEqual([
+      [200, 200],
+      [401, 401],
+    ]);
   });
 
   test('is effective with its commit, when the process that made it ends before it announces it', async () => {
@@ -130,7 +133,7 @@ describe('a change of one organization', () => {
     for (const { key } of issued) expect(await statuses(key)).toEqual([200, 200]);
     await Promise.all(
       issued.map(async ({ id, key }) => {
-        await revokeKey(product.database, id);
+        await revoke(product.database, id);
         expect(await statuses(key)).toEqual([401, 401]);
       }),
     );
@@ -148,8 +151,11 @@ test('a process of an earlier version announces a change without saying whose it
   });
   await client.query('listen atelier_keys_changed_heard');
   await product.database.pool.query('update api_key set revoked_at = now() where id = $1', [keyIds.parse(id)]);
-  await client.query(`select pg_notify('atelier_keys_changed', 'a1b2c3')`);
-  await until('both have confirmed', async () => confirmed.size === processes.length);
+  // Again for one that connects anew at this moment.
+  await until('both have confirmed', async () => {
+    await client.query(`select pg_notify('atelier_keys_changed', 'a1b2c3')`);
+    return confirmed.size >= processes.length;
+  });
   await client.end();
   expect(await statuses(key)).toEqual([401, 401]);
 });

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { changeRole, findMemberByEmail, removeMember } from '../../src/accounts/members.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
-import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
+import { createKey } from '../../src/tenancy/keys.ts';
 import { type Person, personWith } from '../accounts/people.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
 import { followEvents } from '../event-stream.ts';
 import { type StartedProduct, sharedProduct, type Tenant } from '../product.ts';
+import { until } from '../until.ts';
+import { revoke } from './revoke.ts';
 
 let product: StartedProduct;
 let api: ApiClient;
@@ -48,6 +50,9 @@ const expired = { status: 401, body: { error: { code: 'unauthorized', details: {
 const unknown = { status: 401, body: { error: { code: 'unauthorized', details: { reason: 'invalid_api_key' } } } };
 const forbidden = { status: 403, body: { error: { code: 'forbidden' } } };
 
+/** A second, on a machine that does nothing else; and far less than the runs take that are followed. */
+const soonMs = 30_000;
+
 /** The organization as its rows name it. */
 const organization = () => organizationIds.parse(tenant.organizationId)!;
 
@@ -61,9 +66,10 @@ const endToken = (ago: string) =>
 
 describe('a token', () => {
   test('lives for a quarter of an hour by default, and at most as long as its key', async () => {
+    const before = Date.now();
     const { body } = await api.post('/api/v1/tokens', { scopes: ['runs:read'] });
     expect(body.data.token).toMatch(/^pub_test_[0-9A-Za-z]{42}$/);
-    expect((Date.parse(body.data.expiresAt) - Date.now()) / 1000).toBeGreaterThan(890);
+    expect((Date.parse(body.data.expiresAt) - before) / 1000).toBeGreaterThan(890);
     expect((Date.parse(body.data.expiresAt) - Date.now()) / 1000).toBeLessThanOrEqual(900);
     const live = await apiClient(base, tenant.liveKey).post('/api/v1/tokens', { scopes: ['chat'] });
     expect(live.body.data.token).toMatch(/^pub_live_/);
@@ -232,11 +238,11 @@ describe('a token', () => {
     const token = await issue({ scopes: ['runs:read'], runIds: [runId] }, apiClient(base, key));
     const stream = await followEvents(`${base}/api/v1/runs/${runId}/events`, token);
     expect(stream.status).toBe(200);
-    await revokeKey(product.database, id);
+    await revoke(product.database, id);
     const revokedAt = Date.now();
     expect(await apiClient(base, token).get(`/api/v1/runs/${runId}`)).toMatchObject(unknown);
     for await (const _ of stream.events);
-    expect(Date.now() - revokedAt).toBeLessThan(10_000);
+    expect(Date.now() - revokedAt).toBeLessThan(soonMs);
   });
 
   test('that has ended says so for a day, and closes its streams', async () => {
@@ -245,14 +251,17 @@ describe('a token', () => {
       (await makeWorkflow(api, { steps: [{ id: 'later', type: 'wait', for: '10m' }] })).id,
     );
     const { rows } = await product.database.pool.query('select count(*)::int as count from browser_token');
-    const token = await issue({ scopes: ['runs:read'], runIds: [runId], origins: [site] });
-    await product.database.pool.query(
-      `update browser_token set expires_at = now() + interval '6 seconds' where id =
-         (select id from browser_token where organization_id = $1 order by id desc limit 1)`,
-      [organization()],
-    );
-    const stream = await followEvents(`${base}/api/v1/runs/${runId}/events`, token);
-    expect(stream.status).toBe(200);
+    // On a busy machine one may have ended before it is used: then another one is issued.
+    const { token, stream } = await until('a stream is opened before its token ends', async () => {
+      const issued = await issue({ scopes: ['runs:read'], runIds: [runId], origins: [site] });
+      await product.database.pool.query(
+        `update browser_token set expires_at = now() + interval '6 seconds' where id =
+           (select id from browser_token where organization_id = $1 order by id desc limit 1)`,
+        [organization()],
+      );
+      const opened = await followEvents(`${base}/api/v1/runs/${runId}/events`, issued);
+      return opened.status === 200 && { token: issued, stream: opened };
+    });
     for await (const _ of stream.events);
     const answer = await apiClient(base, token).get(`/api/v1/runs/${runId}`, { origin: site });
     expect(answer).toMatchObject(expired);
@@ -329,7 +338,7 @@ describe('a token that a person makes', () => {
     const endedAt = performance.now();
     expect(await apiClient(base, token).get(`/api/v1/runs/${runId}`)).toMatchObject(unknown);
     await closed;
-    expect(performance.now() - endedAt).toBeLessThan(15_000);
+    expect(performance.now() - endedAt).toBeLessThan(soonMs);
     await api.post(`/api/v1/runs/${runId}/cancel`);
   });
 

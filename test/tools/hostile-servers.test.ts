@@ -124,12 +124,54 @@ describe('a hostile server', () => {
     await github.fake.close();
   });
 
+  test('cannot have its requests answered by a thousand of ours', async () => {
+    let takesAnswers = true;
+    let answers = 0;
+    await github.begin({
+      instead(_, response, { method, id, params }) {
+        if (method === undefined) {
+          answers++;
+          if (takesAnswers) response.writeHead(202).end();
+          return true;
+        }
+        if (method !== 'tools/call') return false;
+        const ping = (index: number) => `data: {"jsonrpc":"2.0","id":"ping-${index}","method":"ping"}\n\n`;
+        const result = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'done' }] } });
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(Array.from({ length: params.arguments.times as number }, (_, index) => ping(index)).join(''));
+        const end = () => response.end(`data: ${result}\n\n`);
+        // The result comes when the requests are answered, as with a server that waits for it.
+        const begun = answers;
+        const wait = setInterval(() => {
+          if (answers - begun < params.arguments.times && !response.destroyed) return;
+          clearInterval(wait);
+          end();
+        }, 10);
+        return true;
+      },
+    });
+    const tooManyRequests = { text: 'The tool sent more than 30 requests. The call was ended.', isError: true };
+    const done = { text: 'done', isError: false };
+    expect(await github.echo({ times: 30 })).toEqual(done);
+    expect(answers).toBe(30);
+    expect(await github.echo({ times: 900 })).toEqual(tooManyRequests);
+    expect(answers).toBeLessThanOrEqual(60);
+    takesAnswers = false;
+    answers = 0;
+    expect(await github.echo({ times: 20 })).toEqual(done);
+    // Those of the last call are under way.
+    expect(await github.echo({ times: 11 })).toEqual(tooManyRequests);
+    expect(answers).toBeLessThanOrEqual(30);
+  });
+
   test('that drips or says nothing is given up when the time is over', async () => {
-    const hurried = github.scene.open({ callMs: 500 });
+    const hurried = github.scene.open({ callMs: 2_000 });
+    let isAsked = false;
     let isOver = false;
     await github.begin({
       instead(_, response, { method }) {
         if (method !== 'tools/call') return false;
+        isAsked = true;
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         const drip = setInterval(() => response.write(': x\n'), 50);
         response.once('close', () => {
@@ -139,9 +181,13 @@ describe('a hostile server', () => {
         return true;
       },
     });
-    expect(await hurried.call(github.scope, 'github_echo')).toEqual({
-      text: 'The tool did not answer in 0.5 s.',
-      isError: true,
+    // On a busy machine the time may be over before the server is asked: then it is called again.
+    await until('the server is asked', async () => {
+      expect(await hurried.call(github.scope, 'github_echo')).toEqual({
+        text: 'The tool did not answer in 2 s.',
+        isError: true,
+      });
+      return isAsked;
     });
     await until('the request is given up', async () => isOver);
   });

@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ProcessTransport } from '../../src/tools/local/process-transport.ts';
 import { type ProcessLimits, ServerProcess } from '../../src/tools/local/server-process.ts';
@@ -68,6 +69,7 @@ test.each(['hog', 'spin', 'large'])('a process that takes too much (%s) is ended
 test.each([
   ['never stops to write', 'pour', AnswerTooLarge],
   ['writes lists in lists', 'nest', AnswerTooComplex],
+  ['writes more objects than any server may', 'fill', AnswerTooComplex],
 ])('a process that %s is ended', async (_, word, failure) => {
   const { process: of } = await start();
   const transport = new ProcessTransport(of);
@@ -100,4 +102,33 @@ test('a process ends with the one that started it', async () => {
   expect(isThere()).toBe(true);
   parent.kill('SIGKILL');
   await until('it has ended too', async () => !isThere());
+});
+
+test('a process for which no descriptors are left is not started, and the next one is as isolated as any', async () => {
+  const script = `
+    import { closeSync, openSync, readlinkSync } from 'node:fs';
+    import { ServerProcess } from ${JSON.stringify(join(local, 'server-process.ts'))};
+    const program = ${JSON.stringify({ module: join(programs, 'attacks.ts'), args: [], env: {}, folder, before: [] })};
+    const readable = ${JSON.stringify([`${programs}/*`, join(project, 'package.json')])};
+    const start = () => ServerProcess.start({ ...program, readable }, ${JSON.stringify(limits)});
+    const taken = [];
+    try {
+      for (;;) taken.push(openSync('/dev/null'));
+    } catch {}
+    const code = await start().catch(({ code }) => code);
+    for (const descriptor of taken) closeSync(descriptor);
+    console.log(code);
+    const next = await start();
+    next.child.stdin.write('own\\n');
+    await new Promise((resolve) => next.child.stdout.once('data', resolve));
+    const networkOf = (pid) => readlinkSync('/proc/' + pid + '/ns/net');
+    console.log(networkOf(next.child.pid) === networkOf('self'));
+    next.kill();`;
+  const node = [process.execPath, '--input-type=module', '--eval', script];
+  const asking = spawn('/bin/sh', ['-c', 'ulimit -n 64; exec "$@"', 'sh', ...node], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [said, [code]] = await Promise.all([text(asking.stdout), once(asking, 'exit')]);
+  const kernel = spawnSync('/usr/bin/unshare', ['--user', '--map-current-user', '--net', '/bin/true']);
+  expect([said, code]).toEqual([`EMFILE\n${kernel.status !== 0}\n`, 0]);
 });

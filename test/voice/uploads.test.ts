@@ -47,29 +47,42 @@ test.each([
 });
 
 test('a recording that drips in is ended when the time for requests is over, and leaves nothing', async () => {
-  const { api } = await product.start(['api'], { REQUEST_ARRIVAL_SECONDS: '1', STORAGE_DIR: storage });
+  const { api } = await product.start(['api'], { REQUEST_ARRIVAL_SECONDS: '6', STORAGE_DIR: storage });
   const { hostname, port } = new URL(api);
-  const received = async () => (await readdir(join(storage, 'incoming')).catch(() => [])).length;
-  // Fewer than a minute allows, so that none is refused for another reason.
-  const dripping = Array.from({ length: 20 }, async () => {
+  const received = async () => await readdir(join(storage, 'incoming')).catch(() => []);
+  const drip = async (key: string) => {
     const socket = connect(Number(port), hostname);
     let answer = '';
     socket.setEncoding('utf8').on('data', (text) => {
       answer += text;
     });
     socket.on('error', () => {});
-    const head = ['POST /api/voice/stt HTTP/1.1', 'Host: localhost', `X-API-Key: ${product.tenant.liveKey}`];
+    const head = ['POST /api/voice/stt HTTP/1.1', 'Host: localhost', `X-API-Key: ${key}`];
     const form = ['Content-Type: multipart/form-data; boundary=b', 'Content-Length: 20000000', '', ''];
     const part = '--b\r\nContent-Disposition: form-data; name="audio"; filename="a.wav"\r\n\r\n';
     socket.write([...head, ...form].join('\r\n') + part);
-    const drip = setInterval(() => socket.write('x'.repeat(100)), 50);
+    const dripping = setInterval(() => socket.write('x'.repeat(100)), 50);
     await once(socket, 'close');
-    clearInterval(drip);
+    clearInterval(dripping);
     return answer;
+  };
+  // On a busy machine some may be over before they are seen: then another tenant sends as many.
+  await until('twenty are seen', async () => {
+    const { liveKey } = await product.createTenant({ plan: 'enterprise' });
+    let isOver = false;
+    // Fewer than a minute allows, so that none is refused for another reason.
+    const ends = Promise.all(Array.from({ length: 20 }, () => drip(liveKey))).finally(() => {
+      isOver = true;
+    });
+    const arrived = new Set<string>();
+    await until('they arrive, or are over', async () => {
+      for (const name of await received()) arrived.add(name);
+      return arrived.size === 20 || isOver;
+    });
+    for (const answer of await ends) expect(answer).toMatch(/^(HTTP\/1\.1 408|$)/);
+    await until('nothing is left', async () => (await received()).length === 0);
+    return arrived.size === 20;
   });
-  await until('they arrive', async () => (await received()) === dripping.length);
-  for (const answer of await Promise.all(dripping)) expect(answer).toMatch(/^(HTTP\/1\.1 408|$)/);
-  await until('nothing is left', async () => (await received()) === 0);
 });
 
 test('a form in pieces of one byte is refused before it costs much, and a slow sender is not', async () => {

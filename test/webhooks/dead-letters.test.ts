@@ -37,7 +37,13 @@ interface Metadata {
   >;
   currentDetails: string;
 }
-const metadataOf = (of: { workflowId: string }) => handleOf(of).query<Metadata>('__temporal_workflow_metadata');
+/** On a busy machine a workflow may not answer in time: it is asked again. */
+const metadataOf = (of: { workflowId: string }) =>
+  until('the workflow answers', () =>
+    handleOf(of)
+      .query<Metadata>('__temporal_workflow_metadata')
+      .catch(() => undefined),
+  );
 
 const attributesOf = async (of: { workflowId: string }) => (await handleOf(of).describe()).searchAttributes;
 const parked = (of: { workflowId: string }) =>

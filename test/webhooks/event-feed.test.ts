@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { newId } from '../../src/platform/ids.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { tenancyLimits } from '../../src/tenancy/core/limits.ts';
 import { formatCursor } from '../../src/webhooks/core/event-cursor.ts';
 import { sweepRecordings } from '../../src/webhooks/events/recording.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
@@ -159,13 +160,52 @@ describe('the list of events', () => {
   test('waits for an event', async () => {
     const reader = await openReader();
     const { nextCursor } = await reader.read();
-    const waiting = reader.api.get(`/v1/events?after=${nextCursor}&types=workflow.run.completed&waitSeconds=30`);
+    const path = `/v1/events?after=${nextCursor}&types=workflow.run.completed&waitSeconds=30`;
+    // None is shown while a transaction of another test is open that may not know it, for however long that is.
+    const waiting = until('it has come', async () => {
+      const { body } = await reader.api.get(path);
+      return body.data.events.length > 0 && body;
+    });
     const run = await reader.run();
-    const { data } = (await waiting).body;
+    const { data } = await waiting;
     expect(namesOf(data.events)).toEqual([`workflow.run.completed ${run}`]);
     const none = await reader.api.get(`/v1/events?after=${data.nextCursor}&waitSeconds=1`);
     expect(none.body.data.events).toEqual([]);
     expect((await reader.read(none.body.data.nextCursor)).events).toEqual([]);
+  });
+
+  test('holds up no other read while it waits', async () => {
+    const [reader, other] = [await openReader(), await openReader()];
+    const { nextCursor } = await reader.read();
+    let ended = 0;
+    const waiting = [1, 2, 3, 4, 5, 6, 7, 8].map(async () => {
+      await reader.api.get(`/v1/events?after=${nextCursor}&waitSeconds=30`);
+      ended++;
+    });
+    // Beside another organization one has few slots for reads.
+    expect((await other.api.get('/v1/workflows')).status).toBe(200);
+    expect((await reader.api.get('/v1/workflows')).status).toBe(200);
+    expect(ended).toBe(0);
+    await reader.run();
+    await Promise.all(waiting);
+  });
+
+  test('no longer waits for an event when its client has gone', async () => {
+    const { testKey } = await product.createTenant({ plan: 'free' });
+    const api = apiClient(product.process.api, testKey);
+    const { nextCursor } = (await api.get('/v1/events')).body.data;
+    const path = `/v1/events?after=${nextCursor}&waitSeconds=`;
+    const leaving = new AbortController();
+    const headers = { authorization: `Bearer ${testKey}` };
+    // One more than there are places: when it is refused, all the others wait.
+    const waiting = Array.from({ length: tenancyLimits.waitingRequests.of('free') + 1 }, () =>
+      fetch(`${product.process.api}${path}30`, { headers, signal: leaving.signal }),
+    );
+    expect((await Promise.race(waiting)).status).toBe(429);
+    leaving.abort();
+    await Promise.allSettled(waiting);
+    // Sooner than they would have ended by themselves.
+    await until('their places are free', async () => (await api.get(`${path}1`)).status === 200, 20_000);
   });
 
   test('has no tests, examples and events of callers', async () => {
@@ -231,13 +271,17 @@ test('recording ends when nothing has used events for a week', async () => {
     `update event_recording set recorded_until = now() - interval '1 minute' where organization_id = any($1)`,
     [ids],
   );
-  await sweepRecordings(product.database);
-  const { rows } = await owner.query(
-    `select organization_id as id from event_recording
-      where organization_id = any($1) and recorded_until > now() + interval '6 days'`,
-    [ids],
-  );
-  expect(rows).toEqual([{ id: ids[1] }]);
+  // The product's own sweep may have them at this moment.
+  const rows = await until('the expired ones are looked at', async () => {
+    await sweepRecordings(product.database);
+    const { rows: left } = await owner.query(
+      `select organization_id as id, recorded_until > now() + interval '6 days' as "isRenewed" from event_recording
+        where organization_id = any($1)`,
+      [ids],
+    );
+    return left.length < ids.length && left;
+  });
+  expect(rows).toEqual([{ id: ids[1], isRenewed: true }]);
   await unused.run();
   // Reading begins anew.
   const { events, nextCursor } = await unused.read();

@@ -11,7 +11,7 @@ import { DeadLetterWorkflows } from '../../src/webhooks/dead-letters/dead-letter
 import { findDeadLetterProgress } from '../../src/webhooks/deliveries/delivery-progress.ts';
 import { defaultDeliveryPolicy } from '../../src/webhooks/dispatch/delivery-policy.ts';
 import { leaseDue } from '../../src/webhooks/dispatch/lease.ts';
-import { releaseNext } from '../../src/webhooks/dispatch/subject-order.ts';
+import { forgottenSweep, releaseNext } from '../../src/webhooks/dispatch/subject-order.ts';
 import { beginRetries } from '../../src/webhooks/retries/retry-release.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { openProduct, type Product } from '../product.ts';
@@ -226,6 +226,29 @@ test('deliveries about one subject are leased one after the other, and others me
   expect(await leaseAll()).toEqual([ofA[0]]);
   await end(ofA[0], 'delivered');
   expect(await leaseAll()).toEqual([ofA[2]]);
+});
+
+test('a retry that was forgotten behind another one is due, although the workflow of its webhook sleeps', async () => {
+  const { database } = product;
+  const { pool } = database;
+  const subscription = await waiting(await newOrganization(), 1, 'http://10.0.0.1/forgotten');
+  await pool.query(
+    `update delivery set subject = 'a', status = 'retrying', attempts = 1, is_held = true where subscription_id = $1`,
+    [subscription],
+  );
+  await pool.query(
+    `insert into retry_release (subscription_id, organization_id, environment, released_until, looks_at, created_at)
+     select id, organization_id, environment, now() - interval '1 hour', now() + interval '1 hour', now()
+       from webhook_subscription where id = $1`,
+    [subscription],
+  );
+  expect(await forgottenSweep(database)()).toBe(1);
+  const { rows } = await pool.query(
+    `select released_until > now() as "isReleased", looks_at < now() as "isToLook" from retry_release
+      where subscription_id = $1`,
+    [subscription],
+  );
+  expect(rows).toEqual([{ isReleased: true, isToLook: true }]);
 });
 
 test('while Temporal is notified of dead letters no request waits for their rows, and a pass that fails is repeated', async () => {

@@ -60,6 +60,25 @@ describe('a subscription', () => {
     expect(times[19]! - begun).toBeGreaterThanOrEqual(950);
   });
 
+  // Not of a product that others share: they look for attempts in the log of its one process.
+  test('has no more of both from two processes together', async () => {
+    const second = await scene.product.start(['webhooks']);
+    const narrow = await scene.subscribe({ concurrency: 1 }, () => ({ status: 200, afterMs: 5 }));
+    const slow = await scene.subscribe({ rateLimit: 600 });
+    const begun = Date.now();
+    await Promise.all([sendTests(narrow.id, 40), sendTests(slow.id, 25)]);
+    await Promise.all([all(narrow.id, 'delivered', 40), all(slow.id, 'delivered', 25)]);
+    expect(scene.receiver.maxConcurrent(narrow.path)).toBe(1);
+    expect(scene.receiver.to(narrow.path)).toHaveLength(40);
+    const at = scene.receiver.to(slow.path).map((request) => request.at);
+    expect(at).toHaveLength(25);
+    // Ten at once, then one every 100 ms, from the beginning.
+    at.forEach((time, index) => {
+      expect(time - begun).toBeGreaterThanOrEqual((index - 10) * 100 - 50);
+    });
+    await second.stop();
+  });
+
   test('that is down is not asked by everyone: after ten failures in a row one probes now and then', async () => {
     const { id, path } = await scene.subscribe({ ...listening, concurrency: 1, maxAttempts: 25 }, (nth) => ({
       status: nth <= 12 ? 500 : 200,
@@ -69,15 +88,23 @@ describe('a subscription', () => {
     const requests = scene.receiver.to(path);
     // Only the probes failed once it was open, and being held back is not an attempt.
     expect(requests).toHaveLength(42);
-    // 1.5 s apart when they begin; on a busy machine one may arrive later.
-    expect(requests[10]!.at - requests[9]!.at).toBeGreaterThanOrEqual(1_000);
-    expect(requests[11]!.at - requests[10]!.at).toBeGreaterThanOrEqual(1_000);
+    // When they began: on a busy machine one may arrive much later.
+    const { rows } = await scene.product.database.pool.query<{ at: number }>(
+      `select (extract(epoch from started_at) * 1000)::float8 as at from delivery_attempt a join delivery d on d.id = a.delivery_id
+        where d.subscription_id = $1 order by started_at`,
+      [uuidOf(id)],
+    );
+    const [last, first, second] = rows.slice(9).map(({ at }) => at);
+    // Each 1.5 s after the one before was let through, which may have begun much later: both together take 3 s.
+    expect(first! - last!).toBeGreaterThanOrEqual(1_000);
+    expect(second! - last!).toBeGreaterThanOrEqual(2_500);
   });
 
-  test('that fails every second attempt is not down, though all attempts began before the first one failed', async () => {
+  /** @returns the health of the webhook after all; undefined where the time of an attempt was over before its answer */
+  async function failEverySecond(): Promise<object | undefined> {
     const answers = Array.from({ length: 20 }, () => Promise.withResolvers<void>());
     const { id, path } = await scene.subscribe({ ...listening, concurrency: 20, maxAttempts: 1 }, (nth) => {
-      return { status: nth % 2 ? 500 : 200, after: answers[nth - 1]!.promise };
+      return { status: nth % 2 ? 500 : 200, after: answers[nth - 1]?.promise ?? Promise.resolve() };
     });
     const organizationId = organizationIds.parse(scene.tenant.organizationId)!;
     const scope = new Scope(scene.product.database, { organizationId, environment: 'test' }, 'at once');
@@ -95,18 +122,37 @@ describe('a subscription', () => {
       }
     });
     await scene.receiver.has(path, 20);
-    const recorded = `select count(*)::int as n from delivery where subscription_id = $1 and attempts = 1`;
+    const recorded = `select count(*)::int as n, coalesce(bool_or(error_class = 'timeout'), false) as "isLate" from delivery
+      where subscription_id = $1 and attempts = 1`;
+    const counts = async () => (await scene.product.database.pool.query(recorded, [uuidOf(id)])).rows[0];
     // Four at a time, so that none fails more than four times in a row, and all are answered within the time of an attempt.
+    // The last one succeeds after all others.
     for (let answered = 0; answered < answers.length; ) {
-      for (const { resolve } of answers.slice(answered, answered + 4)) resolve();
-      answered += 4;
-      await until('they are recorded', async () => {
-        return (await scene.product.database.pool.query(recorded, [uuidOf(id)])).rows[0].n >= answered;
-      });
+      const next = answered < 16 ? answered + 4 : answered < 19 ? 19 : 20;
+      for (const { resolve } of answers.slice(answered, next)) resolve();
+      answered = next;
+      await until('they are recorded', async () => (await counts()).n >= answered);
+      const { health } = (await scene.api.get(`/v1/webhooks/${id}`)).body.data;
+      if ((await counts()).isLate) {
+        for (const { resolve } of answers) resolve();
+        await scene.api.delete(`/v1/webhooks/${id}`);
+        return undefined;
+      }
+      expect(health.nextProbeAt).toBeNull();
     }
-    const { health } = (await scene.api.get(`/v1/webhooks/${id}`)).body.data;
-    expect(health).toMatchObject({ state: 'healthy', nextProbeAt: null, deadLettered: 10 });
+    // A success that began before a failure is counted after it is recorded.
+    const health = await until('its last success is counted', async () => {
+      const { health: now } = (await scene.api.get(`/v1/webhooks/${id}`)).body.data;
+      return now.state === 'healthy' && now;
+    });
     await scene.api.delete(`/v1/webhooks/${id}`);
+    return health;
+  }
+
+  test('that fails every second attempt is not down, though all attempts began before the first one failed', async () => {
+    // On a busy machine an attempt may be over before its turn: then with another webhook.
+    const health = await until('all are answered in time', failEverySecond);
+    expect(health).toMatchObject({ nextProbeAt: null, deadLettered: 10 });
   });
 
   test('that is down says so of what waits, and gets the test events of its owner', async () => {
@@ -118,10 +164,13 @@ describe('a subscription', () => {
     const probe = `update webhook_subscription set next_probe_at = now() + interval '1 hour' where id = $1
       and next_probe_at is not null returning next_probe_at`;
     const { pool } = scene.product.database;
-    const at = await until('it is open', async () => (await pool.query(probe, [uuidOf(id)])).rows[0]?.next_probe_at);
     const held = async () => (await scene.deliveries(id)).filter(({ heldBack }) => heldBack?.reason === 'failing');
-    const waits = await until('all wait', async () => (await held()).length === 12 && held());
-    expect(waits.every(({ heldBack }) => Date.parse(heldBack.until) >= Date.parse(at))).toBe(true);
+    // A probe that had begun by then says itself when the next one comes: they are told again.
+    await until('it is open, and all wait until then', async () => {
+      const at = (await pool.query(probe, [uuidOf(id)])).rows[0]?.next_probe_at;
+      const waits = at ? await held() : [];
+      return waits.length === 12 && waits.every(({ heldBack }) => Date.parse(heldBack.until) >= Date.parse(at));
+    });
 
     const before = scene.receiver.to(path).length;
     await sendTests(id, 1);
@@ -138,10 +187,13 @@ describe('a subscription', () => {
   test('that is down costs others nothing', async () => {
     const blackHole = await scene.subscribe({}, () => 'hang');
     const healthy = await scene.subscribe();
+    const begun = Date.now();
     await sendTests(blackHole.id, 100);
     await sendTests(healthy.id, 20);
     await all(healthy.id, 'delivered', 20);
-    expect(scene.receiver.to(blackHole.path).length).toBeLessThanOrEqual(20);
+    // Eight at a time, each of which takes nine seconds: on a busy machine many pass meanwhile.
+    const rounds = 1 + Math.ceil((Date.now() - begun) / 9_000);
+    expect(scene.receiver.to(blackHole.path).length).toBeLessThanOrEqual(Math.max(20, 8 * rounds));
     expect(await scene.deliveries(blackHole.id, '&status=delivered')).toEqual([]);
     await scene.api.patch(`/v1/webhooks/${blackHole.id}`, { isActive: false });
   });
@@ -156,11 +208,6 @@ describe('a subscription that does nothing but fail', () => {
     );
 
   test('is turned off when a delivery is given up after five days of it, and its owner is notified once', async () => {
-    await updateOrganization(scene.product.database, organizationIds.format(scene.tenant.organizationId), {
-      email: 'ada@example.com',
-    }).catch(() =>
-      updateOrganization(scene.product.database, scene.tenant.organizationId, { email: 'ada@example.com' }),
-    );
     const { id } = await scene.subscribe({ maxAttempts: 2 }, failing);
     // All that the scale leaves of five days is six hours.
     await age(id, 1);
@@ -168,6 +215,12 @@ describe('a subscription that does nothing but fail', () => {
     await scene.reaches(id, 'dead_lettered');
     const webhook = (await scene.api.get(`/v1/webhooks/${id}`)).body.data;
     expect(webhook).toMatchObject({ isActive: false, disabledReason: 'failing' });
+    // Only now, so that the product's own sweep notifies nobody before.
+    await updateOrganization(scene.product.database, organizationIds.format(scene.tenant.organizationId), {
+      email: 'ada@example.com',
+    }).catch(() =>
+      updateOrganization(scene.product.database, scene.tenant.organizationId, { email: 'ada@example.com' }),
+    );
     const mails: Mail[] = [];
     const mailer = { send: async (mail: Mail) => void mails.push(mail), close: () => {} };
     for (let count = 0; count < 2; count++) await noticeTurnedOffWebhooks(scene.product.database, mailer, new Date());

@@ -76,7 +76,7 @@ describe('ordering by subject', () => {
       if (underWay.has(id)) overlapping.push(id);
       underWay.add(id);
       maxOpen = Math.max(maxOpen, ++open);
-      const answered = new Promise((resolve) => setTimeout(resolve, 300)).then(() => {
+      const answered = new Promise((resolve) => setTimeout(resolve, 1_000)).then(() => {
         underWay.delete(id);
         open--;
       });
@@ -91,21 +91,27 @@ describe('ordering by subject', () => {
   });
 
   test('a retry holds back its subject alone, and says so', async () => {
-    const { script } = failing(8);
-    const webhook = await subscribe(script);
+    let isDown = true;
+    let failed: string | undefined;
+    const webhook = await subscribe((_, request) => {
+      const { id } = eventOf(request).data;
+      failed ??= id;
+      return { status: id === failed && isDown ? 500 : 200 };
+    });
     const first = await run();
     await scene.receiver.has(webhook.path, 1);
     const others = await Promise.all(Array.from({ length: 4 }, run));
     for (const runId of others) await reaches(webhook.path, runId, [started, completed]);
     expect(new Set(typesOf(webhook.path, first))).toEqual(new Set([started]));
     const held = await entryOf(webhook, first, completed);
-    if (typesOf(webhook.path, first).length < 8) {
-      expect(held).toMatchObject({ status: 'pending', attempts: 0, heldBack: { reason: 'order', until: null } });
-    }
+    expect(held).toMatchObject({ status: 'pending', attempts: 0, heldBack: { reason: 'order', until: null } });
     const { health } = (await scene.api.get(pathOf(webhook))).body.data;
     expect(health.waiting).toBeGreaterThan(0);
+    isDown = false;
     await until('the second event comes', async () => typesOf(webhook.path, first).includes(completed));
-    expect(typesOf(webhook.path, first)).toEqual([...Array(9).fill(started), completed]);
+    const types = typesOf(webhook.path, first);
+    expect(types.length).toBeGreaterThan(2);
+    expect(types).toEqual([...Array(types.length - 1).fill(started), completed]);
     await until('nothing waits', async () => (await scene.deliveries(webhook.id, '&status=pending')).length === 0);
   });
 

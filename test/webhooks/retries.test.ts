@@ -108,8 +108,11 @@ describe('Retry-After', () => {
   test('is honoured up to an hour', async () => {
     const script = always({ status: 503, headers: { 'retry-after': '86400' } });
     const { delivery } = await sendTest('retrying', script);
-    const waitMs = Date.parse(delivery.nextAttemptAt) - Date.parse(delivery.attemptLog[0].startedAt);
-    expect(waitMs / (3_600_000 * 0.05)).toBeCloseTo(1, 1);
+    const hourMs = 3_600_000 * 0.05;
+    const next = Date.parse(delivery.nextAttemptAt);
+    // It begins when the attempt has ended, which takes its time on a busy machine.
+    expect(next - Date.parse(delivery.attemptLog[0].startedAt)).toBeGreaterThanOrEqual(hourMs - 1);
+    expect(next - Date.now()).toBeLessThanOrEqual(hourMs);
   });
 });
 
@@ -145,7 +148,7 @@ describe('a subscription', () => {
 
   test('that is turned off between retries gets no more of them, and all of it when recovered', async () => {
     const since = new Date().toISOString();
-    const { id, path } = await scene.subscribe({}, first({ status: 503, headers: { 'retry-after': '15' } }));
+    const { id, path } = await scene.subscribe({}, first({ status: 503, headers: { 'retry-after': '600' } }));
     await scene.api.post(`/v1/webhooks/${id}/test`);
     await scene.reaches(id, 'retrying');
     await scene.api.patch(`/v1/webhooks/${id}`, { isActive: false });

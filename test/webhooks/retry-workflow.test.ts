@@ -95,7 +95,7 @@ test('while it is paused nothing is sent, even if its workflow is ended', async 
   mend();
   await send();
   await handleOf(id).terminate();
-  await until('it has a workflow again', async () => (await statusOf(id)) === 'RUNNING', 60_000);
+  await until('it has a workflow again', async () => (await statusOf(id)) === 'RUNNING');
   await handleOf(id).signal(webhookMessages.retryNow);
   await says(id, /Paused/);
   // The dispatchers have looked for what is due since the webhook was paused.

@@ -9,6 +9,13 @@ interface Row {
   createdAt?: string;
 }
 
+let lastMs = 0;
+/** After that of the row before: of two rows of one millisecond either may come first in a list. */
+function nextTime(): string {
+  lastMs = Math.max(Date.now(), lastMs + 1);
+  return new Date(lastMs).toISOString();
+}
+
 /**
  * Writes a delivery of a webhook as it would have come to be, with an attempt behind it for each that it counts. It is
  * leased, so that no process makes another.
@@ -20,7 +27,7 @@ export async function addDelivery(
   { status = 'retrying', eventType = 'workflow.run.completed', attempts = 1, createdAt }: Row = {},
 ): Promise<string> {
   const [delivery, event, subscription] = [newId(), newId(), webhookIds.parse(webhookId)];
-  const at = createdAt ?? new Date().toISOString();
+  const at = createdAt ?? nextTime();
   const run = { runId: event, automationId: event, name: 'Added', status: 'completed', durationMs: 1, tokensUsed: 1 };
   const facts = { ...run, webhookId: subscription, message: 'This is a test.' };
   const next = ['pending', 'retrying'].includes(status) ? '2100-01-01T00:00:00Z' : null;

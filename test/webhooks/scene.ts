@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type ApiClient, apiClient } from '../api-client.ts';
+import { type ApiClient, apiClient, untilTaken } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { openProduct, type Product, sharedProduct, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
@@ -71,8 +71,10 @@ function sceneOf(
 ): SharedWebhookScene {
   const api = apiClient(process.api, tenant.testKey);
   let paths = 0;
-  const deliveries = async (webhookId: string, query = '') =>
-    (await api.get(`/v1/webhooks/${webhookId}/deliveries?limit=100${query}`)).body.data.deliveries;
+  const deliveries = async (webhookId: string, query = ''): Promise<Body[]> => {
+    const path = `/v1/webhooks/${webhookId}/deliveries?limit=100${query}`;
+    return (await untilTaken('the deliveries are read', () => api.get(path))).body.data.deliveries;
+  };
   return {
     product,
     process,

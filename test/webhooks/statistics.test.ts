@@ -81,7 +81,8 @@ describe('the statistics of a webhook', () => {
       // Estimates: the bounds of durations are a third apart.
       expect(latencyMs.p50).toBeGreaterThan(110);
       expect(latencyMs.p95).toBeGreaterThan(420);
-      expect(latencyMs.p95).toBeLessThan(10_000);
+      // An attempt is given up after nine seconds.
+      expect(latencyMs.p95).toBeLessThan(15_000);
       const latest = series.at(-1)!;
       expect(Date.now() - Date.parse(latest.at)).toBeLessThan(12 * 3_600_000);
     }

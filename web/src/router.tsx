@@ -25,6 +25,8 @@ const page = <const Path extends string>(path: Path, load: () => Promise<{ defau
     path,
     validateSearch: filters,
     component: lazyRouteComponent(load),
+    // Forms of one record would be those of the next one: the search leads from one to another.
+    remountDeps: ({ params }) => params,
   });
 
 const routes = [

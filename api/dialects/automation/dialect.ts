@@ -7,9 +7,7 @@ import type { RunPage } from '../../../src/automation/run-search/search-runs.ts'
 import type { CreatedRun } from '../../../src/automation/runs/create-run.ts';
 import type { SeenEvent } from '../../../src/automation/runs/follow-run.ts';
 import type { RunOptions } from '../../../src/automation/runs/insert-run.ts';
-import type { RunSummary, ValuesApart } from '../../../src/automation/runs/run-columns.ts';
-import type { RunDetail, StepResult } from '../../../src/automation/runs/runs.ts';
-import type { WaitingFor } from '../../../src/automation/runs/waiting-for.ts';
+import type { RunDetail, RunSummary, StepResult, ValuesApart, WaitingFor } from '../../../src/automation/runs/runs.ts';
 import type { StepDelta } from '../../../src/automation/step-texts/delta-reader.ts';
 import type { Page } from '../../../src/platform/database/page.ts';
 import type {

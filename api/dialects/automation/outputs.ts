@@ -1,6 +1,5 @@
 import { readPath } from '../../../src/automation/core/step-path.ts';
-import type { RunOutput, RunSummary, ValuesApart } from '../../../src/automation/runs/run-columns.ts';
-import type { StepResult } from '../../../src/automation/runs/runs.ts';
+import type { RunOutput, RunSummary, StepResult, ValuesApart } from '../../../src/automation/runs/runs.ts';
 
 /** Replaces an output that is too large to be shown: the path to read it from, and its size as JSON. */
 export const outputReference = (runId: string, stepId: string, bytes: number, path: string | null = null) => ({

@@ -1,7 +1,6 @@
 import { asText } from '../../../src/automation/core/template.ts';
 import type { AutomationSummary } from '../../../src/automation/definitions/automations.ts';
-import type { RunSummary } from '../../../src/automation/runs/run-columns.ts';
-import type { RunDetail } from '../../../src/automation/runs/runs.ts';
+import type { RunDetail, RunSummary } from '../../../src/automation/runs/runs.ts';
 import { statusInA } from '../../schemas/automation/run.ts';
 import { paginationOf } from '../../schemas/pagination.ts';
 import { type AutomationDialect, readExecution, startedWith, startingOf } from './dialect.ts';

@@ -1,7 +1,6 @@
 import { runIds, workflowIds } from '../../../src/automation/core/ids.ts';
 import type { AutomationSummary } from '../../../src/automation/definitions/automations.ts';
-import type { RunSummary } from '../../../src/automation/runs/run-columns.ts';
-import type { RunDetail } from '../../../src/automation/runs/runs.ts';
+import type { RunDetail, RunSummary } from '../../../src/automation/runs/runs.ts';
 import type { Page } from '../../../src/platform/database/page.ts';
 import { invalid } from '../../../src/platform/errors.ts';
 import { type AutomationDialect, readExecution, startedWith, startingOf } from './dialect.ts';

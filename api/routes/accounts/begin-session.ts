@@ -8,11 +8,13 @@ import { limitedRange } from '../../requests/client-address.ts';
 import { nextOf, withNext } from './next.ts';
 import { codeForm } from './page-html.ts';
 
+type WhichCookies = boolean | ((name: string) => boolean);
+
 /**
  * What better-auth learns of a request of our pages.
- * @param withCookies all of them, none, or those whose names end in a text
+ * @param withCookies all of them, none, or those whose names it accepts
  */
-export function headersFor(c: ApiContext, { withCookies }: { withCookies: boolean | string }): Headers {
+export function headersFor(c: ApiContext, { withCookies }: { withCookies: WhichCookies }): Headers {
   const headers = new Headers({ [addressHeader]: c.get('clientAddress')() });
   const agent = c.req.header('user-agent');
   if (agent !== undefined) headers.set('user-agent', agent.slice(0, 500));
@@ -21,9 +23,9 @@ export function headersFor(c: ApiContext, { withCookies }: { withCookies: boolea
   return headers;
 }
 
-function cookiesOf(header: string | undefined, which: boolean | string): string | undefined {
+function cookiesOf(header: string | undefined, which: WhichCookies): string | undefined {
   if (typeof which === 'boolean' || header === undefined) return which ? header : undefined;
-  const pairs = header.split(';').filter((pair) => pair.slice(0, pair.indexOf('=')).trim().endsWith(which));
+  const pairs = header.split(';').filter((pair) => which(pair.slice(0, pair.indexOf('=')).trim()));
   return pairs.join(';');
 }
 
@@ -41,6 +43,20 @@ async function beginSession(c: ApiContext, accounts: AccountServices['accounts']
   const answer = await auth.api.beginSession({ body: { userId }, headers, asResponse: true });
   takeCookies(c, answer);
   return ((await answer.json()) as { needsCode: boolean }).needsCode;
+}
+
+/**
+ * Ends the other sessions of a person whose code turned the second factor on: they began without one. better-auth
+ * then begins a new session in place of that of the request.
+ */
+export async function endOthersIfRenewed(
+  { headers }: Response,
+  { sessions, cookie }: AccountServices['accounts'],
+  userId: string,
+): Promise<void> {
+  const values = headers.getSetCookie().map((one) => cookie.valueIn(one) ?? '');
+  const token = values.map((value) => cookie.tokenOf(value)).find((one) => one !== undefined);
+  if (token !== undefined) await sessions.endOthers(userId, token);
 }
 
 /** Signs in a person who has proved an address: the person continues, or enters a code first. */

@@ -135,6 +135,7 @@ export const secondFactorSetup = (secret: string, uri: string, codes: readonly s
       <p>Add this key to your authenticator app, or <a href="${uri}">open it on this device</a>:</p>
       <p><code>${grouped(secret)}</code></p>
       ${codeList(codes)}
+      <p>A setup that begins later, in another window too, replaces this key and these codes: only the key that this page showed last can be confirmed.</p>
       ${confirmForm()}`;
 
 /** The last step of the setup. */
@@ -146,7 +147,7 @@ export const newBackupCodes = (codes: readonly string[]): Html => html`
       <p><a href="${secondFactorPath}">Back</a></p>`;
 
 export const factorIsChanged = (isOn: boolean): Html => html`
-      <p>The second factor is ${isOn ? 'on' : 'off'}.</p>
+      <p>The second factor is ${isOn ? 'on. Your other sessions have ended' : 'off'}.</p>
       <p><a href="${consolePath}">Go on</a></p>`;
 
 /** The passkeys of a person: each can be removed, and the script adds one. */

@@ -30,13 +30,13 @@ export function passwordPage({ accounts, database, env }: Services): OpenAPIHono
 
   /** @returns whether the current password is right */
   const change = async (c: ApiContext, { email }: SignedIn, currentPassword: string, newPassword: string) => {
-    const succeeded = await limits.beginPassword(email, addressOf(c));
     const auth = await accounts.auth.get();
     const headers = headersFor(c, { withCookies: true });
     const body = { currentPassword, newPassword, revokeOtherSessions: true };
-    const answer = await auth.api.changePassword({ body, headers, asResponse: true });
+    const answer = await limits.checkPassword({ email, address: addressOf(c) }, () =>
+      auth.api.changePassword({ body, headers, asResponse: true }),
+    );
     if (!answer.ok) return false;
-    await succeeded();
     takeCookies(c, answer);
     return true;
   };

@@ -1,4 +1,5 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
+import { checkSignInCode, personAsked } from '../../../src/accounts/codes.ts';
 import { challengeCookie, linkPath } from '../../../src/accounts/core/paths.ts';
 import { acceptInvitation, findInvitation } from '../../../src/accounts/invitations.ts';
 import { createLink, findLink, isKnownEmail, redeemLink } from '../../../src/accounts/links.ts';
@@ -64,12 +65,12 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
   routes.post('/sign-in', ...formChecks(maxFormBytes), async (c) => {
     const fields = await form(c);
     const [email, password] = [field(fields, 'email'), field(fields, 'password')];
-    const succeeded = await limits.beginPassword(email, addressOf(c));
     const auth = await accounts.auth.get();
     const headers = headersFor(c, { withCookies: false });
-    const answer = await auth.api.signInEmail({ body: { email, password }, headers, asResponse: true });
+    const answer = await limits.checkPassword({ email, address: addressOf(c) }, () =>
+      auth.api.signInEmail({ body: { email, password }, headers, asResponse: true }),
+    );
     if (!answer.ok) return refused(c, 'The address or the password is not right.', forms(c, email));
-    await succeeded();
     takeCookies(c, answer);
     const { twoFactorRedirect } = (await answer.json()) as { twoFactorRedirect?: boolean };
     const next = nextOf(c);
@@ -81,12 +82,18 @@ export function signInPages(services: Services): OpenAPIHono<ApiEnv> {
     // The challenge alone: a session that the browser has besides is no part of it.
     const asked = {
       body: { code },
-      headers: headersFor(c, { withCookies: challengeCookie }),
+      headers: headersFor(c, { withCookies: (name) => name.endsWith(challengeCookie) }),
       asResponse: true,
     } as const;
     const isOfApp = /^\d{6}$/.test(code);
-    const answer = await (isOfApp ? auth.api.verifyTOTP(asked) : auth.api.verifyBackupCode(asked));
-    if (!answer.ok) return refused(c, 'The code is not right, or the sign-in took too long.', codeForm(nextOf(c)));
+    const userId = await personAsked(database, accounts.cookie.challengeIn(c.req.header('cookie')));
+    const answer =
+      userId === undefined
+        ? undefined
+        : await checkSignInCode({ database, limits }, { userId, code }, () =>
+            isOfApp ? auth.api.verifyTOTP(asked) : auth.api.verifyBackupCode(asked),
+          );
+    if (!answer?.ok) return refused(c, 'The code is not right, or the sign-in took too long.', codeForm(nextOf(c)));
     takeCookies(c, answer);
     return c.redirect(nextOf(c), 303);
   });

@@ -10,6 +10,7 @@ import { jsonBody } from '../../middleware/json-body.ts';
 import { keysAlone } from '../../middleware/keys-alone.ts';
 import { newRoutes } from '../../new-routes.ts';
 import { rpcCodes } from './envelope.ts';
+import { ownRequest } from './own-request.ts';
 import { serverFor } from './server.ts';
 import type { Exchange } from './tool.ts';
 
@@ -43,7 +44,7 @@ export function messageRoutes(services: Services, build: Build): OpenAPIHono<Api
     const exchange: Exchange = { c, services, scope: c.get('scope'), caller };
     const { scopes, keyId } = caller;
     const authInfo = { token: '', clientId: keyId!, scopes, extra: { exchange } };
-    const answer = await serve(c.req.raw, { parsedBody: body, authInfo });
+    const answer = await serve(ownRequest(c.req.raw), { parsedBody: body, authInfo });
     // Every answer that needs a key has this header, streams included.
     answer.headers.set('Cache-Control', 'no-store');
     if (answer.headers.get('content-type')?.startsWith('text/event-stream'))

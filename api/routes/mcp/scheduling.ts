@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { findAvailability } from '../../../src/scheduling/availability/availability.ts';
-import { readBooking } from '../../../src/scheduling/booking-body.ts';
-import { bookingRecord } from '../../../src/scheduling/booking-record.ts';
+import { readBooking } from '../../../src/scheduling/bookings/booking-input.ts';
+import { bookingRecord } from '../../../src/scheduling/bookings/booking-view.ts';
 import { createBooking } from '../../../src/scheduling/bookings/create-booking.ts';
 import { availabilityQuery, newBookingSchema } from '../../schemas/scheduling/booking.ts';
 import { jsonResult } from './results.ts';

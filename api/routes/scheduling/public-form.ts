@@ -2,9 +2,13 @@
 import { createHash } from 'node:crypto';
 import { AppError, type FieldError } from '../../../src/platform/errors.ts';
 import type { Bookable } from '../../../src/scheduling/availability/calendar-rules.ts';
-import { bookingBody, readBooking } from '../../../src/scheduling/booking-body.ts';
-import { checkResponses, chooseLocation } from '../../../src/scheduling/bookings/booking-input.ts';
-import type { NewBooking } from '../../../src/scheduling/bookings/check-booking.ts';
+import {
+  bookingBody,
+  checkResponses,
+  chooseLocation,
+  type NewBooking,
+  readBooking,
+} from '../../../src/scheduling/bookings/booking-input.ts';
 import type { Question } from '../../../src/scheduling/entities.ts';
 import type { ApiContext } from '../../context.ts';
 import { readForm, typedText } from '../../pages/form-page.ts';

@@ -7,9 +7,8 @@ import type { Scope } from '../../../src/platform/database/scope.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Environment } from '../../../src/platform/tenant.ts';
 import { type Bookable, readBookable } from '../../../src/scheduling/availability/calendar-rules.ts';
-import { chooseLocation } from '../../../src/scheduling/bookings/booking-input.ts';
+import { chooseLocation, type NewBooking } from '../../../src/scheduling/bookings/booking-input.ts';
 import type { BookingView } from '../../../src/scheduling/bookings/booking-view.ts';
-import type { NewBooking } from '../../../src/scheduling/bookings/check-booking.ts';
 import { createBooking } from '../../../src/scheduling/bookings/create-booking.ts';
 import { findWeek } from '../../../src/scheduling/bookings/page-week.ts';
 import { findPublicPage, type PublicEventType } from '../../../src/scheduling/bookings/public-pages.ts';
@@ -145,9 +144,12 @@ export function publicPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     try {
       const claim = claimOf(opened, filled, input);
       const make = () => createBooking(services, scope, input, claim, 'page');
-      // A form that is sent again is answered with its booking, also by a visitor who may make no further one.
-      const isRepeated = (await findClaim(scope, claim)) !== undefined;
-      const { outcome } = isRepeated ? await make() : await addressLimits.countBooking(visitor, make);
+      const { outcome } = await addressLimits.countBooking(visitor, make).catch(async (error: unknown) => {
+        // A form that is sent again is answered with its booking, also for a visitor who may make no further one.
+        const isLimited = error instanceof AppError && error.kind === 'rate_limit_exceeded';
+        if (isLimited && (await findClaim(scope, claim))) return make();
+        throw error;
+      });
       return confirmed(c, opened, {
         name: outcome.attendee.name,
         email: outcome.attendee.email,

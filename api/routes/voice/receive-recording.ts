@@ -74,9 +74,13 @@ function parse(
       }
       if (bytes > formLimits.recording + formLimits.others) reject(tooLarge());
     });
-    form.once('close', () => {
-      if (!form.complete) reject(broken());
-    });
+    // A form whose sender has hung up gives nothing more, even if all of it has arrived. If that was before, it gives no
+    // event either.
+    const hungUp = () => {
+      if (!form.readableEnded) reject(broken());
+    };
+    if (form.closed) hungUp();
+    form.once('close', hungUp);
     parser.on('file', (name, part) => {
       // The error goes to the reader, or to the parser.
       part.on('error', () => {});

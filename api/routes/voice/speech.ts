@@ -14,6 +14,7 @@ import { callGone } from '../../../src/voice/errors.ts';
 import { voiceJob } from '../../../src/voice/job.ts';
 import { requireVoice } from '../../../src/voice/require-voice.ts';
 import { checkSpeech, priceOfSpeech, readSpeech } from '../../../src/voice/speech-request.ts';
+import { closeWhenLeft } from '../../connection/close-when-left.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { readIdempotency } from '../../idempotency.ts';
 import { alsoForTokens, requireKeyFor } from '../../middleware/authenticate.ts';
@@ -47,9 +48,7 @@ export async function sendSpeech(c: ApiContext, { files, downloads }: Services, 
     abort: () => outgoing.destroy(),
   });
   if (!download) throw unavailable('The file storage');
-  // A client that has disconnected meanwhile emits no further `close`.
-  if (outgoing.destroyed) download.close();
-  outgoing.once('close', () => download.close());
+  closeWhenLeft(outgoing, download);
   return c.body(download.body, 200, {
     'Content-Type': file.contentType,
     'Content-Disposition': 'attachment; filename="speech.mp3"',

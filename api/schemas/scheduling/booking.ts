@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { describeStates } from '../../../src/platform/core/states.ts';
-import { isAttachable } from '../../../src/scheduling/booking-body.ts';
+import { isAttachable } from '../../../src/scheduling/bookings/booking-input.ts';
 import { bookingStates, bookingStatuses, listedStatuses } from '../../../src/scheduling/core/booking-status.ts';
 import { effectStates, effectStatuses } from '../../../src/scheduling/core/effect-status.ts';
 import { effectTypes } from '../../../src/scheduling/core/effects.ts';

@@ -13,6 +13,8 @@ export interface AccountTimes {
   failedPasswordsMs: number;
   /** The second step of a sign-in: a code, or the way to a provider and back. */
   secondStepMs: number;
+  /** How long a change of a person's second factor waits for another one. */
+  factorChangeWaitMs: number;
   /** An account whose address was not verified is removed after this. */
   unprovedMs: number;
   mailedLinksMs: number;
@@ -26,6 +28,7 @@ const usual: AccountTimes = {
   invitationMs: 48 * hourMs,
   failedPasswordsMs: 15 * minuteMs,
   secondStepMs: 10 * minuteMs,
+  factorChangeWaitMs: 5_000,
   unprovedMs: 24 * hourMs,
   mailedLinksMs: hourMs,
 };

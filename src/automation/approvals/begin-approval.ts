@@ -13,8 +13,7 @@ import { readDuration } from '../core/duration.ts';
 import { automationLimits } from '../core/limits.ts';
 import { type ApprovalStep, defaultApprovalActions, defaultApprovalTimeout } from '../core/step-types.ts';
 import { renderTemplate, templateNames, type Warning } from '../core/template.ts';
-import type { StepContext } from '../steps/step-context.ts';
-import type { StepFault } from '../steps/step-end.ts';
+import type { StepContext, StepFault } from '../steps/step-context.ts';
 import { getApproval } from './approvals.ts';
 import { factsOf } from './views.ts';
 

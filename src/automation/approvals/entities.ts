@@ -38,6 +38,14 @@ export const Approval = defineEntity({
     { name: 'approval_status_index', properties: ['organizationId', 'environment', 'status', 'createdAt', 'id'] },
     { name: 'approval_automation_index', properties: ['automationId', 'createdAt', 'id'] },
     {
+      name: 'approval_automation_list_index',
+      properties: ['organizationId', 'environment', 'automationId', 'createdAt', 'id'],
+    },
+    {
+      name: 'approval_automation_status_index',
+      properties: ['organizationId', 'environment', 'automationId', 'status', 'createdAt', 'id'],
+    },
+    {
       name: 'approval_reminder_index',
       properties: ['remindAt'],
       where: `status = 'pending' and remind_at is not null`,
@@ -66,3 +74,65 @@ export const ApprovalLink = defineEntity({
   uniques: [{ properties: ['approvalId', 'address'] }, { properties: ['tokenHash'] }],
 });
 export type ApprovalLink = InferEntity<typeof ApprovalLink>;
+
+/** How many approvals some hundred consecutive ones of a tenant are: see approval-blocks.ts. */
+export const ApprovalBlock = defineEntity({
+  name: 'ApprovalBlock',
+  tableName: 'approval_block',
+  filters: { tenant: tenantFilter },
+  properties: {
+    organizationId: p.uuid().primary(),
+    environment: p.string().length(4).primary(),
+    /** The position of its last approval; it begins after the block before. */
+    endsAt: p.datetime().primary(),
+    endsId: p.uuid().primary(),
+    /** Whose approvals are counted, or the nil UUID for those of all workflows. */
+    automationId: p.uuid().primary(),
+    pending: p.integer(),
+    answered: p.integer(),
+    expired: p.integer(),
+    cancelled: p.integer(),
+  },
+  indexes: [
+    {
+      name: 'approval_block_series_index',
+      properties: ['organizationId', 'environment', 'automationId', 'endsAt', 'endsId'],
+    },
+    {
+      name: 'approval_block_empty_index',
+      properties: ['organizationId', 'environment', 'endsAt', 'endsId'],
+      where: 'pending = 0 and answered = 0 and expired = 0 and cancelled = 0',
+    },
+  ],
+});
+
+/** An approval that was created, changed its state or was removed, until its block counts it. A trigger writes it. */
+export const ApprovalChange = defineEntity({
+  name: 'ApprovalChange',
+  tableName: 'approval_change',
+  filters: { tenant: tenantFilter },
+  properties: {
+    id: p.uuid().primary(),
+    ...tenant,
+    automationId: p.uuid(),
+    /** The position of the approval. */
+    createdAt: p.datetime(),
+    approvalId: p.uuid(),
+    was: p.string().length(9).nullable(),
+    becomes: p.string().length(9).nullable(),
+    /** Whether its block may count it already. */
+    isLate: p.boolean(),
+  },
+  indexes: [
+    {
+      name: 'approval_change_list_index',
+      properties: ['organizationId', 'environment', 'createdAt', 'approvalId'],
+    },
+    {
+      name: 'approval_change_end_index',
+      properties: ['organizationId', 'environment', 'createdAt', 'approvalId'],
+      where: 'was is null and get_byte(uuid_send(approval_id), 15) < 2',
+    },
+    { name: 'approval_change_late_index', properties: ['id'], where: 'is_late' },
+  ],
+});

@@ -6,6 +6,7 @@ import { typed } from '../../platform/database/sql-types.ts';
 import type { MailSettings } from '../../platform/env.ts';
 import { type Mailer, MailFailure, openMailer } from '../../platform/mail.ts';
 import type { Log } from '../../platform/observability/log.ts';
+import { EntryDone, holdEntry } from '../../platform/outbox/hold-entry.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import { countMail } from '../../tenancy/index.ts';
@@ -122,12 +123,15 @@ export async function sendApprovalMail(
     onBehalfOf: oneLine(found.organization),
     about: `approval ${linkId} ${isReminder ? 'reminder' : 'request'}`,
   };
+  const kind = isReminder ? 'approval.remind' : 'approval.mail';
   try {
+    const begin = () => holdEntry(scope, { kind, subjectId: linkId });
     const count = async () => {
       if (!(await countMail(scope, { isRefusable: true }))) throw new MailLimitReached();
     };
-    await approvalMail.mailers[scope.tenant.environment].send(mail, { count });
+    await approvalMail.mailers[scope.tenant.environment].send(mail, { begin, count });
   } catch (error) {
+    if (error instanceof EntryDone) return;
     if (error instanceof MailLimitReached) {
       const { approvalId, address: name } = found;
       const warning: Warning = { code: 'mail_limit', name };

@@ -60,7 +60,9 @@ async function checkAnswer(work: BoundedWork, scope: Scope, view: ApprovalView, 
     if (problems.length > 0) throw invalid(problems);
   } catch (error) {
     if (error instanceof WorkQueueFull) throw unavailable('Checking answers');
-    if (error instanceof WorkTooCostly) throw invalid([{ path: 'values', message: 'Checking them takes too long.' }]);
+    if (error instanceof WorkTooCostly) {
+      throw invalid([{ path: 'values', message: `Checking them is too costly: ${error.message}` }]);
+    }
     throw error;
   }
 }

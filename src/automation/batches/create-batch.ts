@@ -9,14 +9,19 @@ import { enforceLimit, findRateLimits } from '../../tenancy/index.ts';
 import { automationLimits } from '../core/limits.ts';
 import { workflowInactive } from '../errors.ts';
 import { failPoint } from '../fail-points.ts';
-import { type CreateRunServices, prepareRun, type RunRequest } from '../runs/create-run.ts';
+import {
+  type CreateRunServices,
+  findStartableWorkflow,
+  prepareRun,
+  type RunRequest,
+  type Startable,
+} from '../runs/create-run.ts';
 import { isDelayed, type NewRun, type RunOptions } from '../runs/insert-run.ts';
-import { findStartableWorkflow, type Startable } from '../runs/startable.ts';
+import { findOldestHolders, findStanding, groupLock } from '../starts/admission.ts';
 import { findGroup } from '../starts/concurrency-group.ts';
 import { type DayServices, takeRunsOfDay } from '../starts/day-window.ts';
 import { endRuns, superseded } from '../starts/end-runs.ts';
 import { enforceQueueLimit } from '../starts/queue-limit.ts';
-import { findOldestHolders, findStanding, groupLock } from '../starts/slots.ts';
 import { type BatchRun, insertBatchRuns } from './insert-batch-runs.ts';
 
 /** One run of a batch. */
@@ -240,15 +245,16 @@ export async function createBatch(
     await lockAllForTransaction(tx, ['batches', ...groups]);
     await enforceBatchLimit(tx, plan);
     const own = await takeOwn(tx, automationId, prepared);
-    // The transaction may be restarted for a lock; counted runs stay counted.
-    if (own.length > counted) {
-      await takeOfDay(services, scope, own.length - counted);
-      counted = own.length;
-    }
     const { runs, ended } = await decide(tx, own);
     superseding = ended;
     const queued = runs.filter(({ run, isOverLimit }) => isOverLimit || run.isPaused || isDelayed(run.options));
     if (queued.length > 0) await enforceQueueLimit(tx, queued.length);
+    // After every refusal, because a refused batch counts in no window. The transaction may be restarted for a lock; counted
+    // runs stay counted.
+    if (own.length > counted) {
+      await takeOfDay(services, scope, own.length - counted);
+      counted = own.length;
+    }
     await insertBatchRuns(tx, automationId, id, runs);
     const [total, reused] = [items.length, items.length - own.length];
     const skipped = own.length - runs.length;

@@ -3,8 +3,8 @@ import { statement } from '../../platform/database/sql.ts';
 import { enqueueSql } from '../../platform/outbox/enqueue.ts';
 import { countRuns, keyOfActor } from '../../tenancy/index.ts';
 import { workflowInactive } from '../errors.ts';
+import { createdRuns } from '../runs/events-and-use.ts';
 import { bytesOf, insertTagsSql, type NewRun, rareColumns, rareInsert, rareOf, toJson } from '../runs/insert-run.ts';
-import { createdRuns } from '../runs/run-use.ts';
 
 /** A run of a batch, and whether its group has no slot for it. */
 export interface BatchRun {

@@ -2,6 +2,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { RE2JS } from 're2js';
+import { isJsonObject } from '../../platform/core/json-shapes.ts';
+import { schemasWithin } from '../core/schema-limits.ts';
 
 /** Patterns come from tenants and run over what models wrote: this engine takes time linear in both. */
 const linearRegExp = Object.assign(
@@ -12,8 +14,16 @@ const linearRegExp = Object.assign(
   { code: 'linearRegExp' },
 );
 
-/** References are followed as calls and code is written as it comes: both would take time beyond all proportion. */
-const options = { strict: false, inlineRefs: false, code: { regExp: linearRegExp, optimize: false } } as const;
+/**
+ * References are followed as calls and code is written as it comes: both would take time beyond all proportion. A value has
+ * no properties but its own: every object inherits names such as `toString`.
+ */
+const options = {
+  strict: false,
+  inlineRefs: false,
+  ownProperties: true,
+  code: { regExp: linearRegExp, optimize: false },
+} as const;
 
 /**
  * Knows the schema of schemas, and no schema of any tenant. It compiles when this module is loaded, at no tenant's
@@ -30,11 +40,32 @@ const describe = (errors: ErrorObject[] | null | undefined): string =>
 
 type Schema = Record<string, unknown>;
 
+const prototype = '__proto__';
+
+/** The validator leaves out a property called `__proto__`, and checks it where a pattern names it. */
+function withPrototypePattern(schema: Schema): Schema {
+  const result = structuredClone(schema);
+  const left: unknown[] = [result];
+  while (left.length > 0) {
+    const one = left.pop();
+    if (!isJsonObject(one)) continue;
+    left.push(...schemasWithin(one));
+    const { properties, patternProperties = {} } = one;
+    if (!isJsonObject(properties) || !Object.hasOwn(properties, prototype) || !isJsonObject(patternProperties))
+      continue;
+    let pattern = `^${prototype}$`;
+    while (Object.hasOwn(patternProperties, pattern)) pattern = `(?:${pattern})`;
+    patternProperties[pattern] = properties[prototype];
+    one.patternProperties = patternProperties;
+  }
+  return result;
+}
+
 function compile(schema: Schema): ValidateFunction {
   // One for each schema: what one tenant calls by `$id` must not be found by another.
   const validator = new Ajv2020({ ...options, validateSchema: false });
   (formats as unknown as typeof formats.default)(validator);
-  return validator.compile(schema);
+  return validator.compile(withPrototypePattern(schema));
 }
 
 /** Schemas by their text, the one used last at the end. */

@@ -5,15 +5,20 @@ import { typed } from '../../platform/database/sql-types.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
-import { automationWorkflows, bulkActionWorkflowId } from '../../temporal/contracts/automation.ts';
+import { automationWorkflows, type BulkActionArgs, bulkActionWorkflowId } from '../../temporal/contracts/automation.ts';
+import { priorities } from '../../temporal/contracts/priorities.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
 import { watchEachStopped } from '../../temporal/stopped-workflows.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { fairnessOf } from '../../tenancy/index.ts';
 import { type BulkActionType, openBulkAction } from '../core/bulk-actions.ts';
+import { bulkActionIds } from '../core/ids.ts';
 import { failPoint } from '../fail-points.ts';
-import { startBulkActionWorkflow } from '../runs/run-workflows.ts';
 import { abortRow } from './bulk-actions.ts';
+
+/** Asks the workflow of a bulk action to stop. Harmless when it is over or was never started. */
+export const cancelBulkActionWorkflow = (temporal: TemporalClient, id: string): Promise<void> =>
+  temporal.cancel(bulkActionWorkflowId(id));
 
 const findPending = statement({
   name: 'bulk_action.pending_start',
@@ -33,8 +38,18 @@ export async function startBulkAction(
   const pending = await scope.one(findPending, { id });
   if (!pending) return;
   const { action, total, plan } = pending;
-  const args = { ...scope.tenant, correlationId: scope.correlationId, bulkActionId: id };
-  await startBulkActionWorkflow(temporal, args, `${action} ${total} runs`, fairnessOf(scope.tenant, plan));
+  const args: BulkActionArgs = { ...scope.tenant, correlationId: scope.correlationId, bulkActionId: id };
+  await temporal.start({
+    type: automationWorkflows.performBulkAction,
+    workflowId: bulkActionWorkflowId(id),
+    queue: queues.runs,
+    priority: priorities.background,
+    args,
+    resourceId: id,
+    summary: `${bulkActionIds.format(id)}: ${action} ${total} runs`,
+    fairness: fairnessOf(scope.tenant, plan),
+    once: true,
+  });
   failPoint('bulk.started');
 }
 

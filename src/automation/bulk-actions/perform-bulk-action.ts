@@ -16,7 +16,7 @@ import {
 import type { RunStatus } from '../core/run-status.ts';
 import { failPoint } from '../fail-points.ts';
 import { type RetryDefinition, type RetryServices, retryRun } from '../runs/retry-run.ts';
-import { type DayServices, takeRunOfDay } from '../starts/day-window.ts';
+import { type DayServices, runOfDay } from '../starts/day-window.ts';
 import { endRuns } from '../starts/end-runs.ts';
 
 export interface BulkActionServices extends RetryServices, DayServices {}
@@ -148,18 +148,22 @@ async function retryNext(
   { mayGoOn, isLastAttempt }: BulkActionOptions,
 ): Promise<void> {
   const known = await findRuns(scope, next);
+  const takeOfDay = await runOfDay(services, scope);
   for (const [index, runId] of next.entries()) {
     const from = done + index;
     const status = known.get(runId)?.status;
     if (status === undefined) await record(scope, id, from, { errors: [unknownRun(runId)] });
     else if (status === 'completed') await record(scope, id, from, { skipped: 1 });
     else {
+      let counted = false;
       const also = async (tx: Transaction) => {
         await record(tx, id, from, { succeeded: 1 });
+        // Last, because what is refused counts in no window. The transaction may be restarted for a lock.
+        if (!counted) await takeOfDay();
+        counted = true;
         failPoint('bulk.retrying');
       };
       try {
-        await takeRunOfDay(services, scope);
         await retryRun(services, scope, runId, { definition, also });
         failPoint('bulk.retried');
       } catch (error) {

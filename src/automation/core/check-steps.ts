@@ -3,6 +3,7 @@ import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import { placedSteps } from './definition-tree.ts';
 import { readDuration } from './duration.ts';
 import { findHttpProblems } from './http-request.ts';
+import { readMoment } from './moment.ts';
 import { type ApprovalStep, defaultApprovalActions, type ParallelStep } from './step-types.ts';
 import { findTargetProblems, type Step, type StepProblem } from './steps.ts';
 
@@ -58,8 +59,6 @@ function approvalProblems({
   return problems;
 }
 
-const moment = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)$/;
-
 function problemsOf(step: Step): StepProblem[] {
   if (step.type === 'parallel') return branchProblems(step);
   if (step.type === 'approval') return approvalProblems(step);
@@ -72,7 +71,7 @@ function problemsOf(step: Step): StepProblem[] {
   if ((duration === undefined) === (until === undefined)) {
     return [{ path: duration === undefined ? 'for' : 'until', message: 'Give exactly one of for and until.' }];
   }
-  const isMoment = until === undefined || until.includes('{{') || moment.test(until.trim());
+  const isMoment = until === undefined || until.includes('{{') || readMoment(until) !== undefined;
   return isMoment ? [] : [{ path: 'until', message: 'Expected a time with an offset, as in 2026-12-01T09:00:00Z.' }];
 }
 

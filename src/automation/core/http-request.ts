@@ -153,14 +153,16 @@ export function* renderRequest(step: HttpFields, values: TemplateValues, key: st
   }
   withQuery(url, ((yield* renderer.value(step.query ?? {})) ?? {}) as Record<string, unknown>);
 
-  const headers: Record<string, string> = {};
+  const entries: [string, string][] = [];
   for (const [name, given] of Object.entries(step.headers ?? {})) {
     const value = yield* renderer.value(given);
     if (value === null || value === undefined) continue;
     const rendered = asText(value);
     if (!headerValuePattern.test(rendered)) refuse(`The header ${name} has characters that no header may have.`);
-    headers[name] = rendered;
+    entries.push([name, rendered]);
   }
+  // A header can be named `__proto__`.
+  const headers: Record<string, string> = Object.fromEntries(entries);
   const names = new Set(Object.keys({ ...step.secretHeaders, ...headers }).map((name) => name.toLowerCase()));
   if (!names.has('idempotency-key')) headers['Idempotency-Key'] = key;
   if (!names.has('user-agent')) headers['User-Agent'] = 'Atelier';

@@ -31,7 +31,8 @@ const keywords = {
   named: ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'],
 };
 
-function schemasWithin(schema: Schema): unknown[] {
+/** The values where a schema has the schemas that it is made of. They may be anything in a schema that is none. */
+export function schemasWithin(schema: Schema): unknown[] {
   const lists = keywords.list.flatMap((name) => (Array.isArray(schema[name]) ? schema[name] : []));
   const named = keywords.named.flatMap((name) => (isJsonObject(schema[name]) ? Object.values(schema[name]) : []));
   return [...keywords.one.map((name) => schema[name]), ...lists, ...named];

@@ -17,3 +17,9 @@ export type WaitType = 'wait' | 'event' | 'approval' | 'workflow' | 'job' | 'slo
 export type WaitOutcome =
   | { output: unknown }
   | { error: { code: RunErrorCode; message: string; details?: Record<string, unknown> } };
+
+/**
+ * The outcome of a wait as its row has it. `true`: its output is the event that ended it. Thousands of waits may end with one
+ * event, which is stored once. An earlier version of the product cannot take it for a value: it tries again.
+ */
+export type StoredOutcome = WaitOutcome | true;

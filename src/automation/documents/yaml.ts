@@ -13,7 +13,7 @@ export async function jsonOfYaml(work: BoundedWork, tenantKey: TenantKey, text: 
     if ('problem' in read) throw refuse(read.problem);
     return read.json;
   } catch (error) {
-    throw error instanceof WorkTooCostly ? refuse('The YAML takes too long to be read.') : error;
+    throw error instanceof WorkTooCostly ? refuse(`The YAML is too costly to read: ${error.message}`) : error;
   }
 }
 

@@ -206,10 +206,11 @@ export class EventDecision {
     { resume, starts, skips }: Decisions,
     progress: { afterId: string | null; looked: number; isAnswered: boolean; isComplete: boolean; isReleased: boolean },
   ): Promise<boolean> {
-    const { id, correlationId } = this.#event;
+    const { id } = this.#event;
     return this.#scope
       .transaction(async (tx) => {
-        if (resume.length > 0) await this.#resume(tx, resume, correlationId);
+        if (resume.length > 0)
+          await resolveWaits(tx, resume, this.#event, eventValueOf(this.#services.events, this.#event));
         const started = starts.length === 0 ? [] : await addStarts(tx, id, starts);
         if (skips.length > 0) {
           const [ids, reasons] = [skips.map(({ triggerId }) => triggerId), skips.map(({ reason }) => reason)];
@@ -223,11 +224,6 @@ export class EventDecision {
         if (error instanceof TakenOver) return false;
         throw error;
       });
-  }
-
-  #resume(tx: Transaction, ids: string[], correlationId: string) {
-    const outcome = { output: eventValueOf(this.#services.events, this.#event) };
-    return tx.rows(resolveWaits, { ids, eventId: this.#event.id, outcome: JSON.stringify(outcome), correlationId });
   }
 }
 

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { WakeSignal } from '../../platform/concurrency/wake-signal.ts';
 import { Scope } from '../../platform/database/scope.ts';
-import { type RowOf, sqlOn } from '../../platform/database/sql.ts';
+import type { RowOf } from '../../platform/database/sql.ts';
 import { EventDecision } from './decide.ts';
 import { claimOpen, findOpenNames, findStartingTenants, giveUpEvent } from './events-sql.ts';
 import { GivingUp } from './give-up.ts';
 import { type EventStartServices, startRuns } from './start-runs.ts';
+import { TenantRounds } from './tenant-rounds.ts';
 
 /*
  * Decides the events that requests have left undecided, and the events of the platform, and starts runs. An event is a
@@ -25,6 +26,8 @@ const correlationId = 'event-matcher';
 export class EventMatcher {
   readonly #pause = new WakeSignal();
   readonly #givingUp = new GivingUp();
+  readonly #openNames = new TenantRounds(findOpenNames);
+  readonly #startingTenants = new TenantRounds(findStartingTenants);
 
   /** Events may be open, or runs may have to be started. */
   wake(): void {
@@ -39,15 +42,16 @@ export class EventMatcher {
       const attempt = async (work: () => Promise<number>) => {
         if (stopping.aborted) return;
         try {
-          done += await work();
+          const count = await work();
+          // Not in one expression with the work: several add to it at the same time.
+          done += count;
         } catch (error) {
           hasFailed = true;
           log.warn({ err: error }, 'events will be decided later');
         }
       };
       await attempt(async () => {
-        const sql = sqlOn(database.pool);
-        const [names, tenants] = [await sql.rows(findOpenNames), await sql.rows(findStartingTenants)];
+        const [names, tenants] = [await this.#openNames.next(database), await this.#startingTenants.next(database)];
         const work = [
           ...tenants.map((tenant) => () => startRuns(services, tenant, this.#givingUp)),
           ...names.map((name) => () => decideOldest(services, name, this.#givingUp)),

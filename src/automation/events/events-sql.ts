@@ -198,19 +198,26 @@ export const findWaits = statement({
      order by w.id limit :max`,
 });
 
+/** Tenants that one round looks at. */
+export const tenantsPerRound = 1_000;
 /** Names that one round looks at, of all tenants together, and those of one tenant that it decides a step of. */
 const namesPerRound = { all: 1_000, ofTenant: 50 };
 
+/** The tenant after which a round begins. */
+const afterTenant = { afterOrganizationId: 'uuid', afterEnvironment: 'text' } as const;
+const isAfter = '(organization_id, environment) > (:afterOrganizationId, :afterEnvironment)';
+
 /**
- * Names with events that are not decided, in random order: some of each of up to a thousand tenants. Skips from tenant to
+ * Names with events that are not decided, in random order: some of each of the next thousand tenants. Skips from tenant to
  * tenant and from name to name along the index.
  */
 export const findOpenNames = systemStatement({
   name: 'workflow_event.open_names',
+  parameters: afterTenant,
   row: { organizationId: 'uuid', environment: typed<Environment>('text'), type: 'text' },
   text: `
     with recursive tenant as (
-      (select organization_id, environment, 1 as nth from workflow_event where not is_complete
+      (select organization_id, environment, 1 as nth from workflow_event where not is_complete and ${isAfter}
         order by organization_id, environment limit 1)
       union all
       select next.organization_id, next.environment, tenant.nth + 1
@@ -218,7 +225,7 @@ export const findOpenNames = systemStatement({
           select organization_id, environment from workflow_event
            where not is_complete and (organization_id, environment) > (tenant.organization_id, tenant.environment)
            order by organization_id, environment limit 1) next
-       where tenant.nth < ${namesPerRound.all}),
+       where tenant.nth < ${tenantsPerRound}),
     share as (select ceil(${namesPerRound.all}.0 / count(*)) as names from tenant),
     chosen as (
       select tenant.organization_id, tenant.environment, open.type,
@@ -241,19 +248,21 @@ export const findOpenNames = systemStatement({
      where nth <= ${namesPerRound.ofTenant} order by random()`,
 });
 
-/** Tenants with runs that events are still to start. */
+/** The next thousand tenants with runs that events are still to start, in random order. */
 export const findStartingTenants = systemStatement({
   name: 'event_start.tenants',
+  parameters: afterTenant,
   row: { organizationId: 'uuid', environment: typed<Environment>('text') },
   text: `
     with recursive tenant as (
-      (select organization_id, environment, 1 as nth from event_start order by organization_id, environment limit 1)
+      (select organization_id, environment, 1 as nth from event_start where ${isAfter}
+        order by organization_id, environment limit 1)
       union all
       select next.organization_id, next.environment, tenant.nth + 1
         from tenant cross join lateral (
           select organization_id, environment from event_start
            where (organization_id, environment) > (tenant.organization_id, tenant.environment)
            order by organization_id, environment limit 1) next
-       where tenant.nth < 1000)
+       where tenant.nth < ${tenantsPerRound})
     select organization_id as "organizationId", environment from tenant order by random()`,
 });

@@ -31,8 +31,8 @@ export class GivingUp {
         throw error;
       }
       const facts = Object.assign({ err: error, work: key, attempt: failures }, tenant);
-      log.error(facts, 'an event failed: it keeps failing unexpectedly');
-      await giveUp();
+      // The line says that it was given up, and is written also when that fails.
+      await giveUp().finally(() => log.error(facts, 'an event failed: it keeps failing unexpectedly'));
     }
   }
 }

@@ -86,10 +86,9 @@ export async function lookBack(
       const matched = await matchCandidates(boundedWork, scope.tenantKey, value, asked);
       const fitting = ids.filter((_, index) => matched[index]!.matches);
       if (fitting.length === 0) continue;
-      const outcome = JSON.stringify({ output: value });
-      const { id: eventId, correlationId } = event;
-      await scope.transaction((tx) => tx.rows(resolveWaits, { ids: fitting, eventId, outcome, correlationId }));
-      for (const id of fitting) left.delete(id);
+      // An event that has become too old since it was read fits none.
+      const hasEnded = await scope.transaction((tx) => resolveWaits(tx, fitting, event, value));
+      if (hasEnded) for (const id of fitting) left.delete(id);
     }
     if (page.length < perPage) break;
     after = page.at(-1)!.id;

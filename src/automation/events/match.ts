@@ -47,13 +47,26 @@ function pack(event: EventValue, candidates: readonly MatchCandidate[]): string 
   return `${JSON.stringify(others).slice(0, -'}'.length)},"values":[${values.map(({ json }) => json).join(',')}]}`;
 }
 
+/** Values of more characters are large work of the main thread. */
+const largeCharacters = 64 * 1024;
+
+function charactersOf(candidates: readonly MatchCandidate[]): number {
+  let characters = 0;
+  for (const { condition } of candidates) {
+    const { input, variables, steps = {} } = condition?.values ?? {};
+    for (const value of [input, variables, ...Object.values(steps)]) characters += value?.json.length ?? 0;
+  }
+  return characters;
+}
+
 async function matchOnce(
   work: BoundedWork,
   tenantKey: TenantKey,
   event: EventValue,
   candidates: MatchCandidate[],
 ): Promise<Matched[]> {
-  const args = pack(event, candidates);
+  const write = () => pack(event, candidates);
+  const args = charactersOf(candidates) > largeCharacters ? await work.inMainThread(tenantKey, write) : write();
   for (let attempt = 1; ; attempt++) {
     try {
       return JSON.parse(await work.runAsText(matchEvent, tenantKey, args));

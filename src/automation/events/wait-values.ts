@@ -20,7 +20,8 @@ interface Needs {
   steps: ReadonlySet<string> | 'all';
 }
 
-function needsOf(match: string): Needs {
+/** What an expression looks at. */
+export function needsOf(match: string): Needs {
   const { names, steps } = parseExpression(match, 'match');
   return {
     input: names.has('input'),
@@ -195,7 +196,8 @@ async function readSteps(
     for (const id of seeing) {
       const ofWait = values.get(id)!;
       ofWait.steps ??= {};
-      ofWait.steps[stepId] = value;
+      // A step can be named `__proto__`, which an assignment would not set.
+      Object.defineProperty(ofWait.steps, stepId, { value, enumerable: true, writable: true, configurable: true });
     }
   }
 }

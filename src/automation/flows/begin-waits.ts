@@ -2,6 +2,7 @@ import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
 import { beginApproval } from '../approvals/begin-approval.ts';
 import { readDuration } from '../core/duration.ts';
+import { readMoment } from '../core/moment.ts';
 import {
   defaultEventTimeout,
   type EventStep,
@@ -10,8 +11,9 @@ import {
   type WaitStep,
 } from '../core/step-types.ts';
 import { renderTemplate, templateNames, type Warning } from '../core/template.ts';
-import type { StepContext } from '../steps/step-context.ts';
-import type { StepEnd, StepFault } from '../steps/step-end.ts';
+import { needsOf } from '../events/wait-values.ts';
+import type { StepContext, StepEnd, StepFault } from '../steps/step-context.ts';
+import { OutputsTooLarge } from '../steps/step-outputs.ts';
 import { storable } from '../steps/storable.ts';
 import type { NewWait } from './waits.ts';
 
@@ -27,9 +29,6 @@ export type Beginning =
 const invalid = (message: string, warnings: Warning[] = []): { end: StepFault & { warnings: Warning[] } } => ({
   end: { status: 'failed', code: 'invalid_payload', message, warnings },
 });
-
-/** RFC 3339 with an offset. */
-const moment = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)$/;
 
 /** The output of a step that waited until then. */
 const waitedUntil = (until: Date): StepEnd => ({
@@ -49,9 +48,9 @@ async function endOfWait(
   }
   const template = step.until ?? '';
   const { text, warnings } = renderTemplate(template, await context.values(new Set(templateNames(template))));
-  const time = moment.test(text.trim()) ? Date.parse(text.trim()) : Number.NaN;
-  if (Number.isNaN(time)) return invalid('`until` is not a time with an offset, as in 2026-12-01T09:00:00Z.', warnings);
-  return { until: new Date(time), warnings };
+  const until = readMoment(text);
+  if (!until) return invalid('`until` is not a time with an offset, as in 2026-12-01T09:00:00Z.', warnings);
+  return { until, warnings };
 }
 
 async function beginWait(step: WaitStep, context: StepContext): Promise<Beginning> {
@@ -65,7 +64,20 @@ async function beginWait(step: WaitStep, context: StepContext): Promise<Beginnin
   return until <= now ? { end: { ...waitedUntil(until), warnings } } : { wait: { type: 'wait', until } };
 }
 
-function beginEvent({ event, match, timeout = defaultEventTimeout, lookBack = 0 }: EventStep): Beginning {
+/**
+ * Bytes of outputs that the `match` of a step may look at: they are read again for each event of the name. The outputs that a
+ * step sees are complete when it begins.
+ */
+const maxMatchedBytes = 1024 ** 2;
+
+/** @throws OutputsTooLarge */
+function beginEvent(
+  { event, match, timeout = defaultEventTimeout, lookBack = 0 }: EventStep,
+  { outputBytes }: WaitPlace,
+): Beginning {
+  if (match !== undefined && outputBytes(needsOf(match).steps) > maxMatchedBytes) {
+    throw new OutputsTooLarge('The outputs that `match` looks at have more than 1 MiB together.');
+  }
   const until = new Date(Date.now() + (readDuration(timeout) ?? 0));
   return { wait: { type: 'event', event, match, lookBack, until } };
 }
@@ -76,6 +88,8 @@ interface WaitPlace {
   path: string;
   /** Approvals that its run has begun and not written yet. */
   unwrittenApprovals: number;
+  /** Bytes of those outputs that it sees, together. */
+  outputBytes(steps: ReadonlySet<string> | 'all'): number;
 }
 
 /**
@@ -89,7 +103,7 @@ export async function beginToWait(
   context: StepContext,
 ): Promise<Beginning | undefined> {
   if (step.type === 'wait') return beginWait(step, context);
-  if (step.type === 'event') return beginEvent(step);
+  if (step.type === 'event') return beginEvent(step, place);
   if (step.type !== 'approval') return undefined;
   const begun = await beginApproval(services, scope, step, place, context);
   if ('fault' in begun) return { end: begun.fault };

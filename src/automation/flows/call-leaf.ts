@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scope } from '../../platform/database/scope.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { StorageFailure } from '../../storage/index.ts';
@@ -8,6 +7,7 @@ import { templatesIn } from '../core/payload.ts';
 import { type FeatureStep, type HttpStep, isFeatureStep } from '../core/step-types.ts';
 import { type CallingStep, isCalling, type ModelChoice, type Step } from '../core/steps.ts';
 import { templateNames } from '../core/template.ts';
+import type { MatchServices } from '../events/event-value.ts';
 import type { CreateRunServices } from '../runs/create-run.ts';
 import type { RunServices } from '../runs/run-execution.ts';
 import type { DayServices } from '../starts/day-window.ts';
@@ -15,13 +15,13 @@ import type { ToolCalls } from '../steps/ask-with-tools.ts';
 import { type Attempt, attemptStep, attemptsOf } from '../steps/attempt-step.ts';
 import { isExpressionFault } from '../steps/evaluate-step.ts';
 import type { StepWaits } from '../steps/perform-step.ts';
-import type { StepContext } from '../steps/step-context.ts';
-import type { StepEnd, StepOutcome } from '../steps/step-end.ts';
+import type { StepContext, StepEnd, StepOutcome } from '../steps/step-context.ts';
 import type { StoredEnd } from '../steps/step-outputs.ts';
+import { storePaid } from '../steps/store-paid.ts';
 import { type HttpServices, performHttp } from './http/perform-http.ts';
 import type { BegunRow } from './record-sql.ts';
 
-export type FlowServices = RunServices & HttpServices & CreateRunServices & DayServices;
+export type FlowServices = RunServices & HttpServices & CreateRunServices & DayServices & Pick<MatchServices, 'events'>;
 
 /** A step of a flow that leaves the process. */
 export type LeavingStep = CallingStep | HttpStep | FeatureStep;
@@ -48,21 +48,6 @@ interface LeafCall {
   keep(end: StepEnd, isLast: boolean): Promise<StoredEnd>;
   /** Aborted when the step is to be stopped. */
   signal: AbortSignal;
-}
-
-/** Pauses between attempts to store an answer. It is paid for: another call of the model would cost again. */
-const storePausesMs = [500, 2_000, 5_000];
-
-async function keepPaid({ keep, signal }: LeafCall, end: StepEnd): Promise<StoredEnd> {
-  for (const pauseMs of storePausesMs) {
-    try {
-      return await keep(end, false);
-    } catch (error) {
-      if (!(error instanceof StorageFailure)) throw error;
-    }
-    await sleep(pauseMs, undefined, { signal });
-  }
-  return keep(end, true);
 }
 
 /** The end of a step whose call was cut off. */
@@ -120,7 +105,7 @@ export async function callLeaf(
   const maxAttempts = maxAttemptsOf(step, modelCall.retry.maximumAttempts);
   const ended = async (end: StepEnd, asked?: ModelChoice): Promise<LeafResult> => ({
     kind: 'ended',
-    end: await keepPaid(call, end),
+    end: await storePaid((isLast) => call.keep(end, isLast), call.signal),
     asked,
   });
   if (tried > maxAttempts) {

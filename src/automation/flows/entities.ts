@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../../platform/database/database.ts';
-import type { WaitOutcome, WaitState, WaitType } from '../core/waits.ts';
+import type { StoredOutcome, WaitState, WaitType } from '../core/waits.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 
@@ -28,7 +28,7 @@ export const RunWait = defineEntity({
     lookBack: p.integer().nullable(),
     state: p.string().length(8).$type<WaitState>(),
     /** Null while it is open, after its run has ended, and once the step has it. */
-    outcome: p.json<WaitOutcome>().columnType('json').nullable(),
+    outcome: p.json<StoredOutcome>().columnType('json').nullable(),
     resolvedAt: p.datetime().nullable(),
     /** The run or the job that it waits for. */
     subjectId: p.uuid().nullable(),

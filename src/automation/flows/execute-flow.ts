@@ -2,7 +2,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import type { FlowProgress } from '../core/flow-progress.ts';
 import type { RunRef, RunServices } from '../runs/run-execution.ts';
 import { takeSlotBack } from '../starts/lent-slots.ts';
-import { sandboxed } from '../test-runs/sandboxed.ts';
+import { sandboxed } from '../test-runs/test-runs.ts';
 import type { FlowServices } from './call-leaf.ts';
 import { type DriveOptions, FlowDrive } from './flow-drive.ts';
 import { FlowExecution } from './flow-execution.ts';

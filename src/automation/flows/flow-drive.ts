@@ -14,7 +14,9 @@ import { FlowSlots } from './flow-slots.ts';
 import { FlowWaits } from './flow-waits.ts';
 import { type CallingLeaf, InstantSteps } from './instant-steps.ts';
 import { hasEnded } from './load-flow.ts';
+import type { FlowWrite } from './record-flow.ts';
 import type { BegunRow } from './record-sql.ts';
+import { WaitLimitReached } from './wait-limits.ts';
 
 export interface DriveOptions {
   policy: RunPolicy;
@@ -100,7 +102,8 @@ export class FlowDrive {
 
   /** A slot that cannot be released expires. */
   async #leaveSlots(progress: FlowProgress | undefined): Promise<void> {
-    if (!this.#options.mayCall || progress?.kind === 'slot' || progress?.kind === 'ended') return;
+    if (!this.#options.mayCall || progress?.kind === 'slot') return;
+    if (progress?.kind === 'ended') return this.#slots.forget();
     const keeps = progress?.kind === 'tools' || (progress?.kind === 'drive' && progress.afterMs === undefined);
     try {
       await (keeps ? this.#slots.handOver() : this.#slots.leave());
@@ -140,7 +143,7 @@ export class FlowDrive {
         continue;
       }
       if (run.hasRecords || end || isWaiting !== run.isWaiting) {
-        const begun = await run.record(isWaiting, end);
+        const { begun, isRefused } = await this.#record(isWaiting, end);
         failPoint('step.recorded');
         if (!begun) return { kind: 'walk' };
         this.#jobs.clear();
@@ -148,6 +151,7 @@ export class FlowDrive {
         if (end) return { kind: 'ended', status: 'failed', stepId: end.error.stepId, code: end.error.code };
         for (const leaf of begins) this.#call(leaf, begun);
         if (begins.length > 0) await run.notifyWaiters();
+        if (isRefused) continue;
       }
       if (hasMore) {
         if (this.#options.mayCall || this.#options.mayGoOn()) continue;
@@ -156,6 +160,26 @@ export class FlowDrive {
       const progress = await this.#handBack(isWaiting);
       if (progress) return progress;
       await this.#pause();
+    }
+  }
+
+  /** Writes what happened. What is too many because of other runs at the same time is refused, and the rest is written. */
+  async #record(
+    isWaiting: boolean,
+    end?: FlowWrite['end'],
+  ): Promise<{ begun: ReadonlyMap<number, BegunRow> | undefined; isRefused: boolean }> {
+    const run = this.#run;
+    try {
+      return { begun: await run.record(isWaiting, end, this.#waits.limitsOf(isWaiting)), isRefused: false };
+    } catch (error) {
+      if (!(error instanceof WaitLimitReached)) throw error;
+      if (error.limit === 'openApprovals') {
+        this.#waits.refuseApprovals(error.excess);
+        return { begun: (await this.#record(false, end)).begun, isRefused: true };
+      }
+      const begun = await run.record(false);
+      if (begun) await this.#waits.refuse();
+      return { begun, isRefused: true };
     }
   }
 
@@ -194,9 +218,7 @@ export class FlowDrive {
     if (this.#ready.length > 0) {
       const stepId = this.#ready[0]!.step.id;
       if (!this.#options.mayCall || !this.#options.mayGoOn()) return { kind: 'drive', stepId };
-      await this.#slots.recordWaiting(
-        this.#ready.map(({ path, step }) => ({ stepId: step.id, path: dottedPath(path) })),
-      );
+      await this.#slots.recordWaiting(this.#ready);
       await this.#run.notifyWaiters();
       return { kind: 'slot' };
     }
@@ -226,7 +248,7 @@ export class FlowDrive {
     this.#retries = this.#retries.filter((retry) => !isDue(retry));
     if (!this.#mayBegin || this.#ready.length === 0) return [];
     const used = this.#flights.size;
-    const slots = await this.#slots.change(used, used + this.#ready.length);
+    const slots = await this.#slots.take(used, this.#ready);
     const begins = this.#ready.splice(0, Math.max(0, slots - used));
     for (const { path, step } of begins) {
       const asked = step.type === 'prompt' ? candidatesOf(step, this.#run.work.byDefault)[0] : {};

@@ -3,12 +3,11 @@ import { itemVariables, stepVariables } from '../core/expression.ts';
 import { type Finished, type FlowError, FlowWalk, type ItemScope, type ReadyLeaf } from '../core/flow-walk.ts';
 import type { RunError, StepCounts } from '../core/run-status.ts';
 import { dottedPath, readPath, type StepPath } from '../core/step-path.ts';
-import { isContainer, stepsIn } from '../core/step-types.ts';
+import { isContainer, isOfFeature, stepsIn } from '../core/step-types.ts';
 import type { Step } from '../core/steps.ts';
 import { limitWarnings } from '../core/template.ts';
 import type { RunRef, RunServices } from '../runs/run-execution.ts';
-import type { StepContext, StoredValues } from '../steps/step-context.ts';
-import type { StepEnd, StepFault } from '../steps/step-end.ts';
+import type { StepContext, StepEnd, StepFault, StoredValues } from '../steps/step-context.ts';
 import { OutputSpace, StepOutputs, type StoredEnd, valuesOfOutputs } from '../steps/step-outputs.ts';
 import type { Storable } from '../steps/storable.ts';
 import type { StepTimes } from './container-output.ts';
@@ -16,6 +15,7 @@ import { visibleSteps } from './flow-values.ts';
 import { type FlowWork, loadFlowWork, readFlowOutputs } from './load-flow.ts';
 import { type EndRecord, type FlowRecord, type FlowWrite, recordFlowSteps } from './record-flow.ts';
 import type { BegunRow } from './record-sql.ts';
+import { WaitLimitReached, type WaitLimits } from './wait-limits.ts';
 import type { NewWait } from './waits.ts';
 
 /** Steps that a run executes at most. */
@@ -25,6 +25,16 @@ const tooManySteps: StepFault = {
   status: 'failed',
   code: 'too_many_steps',
   message: `A run executes at most ${maxExecuted} steps.`,
+};
+
+/** Steps of a run that may wait at the same time for times, events, approvals and other runs. */
+const maxWaiting = 1_000;
+
+const tooManyWaits: StepFault = {
+  status: 'failed',
+  code: 'too_many_waiting',
+  message: `At most ${maxWaiting} steps of a run wait at the same time.`,
+  details: { limit: maxWaiting },
 };
 
 /** A step that has a row, or will have. */
@@ -62,8 +72,13 @@ export class FlowExecution {
   /** By position: the last of what happened to a step since the last write. */
   readonly #records = new Map<number, FlowRecord>();
   #waits: Omit<NewWait, 'runId'>[] = [];
-  #also: ((tx: Transaction) => Promise<void>)[] = [];
+  /** Dotted paths of the steps that wait. Those of features wait for jobs and slots, which never fails them. */
+  readonly #waiting = new Set<string>();
+  /** What is written beside the steps; with the dotted path of the step that it belongs to, if it does to one. */
+  #also: { path?: string; work: (tx: Transaction) => Promise<void> }[] = [];
   #bytes = 0;
+  /** What the run has since the last write of this execution. See fence.ts. */
+  #fence: number;
   /** By id, which is unique in a definition. */
   readonly #steps = new Map<string, Step>();
 
@@ -73,6 +88,7 @@ export class FlowExecution {
     this.#ref = ref;
     this.work = work;
     this.isWaiting = work.isWaiting;
+    this.#fence = work.fence;
     for (const step of stepsIn(work.steps)) this.#steps.set(step.id, step);
     const sizes = new Map<string, number>();
     let bytes = 0;
@@ -82,6 +98,7 @@ export class FlowExecution {
       this.#earliest = Math.max(this.#earliest, startedAt + 1, (finishedAt ?? 0) + 1);
       this.#nextPosition = Math.max(this.#nextPosition, position + 1);
       if (outputBytes > 0) sizes.set(path, outputBytes);
+      if (status === 'waiting' && !isOfFeature(this.stepAt(path))) this.#waiting.add(path);
       bytes += outputBytes;
     }
     this.outputs = new StepOutputs(services.files, (paths) => readFlowOutputs(scope, ref.runId, paths), sizes);
@@ -118,9 +135,9 @@ export class FlowExecution {
     return this.#bytes;
   }
 
-  /** Approvals that began since the last write. */
-  get unwrittenApprovals(): number {
-    return this.#waits.filter(({ type }) => type === 'approval').length;
+  /** The dotted paths of approvals that began since the last write. */
+  get unwrittenApprovals(): string[] {
+    return this.#waits.flatMap(({ type, path }) => (type === 'approval' ? [path] : []));
   }
 
   /** Whether a step began to wait since the flow was loaded. */
@@ -135,6 +152,11 @@ export class FlowExecution {
   faultOf(path: StepPath): StepFault | undefined {
     if (this.#nextPosition < maxExecuted || this.#rows.has(dottedPath(path))) return undefined;
     return tooManySteps;
+  }
+
+  /** The reason why no further step must begin to wait. */
+  get waitFault(): StepFault | undefined {
+    return this.#waiting.size < maxWaiting ? undefined : tooManyWaits;
   }
 
   /** The step of a dotted path. */
@@ -164,6 +186,11 @@ export class FlowExecution {
         return { ...others, steps: valuesOfOutputs(outputs) };
       },
     };
+  }
+
+  /** Bytes of the outputs that a step sees, of those with these ids. */
+  outputBytes(path: StepPath, named: ReadonlySet<string> | 'all'): number {
+    return this.outputs.bytesOf(new Set(visibleSteps(this.work.steps, path, named).values()));
   }
 
   /** The values that a step sees. @throws OutputsTooLarge; StorageFailure */
@@ -210,13 +237,15 @@ export class FlowExecution {
   ): void {
     this.begin(path, step, { status: 'waiting' });
     this.hasWaits = true;
-    this.#waits.push({ ...wait, path: dottedPath(path), stepId: step.id });
-    if (also) this.#also.push(also);
+    const dotted = dottedPath(path);
+    this.#waits.push({ ...wait, path: dotted, stepId: step.id });
+    if (!isOfFeature(step)) this.#waiting.add(dotted);
+    if (also) this.#also.push({ path: dotted, work: also });
   }
 
   /** Does further work in the transaction that records what ended. */
   alongside(work: (tx: Transaction) => Promise<void>): void {
-    this.#also.push(work);
+    this.#also.push({ work });
   }
 
   /** Makes room for an output, and stores a large one. See `OutputSpace.keep`. */
@@ -338,7 +367,10 @@ export class FlowExecution {
   #put(record: FlowRecord): void {
     this.#records.set(record.position, record);
     // A step that ended before it was recorded as waiting waits for nothing.
-    if ('finishedAt' in record) this.#waits = this.#waits.filter(({ path }) => path !== record.path);
+    if (!('finishedAt' in record)) return;
+    this.#waits = this.#waits.filter(({ path }) => path !== record.path);
+    this.#also = this.#also.filter(({ path }) => path !== record.path);
+    this.#waiting.delete(record.path);
   }
 
   #addOutput(record: EndRecord, { output, file }: StoredEnd & { status: 'completed' }): void {
@@ -354,26 +386,36 @@ export class FlowExecution {
     const { runId, waiter } = this.#ref;
     const { waiters } = this.#services;
     waiters.notifyLocal(runId);
-    await waiters.notifyRemote(this.#scope, runId, waiter);
+    // A waiter that is not notified looks by itself, and the calls under way are not to end with this one.
+    await waiters.notifyRemote(this.#scope, runId, waiter).catch((error) => {
+      this.#services.log.warn({ err: error, runId }, 'the request that waits for a run was not notified');
+    });
   }
 
   /**
    * Writes the collected steps, and the end of the run if there is one.
    * @param isWaiting whether all that is open waits
    * @returns the steps that began to call out, by position; undefined when the run is no longer ours
+   * @throws WaitLimitReached; then all is still to be written
    */
-  async record(isWaiting: boolean, end?: FlowWrite['end']): Promise<ReadonlyMap<number, BegunRow> | undefined> {
+  async record(
+    isWaiting: boolean,
+    end?: FlowWrite['end'],
+    limits?: WaitLimits,
+  ): Promise<ReadonlyMap<number, BegunRow> | undefined> {
     const { waiters } = this.#services;
     const { runId } = this.#ref;
     const also = this.#also;
+    const bytes = this.#bytes;
     const write: FlowWrite = {
       runId,
-      fence: this.work.fence,
+      fence: this.#fence,
       records: [...this.#records.values()],
       waits: this.#waits,
       progress: this.walk.progress,
       isWaiting,
       end,
+      limits,
       notify: waiters.remoteChannel(this.#ref.waiter),
     };
     this.#earliest = Math.max(this.#earliest, this.#latest + 1);
@@ -382,27 +424,38 @@ export class FlowExecution {
     this.#also = [];
     this.#bytes = 0;
     const inTransaction = async (tx: Transaction) => {
-      for (const work of also) await work(tx);
+      for (const { work } of also) await work(tx);
     };
     const recorded = await recordFlowSteps(
       this.#services,
       this.#scope,
       write,
       also.length > 0 ? inTransaction : undefined,
-    );
+    ).catch((error) => {
+      if (error instanceof WaitLimitReached) {
+        for (const record of write.records) this.#records.set(record.position, record);
+        this.#waits = [...write.waits];
+        this.#also = also;
+        this.#bytes = bytes;
+      }
+      throw error;
+    });
     this.isWaiting = isWaiting;
     this.outputs.trim();
+    // A caller that is notified may read the counters next.
+    if (recorded && end) this.#services.countRunEnd(end.status);
     waiters.notifyLocal(runId);
     if (!recorded) {
       this.ownsRun = false;
       return undefined;
     }
+    this.#fence++;
     if (end) await this.#ended(end, recorded.waiting);
     return new Map((recorded.begun ?? []).map((row) => [row.position, row]));
   }
 
   async #ended(end: NonNullable<FlowWrite['end']>, waiting: number | null): Promise<void> {
-    const { activeRuns, log, countRunEnd } = this.#services;
+    const { activeRuns, log } = this.#services;
     const { tenant, correlationId } = this.#scope;
     const { runId } = this.#ref;
     if (waiting !== null) {
@@ -410,7 +463,6 @@ export class FlowExecution {
         log.warn({ err: error, runId }, 'the slot of a run that calls out was not given to the next one');
       });
     }
-    countRunEnd(end.status);
     if (end.status === 'completed') return;
     const { stepId, code }: RunError = end.error;
     // Without the message, which may quote what belongs to the tenant.

@@ -1,11 +1,10 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import type { ItemScope } from '../core/flow-walk.ts';
 import { dottedPath } from '../core/step-path.ts';
-import type { MapStep } from '../core/step-types.ts';
-import { maxItems } from '../core/step-types.ts';
+import { type MapStep, maxItems } from '../core/step-types.ts';
 import type { RunServices } from '../runs/run-execution.ts';
 import { evaluateStep } from '../steps/evaluate-step.ts';
-import type { StepFault } from '../steps/step-end.ts';
+import type { StepFault } from '../steps/step-context.ts';
 import type { FlowExecution } from './flow-execution.ts';
 
 const fault = (code: StepFault['code'], message: string): { fault: StepFault } => ({

@@ -1,8 +1,9 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
-import type { ActiveRunLimiter } from '../runs/active-run-limiter.ts';
-import { slotsByPlan, slotsOf } from '../runs/active-run-limiter-sql.ts';
-import { maxShownWaits } from '../runs/waiting-for.ts';
+import { dottedPath } from '../core/step-path.ts';
+import { type ActiveRunLimiter, slotsByPlan, slotsOf, type WaitingStep } from '../runs/active-run-limiter.ts';
+import { maxShownWaits } from '../runs/runs.ts';
+import type { CallingLeaf } from './instant-steps.ts';
 
 // The row of totals decides, as for claims. While no run waits, a flow gets as many slots as it requests and the plan
 // has free; otherwise it keeps those of the steps that call out now.
@@ -33,6 +34,9 @@ const setWaiting = statement({
     where organization_id = :organizationId and environment = :environment and run_id = :runId and leased_until is null`,
 });
 
+const toWaitingSteps = (ready: readonly CallingLeaf[]): WaitingStep[] =>
+  ready.slice(0, maxShownWaits).map(({ path, step }) => ({ stepId: step.id, path: dottedPath(path) }));
+
 /** The slots that one flow has among the calls of its organization: one for each of its steps that call out. */
 export class FlowSlots {
   readonly #activeRuns: ActiveRunLimiter;
@@ -50,14 +54,18 @@ export class FlowSlots {
 
   /**
    * Takes and gives back slots, as other runs of the organization leave them.
-   * @param used steps that call out now
-   * @param wanted those, and the ones that could begin
+   * @param used how many steps call out now
+   * @param ready further steps that could begin: when the flow gets no slot at all, readers see that these wait
    * @returns how many may call out
    */
-  async change(used: number, wanted: number): Promise<number> {
+  take(used: number, ready: readonly CallingLeaf[]): Promise<number> {
+    return this.#change(used, used + ready.length, ready);
+  }
+
+  async #change(used: number, wanted: number, ready: readonly CallingLeaf[] = []): Promise<number> {
     if (wanted === 0) return this.#held;
     if (this.#held === 0) {
-      if (!(await this.#activeRuns.claim(this.#scope, this.#runId))) return 0;
+      if (!(await this.#activeRuns.claim(this.#scope, this.#runId, toWaitingSteps(ready)))) return 0;
       this.#held = 1;
     }
     if (this.#isKnown && wanted === 1 && this.#held === 1) return 1;
@@ -76,15 +84,23 @@ export class FlowSlots {
     return this.#held;
   }
 
-  /** Records which steps wait for slots, for readers of the run. */
-  async recordWaiting(steps: readonly { stepId: string; path: string }[]): Promise<void> {
-    await this.#scope.rows(setWaiting, { runId: this.#runId, steps: JSON.stringify(steps.slice(0, maxShownWaits)) });
+  /** Records which steps wait for slots: more may be ready than when the flow began to wait. */
+  async recordWaiting(ready: readonly CallingLeaf[]): Promise<void> {
+    await this.#scope.rows(setWaiting, { runId: this.#runId, steps: JSON.stringify(toWaitingSteps(ready)) });
   }
 
   /** Keeps one slot for what follows, and gives back the others. */
   async handOver(): Promise<void> {
-    if (this.#held > 1) await this.change(0, 1);
-    if (this.#held > 0) this.#activeRuns.handOver(this.#runId);
+    try {
+      if (this.#held > 1) await this.#change(0, 1);
+    } finally {
+      this.forget();
+    }
+  }
+
+  /** Leaves the slots to the next execution, or to the record of the end: this process renews them no longer. */
+  forget(): void {
+    this.#activeRuns.handOver(this.#runId);
   }
 
   /** Gives up all of them, and the place of a run that waits for one. */

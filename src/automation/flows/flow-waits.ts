@@ -1,5 +1,4 @@
 import type { Scope } from '../../platform/database/scope.ts';
-import { statement } from '../../platform/database/sql.ts';
 import type { StepKinds } from '../../platform/parts/step-kind.ts';
 import type { Files } from '../../storage/index.ts';
 import { planRefusal } from '../../tenancy/index.ts';
@@ -8,9 +7,11 @@ import type { FlowProgress } from '../core/flow-progress.ts';
 import { automationLimits } from '../core/limits.ts';
 import { readPath } from '../core/step-path.ts';
 import { type ApprovalStep, defaultApprovalActions, isOfFeature } from '../core/step-types.ts';
+import type { MatchServices } from '../events/event-value.ts';
+import { readEvent } from '../events/read-event.ts';
 import { lendSlot } from '../starts/lent-slots.ts';
 import { endOfOutcome } from '../steps/perform-step.ts';
-import type { StepEnd } from '../steps/step-end.ts';
+import type { StepEnd } from '../steps/step-context.ts';
 import { endOfChild } from './child-runs.ts';
 import type { FlowExecution } from './flow-execution.ts';
 import {
@@ -22,17 +23,12 @@ import {
   resolveDueWaits,
   type WaitRow,
 } from './open-waits.ts';
-
-const countWaiting = statement({
-  name: 'waiting_total.count',
-  row: { runs: 'int' },
-  text: 'select runs from waiting_total where organization_id = :organizationId and environment = :environment',
-});
+import { type WaitLimits, waitingRuns } from './wait-limits.ts';
 
 /** How often a drive that has other work looks for what ended. */
 const lookEveryMs = 1_000;
 
-interface FlowWaitServices {
+interface FlowWaitServices extends Pick<MatchServices, 'events'> {
   files: Files;
   stepKinds: Pick<StepKinds, 'get'>;
 }
@@ -52,6 +48,8 @@ export class FlowWaits {
   readonly #didWait: boolean;
   /** By path: until when the step waited for a slot that is executed anew. */
   readonly #triedAgain = new Map<string, number>();
+  /** The event that was taken last: many steps of a run may wait for the same one. */
+  #taken: { id: string; end: StepEnd } | undefined;
 
   constructor(services: FlowWaitServices, scope: Scope, run: FlowExecution) {
     this.#services = services;
@@ -83,16 +81,31 @@ export class FlowWaits {
     this.#run.walk.again(readPath(path));
   }
 
-  async #end({ path, type, subjectId, outcome }: WaitRow): Promise<void> {
+  async #end(wait: WaitRow): Promise<void> {
     const run = this.#run;
+    const { path, type } = wait;
     if (!run.walk.open.has(path)) return;
-    const step = run.stepAt(path);
+    const end = await this.#endOf(wait);
+    // An approval's answer is small, and what a job made is paid.
+    const isForData = end.status === 'completed' && (type === 'event' || type === 'workflow');
+    run.finish(readPath(path), run.stepAt(path), (isForData && run.storageFault) || (await run.keep(end)));
+  }
+
+  async #endOf({ path, type, subjectId, outcome, eventId }: WaitRow): Promise<StepEnd> {
     const { files, stepKinds } = this.#services;
-    let end: StepEnd;
-    if (type === 'workflow') end = await endOfChild(files, this.#scope, subjectId!);
-    else if (type === 'job') end = endOfOutcome(await stepKinds.get(step.type).outcome(this.#scope, subjectId!));
-    else end = endOfWaiting(outcome!);
-    run.finish(readPath(path), step, await run.keep(end));
+    if (type === 'workflow') return endOfChild(files, this.#scope, subjectId!);
+    if (type === 'job') {
+      const kind = stepKinds.get(this.#run.stepAt(path).type);
+      return endOfOutcome(await kind.outcome(this.#scope, subjectId!));
+    }
+    return outcome === true ? this.#endWithEvent(eventId!) : endOfWaiting(outcome!);
+  }
+
+  async #endWithEvent(id: string): Promise<StepEnd> {
+    if (this.#taken?.id !== id) {
+      this.#taken = { id, end: endOfWaiting({ output: await readEvent(this.#services, this.#scope, id) }) };
+    }
+    return this.#taken.end;
   }
 
   /** A step that waits is stopped. */
@@ -100,12 +113,35 @@ export class FlowWaits {
     this.#run.alongside((tx) => closeWaits(tx, this.#run.runId, [path]));
   }
 
+  /** How many runs of the organization may wait where this one is among them. Undefined: any number. */
+  get #maxWaiting(): number | undefined {
+    const { walk, work } = this.#run;
+    const isLimited = [...walk.open].some((path) => !isOfFeature(this.#run.stepAt(path)));
+    return isLimited ? automationLimits.waitingRuns.of(work.plan) : undefined;
+  }
+
   /** Whether as many runs of the organization wait as its plan includes, and this one would be one more. */
   async areTooMany(): Promise<boolean> {
+    const max = this.#maxWaiting;
+    return max !== undefined && (await waitingRuns(this.#scope)) >= max;
+  }
+
+  /** The numbers of the plan that the next write could exceed, since others are written at the same time. */
+  limitsOf(isWaiting: boolean): WaitLimits | undefined {
     const run = this.#run;
-    if ([...run.walk.open].every((path) => isOfFeature(run.stepAt(path)))) return false;
-    const found = await this.#scope.one(countWaiting);
-    return (found?.runs ?? 0) >= automationLimits.waitingRuns.of(run.work.plan);
+    const max = isWaiting && !run.isWaiting ? this.#maxWaiting : undefined;
+    const opens = run.unwrittenApprovals.length > 0;
+    if (max === undefined && !opens) return undefined;
+    return { waitingRuns: max, openApprovals: opens ? automationLimits.openApprovals.of(run.work.plan) : undefined };
+  }
+
+  /** The last approvals that began since the last write fail. @param excess how many, at most */
+  refuseApprovals(excess: number): void {
+    const run = this.#run;
+    const refusal = planRefusal(automationLimits.openApprovals, run.work.plan, 'open approvals');
+    for (const path of run.unwrittenApprovals.slice(-excess)) {
+      run.finish(readPath(path), run.stepAt(path), { status: 'failed', code: 'too_many_waiting', ...refusal });
+    }
   }
 
   /** Waiting steps fail, because the run has no right to wait. Steps of features continue. */

@@ -1,3 +1,4 @@
+import { shortened } from '../../platform/core/shortened.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import type { ReadyLeaf, Todo } from '../core/flow-walk.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
@@ -8,8 +9,7 @@ import { renderTemplate, templateNames } from '../core/template.ts';
 import { callInstantly } from '../steps/ask-model.ts';
 import { evaluateStep, isExpressionFault } from '../steps/evaluate-step.ts';
 import { simulateStep } from '../steps/perform-step.ts';
-import type { StepContext } from '../steps/step-context.ts';
-import type { StepEnd, StepFault } from '../steps/step-end.ts';
+import type { StepContext, StepEnd, StepFault } from '../steps/step-context.ts';
 import { valuesOfOutputs } from '../steps/step-outputs.ts';
 import { maxOutputBytes, storable } from '../steps/storable.ts';
 import { endInTest } from '../test-runs/mocked-step.ts';
@@ -37,9 +37,13 @@ interface Others {
 
 const messageOf = (error: Error): StepFault => ({ status: 'failed', code: 'expression_error', message: error.message });
 
+/** A run may have thousands of such steps, and each keeps its message. */
+const maxFailMessage = 2_000;
+
 async function failOf({ message, code }: FailStep, context: StepContext): Promise<StepEnd> {
   const { text, warnings } = renderTemplate(message, await context.values(new Set(templateNames(message))));
-  return { status: 'failed', code: (code ?? 'failed_by_step') as RunErrorCode, message: text, warnings };
+  const cut = shortened(text, maxFailMessage);
+  return { status: 'failed', code: (code ?? 'failed_by_step') as RunErrorCode, message: cut, warnings };
 }
 
 /** Executes what finishes at once: expressions, models that answer in the process, containers, and the beginning of waits. */
@@ -139,6 +143,8 @@ export class InstantSteps {
       const beginning = await this.#beginToWait(path, step, context);
       if (!beginning) throw new Error(`Steps of the type ${step.type} are not executed.`);
       if ('end' in beginning) return beginning.end;
+      const { waitFault } = this.#run;
+      if (waitFault) return waitFault;
       this.#run.beginWaiting(path, step, beginning.wait, beginning.open);
       return undefined;
     } catch (error) {
@@ -147,12 +153,23 @@ export class InstantSteps {
     }
   }
 
-  #beginToWait(path: ReadyLeaf['path'], step: ReadyLeaf['step'], context: StepContext): Promise<Beginning | undefined> {
+  async #beginToWait(
+    path: ReadyLeaf['path'],
+    step: ReadyLeaf['step'],
+    context: StepContext,
+  ): Promise<Beginning | undefined> {
     if (step.type !== 'workflow') {
-      const { unwrittenApprovals } = this.#run;
-      return beginToWait(this.#services, this.#scope, step, { path: dottedPath(path), unwrittenApprovals }, context);
+      const run = this.#run;
+      const place = {
+        path: dottedPath(path),
+        unwrittenApprovals: run.unwrittenApprovals.length,
+        outputBytes: (steps: ReadonlySet<string> | 'all') => run.outputBytes(path, steps),
+      };
+      return beginToWait(this.#services, this.#scope, step, place, context);
     }
-    const { runId, work } = this.#run;
+    const { runId, work, waitFault } = this.#run;
+    // Before the other run is started.
+    if (waitFault && step.mode !== 'detach') return { end: waitFault };
     return beginChild(this.#services, this.#scope, { runId, work, path }, step, context);
   }
 

@@ -8,6 +8,7 @@ import type { Mocks } from '../core/mocks.ts';
 import { openRun, type RunStatus, type StepStatus } from '../core/run-status.ts';
 import type { ModelChoice, Step } from '../core/steps.ts';
 import type { FoundOutput } from '../steps/step-outputs.ts';
+import { nextExecutionSql } from './fence.ts';
 
 /** The record of a step of a flow. */
 interface RecordedLeaf {
@@ -29,7 +30,7 @@ interface RecordedLeaf {
 
 /** What continuing a flow needs, without the outputs of its steps. */
 export interface FlowWork extends Stored {
-  /** The number of this execution: what an earlier one still writes is refused. */
+  /** The fence of this execution before its first write. See fence.ts. */
   fence: number;
   status: RunStatus;
   automationId: string;
@@ -85,7 +86,7 @@ const findWork = statement({
     recorded: typed<RecordedLeaf[]>('json'),
   },
   text: `with r as (
-     update run set fence = fence + 1
+     update run set fence = ${nextExecutionSql}
       where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun})
      returning *)
    select r.fence, r.status, r.automation_id as "automationId", r.input, r.variables, d.steps,

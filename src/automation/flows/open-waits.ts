@@ -6,9 +6,9 @@ import { approvalIds } from '../core/ids.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
 import type { EventStep } from '../core/step-types.ts';
 import type { Step } from '../core/steps.ts';
-import type { WaitOutcome, WaitState, WaitType } from '../core/waits.ts';
+import type { StoredOutcome, WaitOutcome, WaitState, WaitType } from '../core/waits.ts';
 import { failPoint } from '../fail-points.ts';
-import type { StepEnd } from '../steps/step-end.ts';
+import type { StepEnd } from '../steps/step-context.ts';
 import { storable } from '../steps/storable.ts';
 import { resolveWait } from './waits.ts';
 
@@ -23,10 +23,12 @@ const findWaits = statement({
     until: 'timestamptz?',
     event: 'text?',
     state: typed<WaitState>('text'),
-    outcome: typed<WaitOutcome | null>('json?'),
+    outcome: typed<StoredOutcome | null>('json?'),
     subjectId: 'uuid?',
+    eventId: 'uuid?',
   },
-  text: `select id, path, step_id as "stepId", type, until, event, state, outcome, subject_id as "subjectId" from run_wait
+  text: `select id, path, step_id as "stepId", type, until, event, state, outcome, subject_id as "subjectId",
+          event_id as "eventId" from run_wait
     where organization_id = :organizationId and environment = :environment and run_id = :runId and (state = 'open' or outcome is not null)
     order by since, path`,
 });

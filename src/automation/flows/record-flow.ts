@@ -1,4 +1,5 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import { recordPatiently } from '../../platform/database/database-errors.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import type { Files, StoredFile } from '../../storage/index.ts';
@@ -7,7 +8,9 @@ import type { Step } from '../core/steps.ts';
 import type { Warning } from '../core/template.ts';
 import { failPoint } from '../fail-points.ts';
 import type { RecordedOutput } from '../runs/run-records.ts';
-import { type RecordedRow, recordFlow } from './record-sql.ts';
+import { isNextWrite } from './fence.ts';
+import { type BegunRow, type RecordedRow, recordFlow } from './record-sql.ts';
+import { enforceWaitLimits, type WaitLimits } from './wait-limits.ts';
 import { lockEventNames, type NewWait, openWait } from './waits.ts';
 
 interface LeafFacts {
@@ -77,6 +80,7 @@ function rowOf(record: FlowRecord): string {
 /** What one transaction writes of a flow. */
 export interface FlowWrite {
   runId: string;
+  /** That the run has while no other execution has taken it over. The write adds one. */
   fence: number;
   records: readonly FlowRecord[];
   waits: readonly Omit<NewWait, 'runId'>[];
@@ -84,6 +88,8 @@ export interface FlowWrite {
   progress: { finished: number; known: number };
   /** Whether all that is open waits. */
   isWaiting: boolean;
+  /** Absent where it cannot exceed any. */
+  limits?: WaitLimits | undefined;
   /** Absent while steps remain. */
   end?: { status: 'completed'; result: string | null } | { status: 'failed'; error: RunError } | undefined;
   /** Channel of another process that waits for the run, notified in the same transaction. */
@@ -133,24 +139,83 @@ const holdFlow = statement({
     where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun}) and fence = :fence for update`,
 });
 
+interface RecordServices {
+  files: Files;
+  boundedWork: BoundedWork;
+}
+
+/** What a write has led to. */
+type RecordedSteps = Pick<RecordedRow, 'waiting' | 'begun'>;
+
+// Waits for a write whose connection was lost and that PostgreSQL still executes.
+const lockFence = statement({
+  name: 'flow.lock_fence',
+  parameters: { runId: 'uuid' },
+  row: { fence: 'int', isOpen: 'boolean' },
+  text: `select fence, status in (${openRun}) as "isOpen" from run
+    where organization_id = :organizationId and environment = :environment and id = :runId for update`,
+});
+
+const findBegun = statement({
+  name: 'flow.begun',
+  parameters: { runId: 'uuid', positions: 'int[]' },
+  row: { position: 'int', attempts: 'int', rounds: 'smallint', ageMs: 'float8' },
+  text: `select position, attempts, rounds, extract(epoch from clock_timestamp() - started_at)::float8 * 1000 as "ageMs" from run_step
+    where organization_id = :organizationId and environment = :environment and run_id = :runId
+      and position = any(:positions) and status = 'running'`,
+});
+
 /**
- * Records steps that began and ended, what begins to wait, and the end of the run, in one transaction. The files of large outputs are
- * recorded with them.
- * @param also further work of the same transaction, before the steps are recorded
+ * The result of a write that was committed, and whose answer was lost. Runs that wait for the slot of a run that has ended get
+ * it when the totals are looked at.
  * @returns undefined when the run is over, or another execution has taken it over
  */
-export async function recordFlowSteps(
-  { files, boundedWork }: { files: Files; boundedWork: BoundedWork },
+async function readWritten(
+  scope: Scope,
+  { runId, fence, records, end }: FlowWrite,
+  now: { fence: number; isOpen: boolean },
+): Promise<RecordedSteps | undefined> {
+  if (!isNextWrite(fence, now.fence) || now.isOpen === (end !== undefined)) return undefined;
+  const positions = records.flatMap((one) => (one.status === 'running' ? [one.position] : []));
+  const begun: BegunRow[] = positions.length > 0 ? await scope.rows(findBegun, { runId, positions }) : [];
+  return { waiting: null, begun };
+}
+
+/**
+ * Records steps that began and ended, what begins to wait, and the end of the run, in one transaction. The files of large outputs are
+ * recorded with them. An interruption of the database of some seconds is waited out, because the calls under way would be
+ * lost with the execution.
+ * @param also further work of the same transaction, before the steps are recorded; done again after a rollback
+ * @returns undefined when the run is over, or another execution has taken it over
+ * @throws WaitLimitReached; then nothing is written
+ */
+export function recordFlowSteps(
+  services: RecordServices,
+  scope: Scope,
+  given: FlowWrite,
+  also?: (tx: Transaction) => Promise<void>,
+): Promise<RecordedSteps | undefined> {
+  return recordPatiently(async (isRepeated) => {
+    if (isRepeated) {
+      const now = await scope.one(lockFence, { runId: given.runId });
+      if (now?.fence !== given.fence) return now && readWritten(scope, given, now);
+    }
+    return recordOnce(services, scope, given, also);
+  });
+}
+
+async function recordOnce(
+  { files, boundedWork }: RecordServices,
   scope: Scope,
   given: FlowWrite,
   also?: (tx: Transaction) => Promise<void>,
 ): Promise<RecordedRow | undefined> {
-  const { records, waits, runId, fence } = given;
+  const { records, waits, runId, fence, limits } = given;
   const stored = records.flatMap((one): StoredFile[] =>
     isEnd(one) && one.output && 'file' in one.output ? [one.output.file] : [],
   );
   const steps = await rowsOf(boundedWork, records);
-  if (stored.length === 0 && waits.length === 0 && !also) return write(scope, steps, given);
+  if (stored.length === 0 && waits.length === 0 && !also && !limits) return write(scope, steps, given);
   const written = await scope.transaction(async (tx) => {
     if (!(await tx.one(holdFlow, { runId, fence }))) return undefined;
     await also?.(tx);
@@ -160,6 +225,8 @@ export async function recordFlowSteps(
     const recorded = await write(tx, steps, given);
     const unused = stored.map(({ name }) => name).filter((name) => !recorded?.files?.includes(name));
     if (unused.length > 0) await files.remove(tx, unused);
+    const approvals = waits.filter(({ type }) => type === 'approval').length;
+    if (recorded && limits) await enforceWaitLimits(tx, limits, approvals);
     if (waits.length > 0) failPoint('wait.before-commit');
     return recorded;
   });

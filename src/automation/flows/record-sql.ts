@@ -3,9 +3,17 @@ import { typed } from '../../platform/database/sql-types.ts';
 import { countTokens } from '../../tenancy/index.ts';
 import { wakeDeliveries } from '../../webhooks/index.ts';
 import { openRun, openStep, type RunStatus } from '../core/run-status.ts';
-import { releaseAtEndSql } from '../runs/active-run-limiter-sql.ts';
-import { changedRun, publishRunEventsSql, wasQueued } from '../runs/run-events-sql.ts';
-import { codeOf, failedRun, type ModelTokens, modelTokensSql, usedTokens } from '../runs/run-use.ts';
+import { releaseAtEndSql } from '../runs/active-run-limiter.ts';
+import {
+  changedRun,
+  codeOf,
+  failedRun,
+  type ModelTokens,
+  modelTokensSql,
+  publishRunEventsSql,
+  usedTokens,
+  wasQueued,
+} from '../runs/events-and-use.ts';
 import { closeWaitsSql } from './waits.ts';
 
 /** A step that a statement began: how often, how many of these attempts were rounds of tools, and since when. */
@@ -109,7 +117,7 @@ export const recordFlow = statement({
       where run_id in (select id from mine) and (outcome is not null or type = 'slot')
         and path in (select path from given where finished_at is not null)),
    moved as (
-     update run set status = :status, started_at = coalesce(started_at, clock_timestamp()),
+     update run set status = :status, fence = fence + 1, started_at = coalesce(started_at, clock_timestamp()),
             current_step = coalesce(:currentStep, current_step), finished_steps = :finished, total_steps = :known,
             tokens_used = coalesce(tokens_used, 0) + totals.tokens,
             waited_ms = case when waiting_since is not null and not :isWaiting

@@ -1,5 +1,5 @@
 import { lockAllForTransaction } from '../../platform/concurrency/tenant-locks.ts';
-import type { Transaction } from '../../platform/database/scope.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
 import { openRun } from '../core/run-status.ts';
@@ -138,3 +138,18 @@ export const closeWaitsSql = (ended: string) => `
      update run_wait set state = 'resolved', resolved_at = clock_timestamp()
       where run_id in (select id from ${ended}) and state in (${waitStates.sql('open')})
      returning id, type, subject_id)`;
+
+const findLate = statement({
+  name: 'run_wait.find_late',
+  parameters: { runId: 'uuid', deadline: 'timestamptz' },
+  row: { found: 'boolean' },
+  text: `select exists (
+           select from run_wait
+            where organization_id = :organizationId and environment = :environment and run_id = :runId and state = 'open'
+              and type in ('wait', 'event', 'approval') and until > :deadline) as found`,
+});
+
+/** Whether a run waits for a time, an event or a person for longer than until then. A run that it started is no such wait. */
+export async function waitsBeyond(scope: Scope, runId: string, deadline: Date): Promise<boolean> {
+  return (await scope.one(findLate, { runId, deadline }))!.found;
+}

@@ -6,7 +6,7 @@ import { invalid } from '../../platform/errors.ts';
 import { runIds } from '../core/ids.ts';
 import type { RunStatus } from '../core/run-status.ts';
 import type { TriggerType } from '../core/starts.ts';
-import { listColumns, live, type RunSummary, runRow, withProgress } from '../runs/run-columns.ts';
+import { listColumns, live, type RunSummary, runRow, withProgress } from '../runs/runs.ts';
 import { filterParameters, type RangeName, ranges, residual } from './ranges.ts';
 
 export interface RunFilter {

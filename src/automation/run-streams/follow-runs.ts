@@ -62,6 +62,14 @@ interface Followed {
   flow?: FlowEvents;
 }
 
+interface FollowOptions {
+  reads: StreamReads;
+  /** Called for a run that is no longer followed: it has ended, after its last event, or was deleted, which is no event. */
+  left(runId: string): void;
+  /** Ends the events. */
+  stop: AbortSignal;
+}
+
 /** The events of all runs of a filter that one stream follows. */
 class RunsReader {
   readonly #reads: StreamReads;
@@ -71,11 +79,19 @@ class RunsReader {
   readonly #followed = new Map<string, Followed>();
   /** Runs that have ended, and when they are forgotten: until then they may be found as new ones. */
   readonly #ended = new Map<string, number>();
+  readonly #left: (runId: string) => void;
   #foundAt = Number.NEGATIVE_INFINITY;
   #from: Date;
 
-  constructor(reads: StreamReads, scope: Scope, filter: RunFilter, cursor: StreamCursor, now: Date) {
+  constructor(
+    { reads, left }: Pick<FollowOptions, 'reads' | 'left'>,
+    scope: Scope,
+    filter: RunFilter,
+    cursor: StreamCursor,
+    now: Date,
+  ) {
     this.#reads = reads;
+    this.#left = left;
     this.#scope = scope;
     this.#filter = filter;
     this.#cursor = cursor;
@@ -106,8 +122,10 @@ class RunsReader {
     const byId = new Map(marks.map((one) => [one.id, one]));
     for (const id of runIds) {
       const found = byId.get(id);
-      if (!found) this.#followed.delete(id);
-      else yield* this.#readRun(id, found);
+      if (!found) {
+        this.#followed.delete(id);
+        this.#left(id);
+      } else yield* this.#readRun(id, found);
     }
   }
 
@@ -165,6 +183,7 @@ class RunsReader {
 
   #leave(id: string): void {
     this.#followed.delete(id);
+    this.#left(id);
     this.#ended.set(id, performance.now() + 2 * createdWithinMs);
   }
 
@@ -190,21 +209,20 @@ class RunsReader {
 }
 
 /**
- * The events of all runs that match a filter, from now on or behind `lastEventId`, until `stop` is aborted. Of a run they come
- * in their order.
+ * The events of all runs that match a filter, from now on or behind `lastEventId`, until `stop` is aborted. Of a run they
+ * come in their order.
  * @throws AppError validation_error for an id that is none of this stream, or is more than an hour old
  */
 export async function followRuns(
-  reads: StreamReads,
   scope: Scope,
   filter: RunFilter,
   lastEventId: string | undefined,
-  stop: AbortSignal,
+  { stop, ...options }: FollowOptions,
 ): Promise<AsyncGenerator<RunsEvent>> {
   const { now } = (await scope.one(findTime))!;
   const cursor =
     lastEventId === undefined ? StreamCursor.begin(now.getTime()) : StreamCursor.read(lastEventId, now.getTime());
-  const reader = new RunsReader(reads, scope, filter, cursor, now);
+  const reader = new RunsReader(options, scope, filter, cursor, now);
   await reader.begin();
   return (async function* () {
     while (!stop.aborted) {

@@ -6,7 +6,7 @@ import { wakeDeliveries } from '../../webhooks/index.ts';
 import { openRun, openStep, type TerminalStatus } from '../core/run-status.ts';
 import { failPoint } from '../fail-points.ts';
 import { closeWaitsSql } from '../flows/waits.ts';
-import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
+import { changedRun, publishRunEventsSql } from './events-and-use.ts';
 import { getRun, type RunDetail } from './runs.ts';
 
 // This statement ends the run. Its workflow may still work, but can no longer record anything.
@@ -53,8 +53,8 @@ export async function cancelRun(services: CancelRunServices, scope: Scope, id: s
   const { id: runId } = await getRun(scope, id);
   if (await cancelRunRow(scope, runId)) {
     failPoint('run.cancelled');
-    services.waiters.notifyLocal(runId);
     services.countRunEnd('cancelled');
+    services.waiters.notifyLocal(runId);
   }
   return getRun(scope, id);
 }

@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
-import { StorageFailure } from '../../storage/index.ts';
 import { isFlow } from '../core/step-types.ts';
 import { type CallingStep, callsOut, candidatesOf, isCalling } from '../core/steps.ts';
 import { failPoint } from '../fail-points.ts';
@@ -9,9 +7,9 @@ import { failFlow } from '../flows/execute-flow.ts';
 import { callInstantly } from '../steps/ask-model.ts';
 import { attemptStep, attemptsOf } from '../steps/attempt-step.ts';
 import { evaluateStep } from '../steps/evaluate-step.ts';
-import type { StepEnd } from '../steps/step-end.ts';
+import { storePaid } from '../steps/store-paid.ts';
 import { RunExecution, type RunProgress, type RunRef, type RunServices } from './run-execution.ts';
-import { beginStep, type StepFacts } from './run-records.ts';
+import { beginStep } from './run-records.ts';
 
 /**
  * Maximum duration of a walk before the run is handed back. The activity of the walk has ten seconds; an activity that
@@ -67,8 +65,10 @@ export async function continueRun(
     progress = await executeSteps(services, scope, ref, options);
     return progress;
   } finally {
-    if (progress?.kind === 'call' || progress?.kind === 'tools') services.activeRuns.handOver(runId);
-    else if (progress?.kind !== 'wait' && progress?.kind !== 'ended') await releaseSlot(services, scope, runId);
+    // The record of an end released the slot, unless its lease had expired before.
+    const isKept = progress?.kind === 'call' || progress?.kind === 'tools' || progress?.kind === 'ended';
+    if (isKept) services.activeRuns.handOver(runId);
+    else if (progress?.kind !== 'wait') await releaseSlot(services, scope, runId);
   }
 }
 
@@ -240,7 +240,7 @@ async function callStep(
       return calls.length > 0 || round === 0 ? { kind: 'tools', ...at, round, calls } : { kind: 'call', ...at };
     }
     const { asked, ...end } = outcome;
-    await finishPaid(run, { ...facts, ...asked }, end, signal);
+    await storePaid((isLast) => run.finishStep({ ...facts, ...asked }, end, isLast), signal);
   }
   const progress = await run.record();
   failPoint('step.recorded');
@@ -248,20 +248,4 @@ async function callStep(
   // Saves a walk that would find only that.
   const isCall = next && callsOut(next, services.providers.mayBeInstant(scope.tenant.environment));
   return progress.kind === 'walk' && isCall ? { kind: 'call', position: run.position, stepId: next.id } : progress;
-}
-
-/** Pauses between attempts to store an answer. It is paid for: another call of the model would cost again. */
-const storePausesMs = [500, 2_000, 5_000];
-
-async function finishPaid(run: RunExecution, facts: StepFacts, end: StepEnd, signal: AbortSignal): Promise<void> {
-  for (const pauseMs of storePausesMs) {
-    try {
-      await run.finishStep(facts, end);
-      return;
-    } catch (error) {
-      if (!(error instanceof StorageFailure)) throw error;
-    }
-    await sleep(pauseMs, undefined, { signal });
-  }
-  await run.finishStep(facts, end, true);
 }

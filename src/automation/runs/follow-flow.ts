@@ -9,8 +9,15 @@ import { isTerminal, type RunStatus, type StepStatus } from '../core/run-status.
 import { isFlow } from '../core/step-types.ts';
 import type { Step } from '../core/steps.ts';
 import { lookEveryMs, readUnlessGone, type SeenEvent } from './follow-run.ts';
-import { getRun, type RunDetail, type StepResult, shownCalls, stepMembers, withDates } from './runs.ts';
-import type { WaitingFor } from './waiting-for.ts';
+import {
+  getRun,
+  type RunDetail,
+  type StepResult,
+  shownCalls,
+  stepMembers,
+  type WaitingFor,
+  withDates,
+} from './runs.ts';
 
 const findSteps = statement({
   name: 'run.definition_steps',
@@ -100,11 +107,13 @@ async function* withSteps(scope: Scope, runId: string, events: readonly FlowStep
     );
     if (found === 'gone' || found === 'later') return;
     const steps = new Map((found?.steps ?? []).map(({ position, step }) => [position, step]));
-    for (const { position, name, at: time } of page) {
-      const step = steps.get(position);
-      if (!step) return;
-      yield { name, at: time, step: withDates(step), wait: step.wait };
+    const missing = page.findIndex(({ position }) => !steps.has(position));
+    const present = missing === -1 ? page : page.slice(0, missing);
+    for (const [index, { position, name, at: time }] of present.entries()) {
+      const step = steps.get(position)!;
+      yield { name, at: time, step: withDates(step), wait: step.wait, isFollowed: index + 1 < present.length };
     }
+    if (present.length < page.length) return;
   }
 }
 

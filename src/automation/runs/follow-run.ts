@@ -5,8 +5,7 @@ import { statement } from '../../platform/database/sql.ts';
 import { eventsOf, type RunEvent } from '../core/run-events.ts';
 import { isTerminal } from '../core/run-status.ts';
 import { isRunNotFound } from '../errors.ts';
-import { getRun, type RunDetail, type StepResult } from './runs.ts';
-import type { WaitingFor } from './waiting-for.ts';
+import { getRun, type RunDetail, type StepResult, type WaitingFor } from './runs.ts';
 
 /** How often a followed run is polled while another process executes it. */
 export const lookEveryMs = 500;
@@ -25,6 +24,8 @@ export interface SeenEvent extends RunEvent<StepResult> {
   run: RunDetail;
   /** The current or past wait of the step. */
   wait?: Omit<WaitingFor, 'stepId' | 'path'> | undefined;
+  /** Whether the event after it was read with it, so that both may be sent together. */
+  isFollowed?: boolean;
 }
 
 /** Reads for a follower: `later` while the database is unavailable, `gone` if the run was deleted. */

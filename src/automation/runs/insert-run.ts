@@ -17,7 +17,7 @@ import { workflowInactive, workflowNotFound } from '../errors.ts';
 import { failPoint } from '../fail-points.ts';
 import { decideStart, supersede } from '../starts/admission.ts';
 import { enforceQueueLimit } from '../starts/queue-limit.ts';
-import { createdRuns } from './run-use.ts';
+import { createdRuns } from './events-and-use.ts';
 import type { RunStart } from './run-workflows.ts';
 
 /** How a run is started, apart from its workflow and its input. */

@@ -4,12 +4,15 @@ import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { removeFilesSql } from '../../storage/index.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
+import { automationWorkflows, type PurgeAutomationArgs, purgeWorkflowId } from '../../temporal/contracts/automation.ts';
+import { priorities } from '../../temporal/contracts/priorities.ts';
+import { queues } from '../../temporal/contracts/queues.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { fairnessOf } from '../../tenancy/index.ts';
 import { openRun } from '../core/run-status.ts';
 import { closeWaitsSql } from '../flows/waits.ts';
 import { removeTemporalSchedule } from '../schedules/temporal-schedules.ts';
-import { cancelRunWorkflow, startPurgeAutomation } from './run-workflows.ts';
+import { cancelRunWorkflow } from './run-workflows.ts';
 
 // Small batches keep every statement far below its time limit and hold locks briefly.
 const cancelBatch = 100;
@@ -44,8 +47,17 @@ export async function startPurge(temporal: TemporalClient, scope: Scope, automat
     while (await purgeSome(scope, automationId));
     return;
   }
-  const purge = { ...scope.tenant, correlationId: scope.correlationId, automationId };
-  await startPurgeAutomation(temporal, purge, fairnessOf(scope.tenant, owner.plan));
+  const args: PurgeAutomationArgs = { ...scope.tenant, correlationId: scope.correlationId, automationId };
+  await temporal.start({
+    type: automationWorkflows.purgeAutomation,
+    workflowId: purgeWorkflowId(automationId),
+    queue: queues.runs,
+    priority: priorities.background,
+    args,
+    resourceId: automationId,
+    fairness: fairnessOf(scope.tenant, owner.plan),
+    once: true,
+  });
 }
 
 const findInFlight = statement({

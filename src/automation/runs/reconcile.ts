@@ -10,8 +10,7 @@ import { watchStopped } from '../../temporal/stopped-workflows.ts';
 import { wakeDeliveries } from '../../webhooks/index.ts';
 import { openRun, openStep, type RunErrorCode } from '../core/run-status.ts';
 import { closeWaitsSql } from '../flows/waits.ts';
-import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
-import { failedRun } from './run-use.ts';
+import { changedRun, failedRun, publishRunEventsSql } from './events-and-use.ts';
 import { runWorkflowState } from './run-workflows.ts';
 
 interface ReconcilePolicy {

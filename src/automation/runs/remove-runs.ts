@@ -12,6 +12,16 @@ import { endedRun, isTerminal, type RunStatus } from '../core/run-status.ts';
 import { runNotFound } from '../errors.ts';
 import { blockLock } from './run-blocks.ts';
 
+// A retry that is being created holds the run that it retries. The next statement sees the steps that it took over.
+const lockEnded = statement({
+  name: 'run.lock_to_remove',
+  parameters: { ids: 'uuid[]' },
+  row: { id: 'uuid' },
+  text: `select id from run
+    where organization_id = :organizationId and environment = :environment and id = any(:ids) and status in (${endedRun})
+    order by id for update`,
+});
+
 // A file of an output belongs to retries too: it goes with the last run whose step names it.
 const removeStatement = statement({
   name: 'run.remove',
@@ -58,7 +68,7 @@ const removeEmptyBlocks = statement({
 async function remove(tx: Transaction, runs: readonly { id: string; automationId: string }[]): Promise<number> {
   const automations = [...new Set(runs.map(({ automationId }) => automationId))];
   await lockAllForTransaction(tx, automations.map(blockLock));
-  const ids = runs.map(({ id }) => id);
+  const ids = (await tx.rows(lockEnded, { ids: runs.map(({ id }) => id) })).map(({ id }) => id);
   const { count } = (await tx.one(removeStatement, { ids }))!;
   await tx.rows(removeEmptyBlocks, { automationIds: automations });
   return count;

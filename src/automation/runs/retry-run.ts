@@ -4,7 +4,7 @@ import { type RowOf, statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { AppError, invalid } from '../../platform/errors.ts';
 import type { StepKinds } from '../../platform/parts/step-kind.ts';
-import { enforceStorageLimit } from '../../storage/index.ts';
+import { enforceStorageLimit, uncountedBytes } from '../../storage/index.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import type { AutomationState } from '../core/automation-state.ts';
 import { runIds } from '../core/ids.ts';
@@ -18,7 +18,7 @@ import type { ModelChoice, Step } from '../core/steps.ts';
 import { runNotFound, workflowInactive } from '../errors.ts';
 import { findGroup } from '../starts/concurrency-group.ts';
 import { type CreatedRun, type CreateRunServices, checkProviders, finishInsert } from './create-run.ts';
-import { insertNewRun, type NewRun } from './insert-run.ts';
+import { bytesOf, insertNewRun, type NewRun, toJson } from './insert-run.ts';
 
 /** Bytes of the largest output of a condition: `false`. */
 const conditionBytes = 5;
@@ -221,10 +221,11 @@ export async function retryRun(
     isPaused,
   };
   const start = { plan: retried.plan, steps, position, waiter: null };
+  const copiesInput = (bytesOf(toJson(input)) ?? 0) + bytesOf(toJson(variables))! > uncountedBytes;
   const inserted = await insertNewRun(scope, idempotency, run, start, async (tx, newRunId) => {
     if (!(await tx.one(holdRun, { runId: retriedId }))) throw runNotFound(id);
-    // Their outputs are stored once more.
-    if (taken.some(({ isOpen }) => !isOpen)) await enforceStorageLimit(tx);
+    // Their outputs are stored once more, and so is the input of the run.
+    if (copiesInput || taken.some(({ isOpen }) => !isOpen)) await enforceStorageLimit(tx);
     const stepKeys = Object.keys(keys).length > 0 ? JSON.stringify(keys) : null;
     if (taken.length > 0 || stepKeys) {
       const finished = taken.filter(({ path, isOpen }) => !isOpen && !path?.includes('.')).length;

@@ -13,8 +13,7 @@ import { nextStep } from '../core/steps.ts';
 import { limitWarnings } from '../core/template.ts';
 import { admitNext } from '../starts/admission.ts';
 import type { StepTexts } from '../step-texts/step-texts.ts';
-import type { StepContext, StoredValues } from '../steps/step-context.ts';
-import type { StepEnd, StepFault } from '../steps/step-end.ts';
+import type { StepContext, StepEnd, StepFault, StoredValues } from '../steps/step-context.ts';
 import { OutputSpace, StepOutputs, valuesOfOutputs } from '../steps/step-outputs.ts';
 import type { ActiveRunLimiter } from './active-run-limiter.ts';
 import {
@@ -233,11 +232,12 @@ export class RunExecution {
     this.#bytes = 0;
     this.#recordedAt = performance.now();
     this.outputs.trim();
+    // A caller that is notified may read the counters next.
+    if (recorded && end) this.#services.countRunEnd(end.status);
     waiters.notifyLocal(runId);
     if (!recorded || !end) return { kind: 'walk' };
     await this.#letInNext(recorded.waiting);
     await this.#giveSlotOn();
-    this.#services.countRunEnd(end.status);
     if (end.status === 'completed') return { kind: 'ended', status: 'completed' };
     const { stepId, code } = end.error;
     const { tenant, correlationId } = this.#scope;

@@ -5,7 +5,7 @@ import { workflowIds } from '../core/ids.ts';
 import type { RunStatus } from '../core/run-status.ts';
 import { workflowNotFound } from '../errors.ts';
 import { markRuns } from './run-blocks.ts';
-import { listColumns, live, type RunSummary, runRow, withProgress } from './run-columns.ts';
+import { listColumns, live, type RunSummary, runRow, withProgress } from './runs.ts';
 
 const findTotals = statement({
   name: 'run.totals',

@@ -1,3 +1,4 @@
+import { recordPatiently } from '../../platform/database/database-errors.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
@@ -17,9 +18,17 @@ import type { LinearStep } from '../core/step-types.ts';
 import { type ModelChoice, nextStep, type Step } from '../core/steps.ts';
 import type { Warning } from '../core/template.ts';
 import type { FoundOutput } from '../steps/step-outputs.ts';
-import { releaseAtEndSql } from './active-run-limiter-sql.ts';
-import { changedRun, publishRunEventsSql, wasQueued } from './run-events-sql.ts';
-import { codeOf, failedRun, type ModelTokens, modelTokensSql, usedTokens } from './run-use.ts';
+import { releaseAtEndSql } from './active-run-limiter.ts';
+import {
+  changedRun,
+  codeOf,
+  failedRun,
+  type ModelTokens,
+  modelTokensSql,
+  publishRunEventsSql,
+  usedTokens,
+  wasQueued,
+} from './events-and-use.ts';
 
 /** The recorded result of one step. */
 export interface Recorded {
@@ -371,13 +380,32 @@ const holdOpen = statement({
     where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun}) for update`,
 });
 
+const findEnded = statement({
+  name: 'run.find_ended_step',
+  parameters: { runId: 'uuid', position: 'int' },
+  row: { position: 'int' },
+  text: `select position from run_step
+    where organization_id = :organizationId and environment = :environment and run_id = :runId and position = :position
+      and status <> 'running'`,
+});
+
 /**
  * Records the results of steps and, after the last one, the end of their run. The files of large outputs are recorded
  * in the same transaction; files of steps that another attempt recorded before are not needed, and the sweep removes
- * them.
- * @returns undefined when the run or the steps had ended before, or do not exist
+ * them. An interruption of the database of some seconds is waited out: a model would be called again for the answer.
+ * @returns undefined when the run or the steps had ended before, or do not exist; also when they were recorded by this, and
+ *   the answer of the database was lost
  */
-export async function recordSteps(files: Files, scope: Scope, given: RunRecord): Promise<RecordOutcome | undefined> {
+export function recordSteps(files: Files, scope: Scope, given: RunRecord): Promise<RecordOutcome | undefined> {
+  const { runId } = given;
+  const position = given.records[0]?.position;
+  return recordPatiently(async (isRepeated) => {
+    if (isRepeated && position !== undefined && (await scope.one(findEnded, { runId, position }))) return undefined;
+    return recordOnce(files, scope, given);
+  });
+}
+
+async function recordOnce(files: Files, scope: Scope, given: RunRecord): Promise<RecordOutcome | undefined> {
   const stored = given.records.flatMap((one) =>
     one.status === 'completed' && 'file' in one.output ? [one.output.file] : [],
   );

@@ -7,22 +7,17 @@ import type { ProviderRegistry } from '../../providers/index.ts';
 import type { TemporalClient, WorkflowState } from '../../temporal/client.ts';
 import {
   automationWorkflows,
-  type BulkActionArgs,
-  bulkActionWorkflowId,
   type ExecuteFlowArgs,
   type ExecuteRunArgs,
-  type PurgeAutomationArgs,
-  purgeWorkflowId,
   type RunPolicy,
   runMessages,
   runWorkflowId,
 } from '../../temporal/contracts/automation.ts';
 import { priorities } from '../../temporal/contracts/priorities.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
-import type { Fairness } from '../../temporal/contracts/work-context.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { fairnessOf } from '../../tenancy/index.ts';
-import { bulkActionIds, runIds, workflowIds } from '../core/ids.ts';
+import { runIds, workflowIds } from '../core/ids.ts';
 import { isFlow } from '../core/step-types.ts';
 import { callsOut, type Step } from '../core/steps.ts';
 import { failPoint } from '../fail-points.ts';
@@ -31,68 +26,9 @@ import { failPoint } from '../fail-points.ts';
  * A run's workflow: its type and arguments. Those of flows wait, and outlive the version of the code that they began
  * with.
  */
-export type RunWorkflow =
+type RunWorkflow =
   | { type: typeof automationWorkflows.executeRun; args: ExecuteRunArgs }
   | { type: typeof automationWorkflows.executeFlow; args: ExecuteFlowArgs };
-
-/** Starts a run's workflow. Harmless when it was started before, even when it is over. @returns whether it was started now */
-const startRunWorkflow = (
-  temporal: TemporalClient,
-  { type, args }: RunWorkflow,
-  automationId: string,
-  fairness: Fairness,
-): Promise<boolean> =>
-  temporal.startUnlessStarted({
-    type,
-    workflowId: runWorkflowId(args.runId),
-    queue: queues.runs,
-    priority: priorities.prompt,
-    args,
-    resourceId: automationId,
-    summary: `${runIds.format(args.runId)} of ${workflowIds.format(automationId)}`,
-    fairness,
-    once: true,
-  });
-
-/** The same for the purge of a deleted workflow. */
-export const startPurgeAutomation = (
-  temporal: TemporalClient,
-  args: PurgeAutomationArgs,
-  fairness: Fairness,
-): Promise<void> =>
-  temporal.start({
-    type: automationWorkflows.purgeAutomation,
-    workflowId: purgeWorkflowId(args.automationId),
-    queue: queues.runs,
-    priority: priorities.background,
-    args,
-    resourceId: args.automationId,
-    fairness,
-    once: true,
-  });
-
-/** The same for a bulk action. @param what as operators read it */
-export const startBulkActionWorkflow = (
-  temporal: TemporalClient,
-  args: BulkActionArgs,
-  what: string,
-  fairness: Fairness,
-): Promise<void> =>
-  temporal.start({
-    type: automationWorkflows.performBulkAction,
-    workflowId: bulkActionWorkflowId(args.bulkActionId),
-    queue: queues.runs,
-    priority: priorities.background,
-    args,
-    resourceId: args.bulkActionId,
-    summary: `${bulkActionIds.format(args.bulkActionId)}: ${what}`,
-    fairness,
-    once: true,
-  });
-
-/** Asks the workflow of a bulk action to stop. Harmless when it is over or was never started. */
-export const cancelBulkActionWorkflow = (temporal: TemporalClient, id: string): Promise<void> =>
-  temporal.cancel(bulkActionWorkflowId(id));
 
 /** Asks a run's workflow to stop. Harmless when it is over or was never started. */
 export const cancelRunWorkflow = (temporal: TemporalClient, runId: string): Promise<void> =>
@@ -158,7 +94,16 @@ async function startWorkflowOf(services: PendingRunServices, scope: Scope, run: 
     isFlow(run.steps) || run.isTest
       ? { type: automationWorkflows.executeFlow, args }
       : { type: automationWorkflows.executeRun, args: { ...args, begin: beginOf(services, scope, run) } };
-  const isNew = await startRunWorkflow(services.temporal, workflow, automationId, fairnessOf(tenant, plan));
+  const isNew = await services.temporal.startUnlessStarted({
+    ...workflow,
+    workflowId: runWorkflowId(runId),
+    queue: queues.runs,
+    priority: priorities.prompt,
+    resourceId: automationId,
+    summary: `${runIds.format(runId)} of ${workflowIds.format(automationId)}`,
+    fairness: fairnessOf(tenant, plan),
+    once: true,
+  });
   failPoint('run.started');
   return isNew;
 }

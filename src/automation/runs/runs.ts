@@ -1,26 +1,226 @@
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
-import { typed } from '../../platform/database/sql-types.ts';
+import { type Declaration, typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Files } from '../../storage/index.ts';
 import { runIds } from '../core/ids.ts';
-import { type AskedModel, type RunError, runStates, type StepCounts, type StepStatus } from '../core/run-status.ts';
-import type { Warning } from '../core/template.ts';
-import { runNotFound } from '../errors.ts';
-import { readOutputFile } from '../steps/step-outputs.ts';
 import {
-  detailBytes,
-  detailColumns,
-  live,
-  type RunRow,
-  type RunSummary,
-  runRow,
-  shownBytes,
-  withProgress,
-} from './run-columns.ts';
+  type AskedModel,
+  progressOf,
+  type RunError,
+  type RunStatus,
+  runStates,
+  type StepCounts,
+  type StepStatus,
+} from '../core/run-status.ts';
+import type { QueueReason, TriggerFacts, TriggerType } from '../core/starts.ts';
+import type { Warning } from '../core/template.ts';
+import type { WaitType } from '../core/waits.ts';
+import { runNotFound } from '../errors.ts';
+import { readOutputFile, shownBytes } from '../steps/step-outputs.ts';
+
+/** What an open step of a run waits for. */
+export interface WaitingFor {
+  type: Exclude<WaitType, 'job'>;
+  stepId: string;
+  /** The dotted path of a step within others; null for one of the run's own list. */
+  path: string | null;
+  since: string;
+  /** When the wait ends by itself; null when it does not. */
+  until: string | null;
+  approvalId: string | null;
+  runId: string | null;
+}
+
+/** Waits of one run that an answer shows; the earliest steps come first. */
+export const maxShownWaits = 10;
+
+const asJson = `json_build_object('type', type, 'stepId', step_id, 'path', case when path <> step_id then path end,
+  'since', since, 'until', until, 'approvalId', case when type = 'approval' then subject_id end,
+  'runId', case when type = 'workflow' then subject_id end)`;
+
+// A run that waits has rows of its waits. The one whose slot was lent to its child, and is not free yet, has an outcome already.
+const waits = `(
+  select json_agg(${asJson})
+    from (select case when w.state = 'open' then w.type else 'slot' end as type, w.step_id, w.path, w.since, w.subject_id,
+                 case when w.state = 'open' then w.until end as until
+            from run_wait w
+           where w.run_id = r.id and w.type <> 'job' and (w.state = 'open' or r.slot = 'returning' and w.outcome is not null)
+           order by w.path limit ${maxShownWaits}) shown)`;
+
+// Steps of a flow are recorded where they wait for slots; the step of another run is the next one of its list.
+const noEnd = `'until', null, 'approvalId', null, 'runId', null`;
+const slots = `(
+  select coalesce(
+    (select json_agg(json_build_object('type', 'slot', 'stepId', s.step ->> 'stepId',
+              'path', case when s.step ->> 'path' <> s.step ->> 'stepId' then s.step ->> 'path' end, 'since', c.since, ${noEnd}) order by s.at)
+       from json_array_elements(c.steps) with ordinality as s (step, at)),
+    (select json_build_array(json_build_object('type', 'slot', 'stepId', d.steps -> r.finished_steps ->> 'id', 'path', null, 'since', c.since, ${noEnd}))
+       from definition d where d.id = r.definition_id and d.steps -> r.finished_steps is not null))
+    from calling_run c where c.run_id = r.id and c.leased_until is null)`;
+
+/**
+ * SQL: the waits of a run; null while any part of it is executed, or before it has begun. Rows are read only for
+ * waiting runs.
+ */
+const waitingForSql = `case when r.status = 'running'
+  then case when r.waiting_since is not null then ${waits} else ${slots} end end`;
+
+export interface RunOutput {
+  /** The output of the last executed step that is not a condition. */
+  result: unknown;
+  /** Output of each finished step by its id. */
+  steps: Record<string, unknown>;
+}
+
+/** Values that are too large to be included: null is in their place. */
+export interface ValuesApart {
+  /** Bytes as JSON; null when it is included. */
+  inputApart: number | null;
+  variablesApart: number | null;
+  /** Bytes of each as JSON, by step id; null when there are none. */
+  outputsApart: Record<string, number> | null;
+  /** The step whose output is the result, when that output is too large and was not read. */
+  resultApart: string | null;
+  /** The run of a workflow without steps: its result is its input. */
+  returnsInput: boolean;
+}
+
+export interface RunSummary extends ValuesApart {
+  id: string;
+  automationId: string;
+  automationName: string;
+  status: RunStatus;
+  input: unknown;
+  variables: Record<string, unknown>;
+  output: RunOutput | null;
+  error: RunError | null;
+  tokensUsed: number | null;
+  durationMs: number | null;
+  currentStep: string | null;
+  /** Percent. */
+  progress: number;
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  /** The version of its workflow that it executes. */
+  version: number;
+  triggerType: TriggerType;
+  triggerFacts: TriggerFacts | null;
+  tags: string[] | null;
+  metadata: Record<string, unknown> | null;
+  /** The run whose step started it, and the first run of that chain. Null if no step started it. */
+  parentRunId: string | null;
+  rootRunId: string | null;
+  batchId: string | null;
+  isTest: boolean;
+  priority: number;
+  scheduledFor: Date | null;
+  expiresAt: Date | null;
+  /**
+   * The reason why a queued run has not begun; null if it has, or is about to. `plan`: all slots of its plan are in
+   * use.
+   */
+  queuedFor: QueueReason | 'plan' | null;
+  /** The reason why a run waits whose open steps all wait; null otherwise. */
+  waitingFor: WaitingFor[] | null;
+}
+
+type RunRow = Omit<RunSummary, 'progress'> & { finishedSteps: number; totalSteps: number };
+
+/** The types of the columns of a `RunRow`. */
+export const runRow = {
+  id: 'uuid',
+  automationId: 'uuid',
+  automationName: 'text',
+  status: typed<RunStatus>('text'),
+  input: 'json',
+  inputApart: 'int?',
+  variables: typed<RunRow['variables']>('json'),
+  variablesApart: 'int?',
+  output: typed<RunOutput | null>('json?'),
+  outputsApart: typed<RunRow['outputsApart']>('json?'),
+  resultApart: 'text?',
+  returnsInput: 'boolean',
+  error: typed<RunError | null>('json?'),
+  tokensUsed: 'int?',
+  durationMs: 'int?',
+  currentStep: 'text?',
+  finishedSteps: 'int',
+  totalSteps: 'int',
+  createdAt: 'timestamptz',
+  startedAt: 'timestamptz?',
+  finishedAt: 'timestamptz?',
+  triggerType: typed<TriggerType>('text'),
+  triggerFacts: typed<TriggerFacts | null>('json?'),
+  version: 'int',
+  tags: typed<string[] | null>('jsonb?'),
+  metadata: typed<RunRow['metadata']>('json?'),
+  parentRunId: 'uuid?',
+  rootRunId: 'uuid?',
+  batchId: 'uuid?',
+  priority: 'smallint',
+  scheduledFor: 'timestamptz?',
+  expiresAt: 'timestamptz?',
+  queuedFor: typed<RunRow['queuedFor']>('text?'),
+  waitingFor: typed<WaitingFor[] | null>('json?'),
+  isTest: 'boolean',
+} as const satisfies Declaration;
+
+/** Selects the readable runs: those of workflows that are not deleted. */
+export const live = `from run r join automation a on a.id = r.automation_id and a.deleted_at is null
+  where r.organization_id = :organizationId and r.environment = :environment`;
+/** The same in lists. */
+const listedBytes = 16 * 1024;
+/** Outputs of a run that are included in its detail, in bytes: the smallest ones of as many in all. */
+const detailBytes = 2 * 1024 * 1024;
+
+const [inputBytes, variablesBytes, outputBytes] = ['input', 'variables', 'output'].map(
+  (column) => `coalesce(r.${column}_bytes, 0)`,
+);
+
+/**
+ * The columns of a `RunRow`. An input and variables of more than `most` bytes are not read.
+ * @param outputs `together`: outputs of more than `most` bytes in all are not read. `each`: as they are stored, which is
+ *   without those of more than 256 KiB, unless they have more than 2 MiB in all
+ */
+function runColumns(maxBytes: number, outputs: 'together' | 'each'): string {
+  const isAbove =
+    outputs === 'together'
+      ? `${outputBytes} > ${maxBytes}`
+      : `(r.total_steps = 0 and ${inputBytes} > ${maxBytes} or ${outputBytes} > ${detailBytes})`;
+  const everyOutput = `(select json_object_agg(s.step_id, s.output_bytes order by s.position) from run_step s
+    where s.run_id = r.id and s.status = 'completed' and s.output_bytes is not null)`;
+  return `r.id, r.automation_id as "automationId", a.name as "automationName", r.status,
+  case when ${inputBytes} <= ${maxBytes} then r.input end as input,
+  case when ${inputBytes} > ${maxBytes} then ${inputBytes} end as "inputApart",
+  case when ${variablesBytes} <= ${maxBytes} then r.variables end as variables,
+  case when ${variablesBytes} > ${maxBytes} then ${variablesBytes} end as "variablesApart",
+  case when r.output is null then null when ${isAbove} then '{"result": null, "steps": {}}'::json else r.output end as output,
+  case when ${isAbove} then ${everyOutput} else r.outputs_apart::json end as "outputsApart",
+  case when ${isAbove} or r.outputs_apart ? r.result_step then r.result_step end as "resultApart",
+  r.total_steps = 0 as "returnsInput",
+  r.error, r.tokens_used as "tokensUsed", r.duration_ms as "durationMs", r.current_step as "currentStep",
+  r.finished_steps as "finishedSteps", r.total_steps as "totalSteps", r.created_at as "createdAt",
+  r.started_at as "startedAt", r.finished_at as "finishedAt", r.trigger_type as "triggerType", r.triggered_by as "triggerFacts",
+  (select version from definition where id = r.definition_id) as version,
+  r.tags, r.metadata, r.parent_run_id as "parentRunId", r.root_run_id as "rootRunId", r.batch_id as "batchId", r.is_test as "isTest", r.priority,
+  r.scheduled_for as "scheduledFor", r.expires_at as "expiresAt",
+  case when r.status = 'queued' then coalesce(r.queued_for,
+    (select 'plan' from calling_run c where c.run_id = r.id and c.leased_until is null)) end as "queuedFor",
+  ${waitingForSql} as "waitingFor"`;
+}
+
+const detailColumns = runColumns(shownBytes, 'each');
+export const listColumns = runColumns(listedBytes, 'together');
+
+export const withProgress = <Row extends RunRow>({ finishedSteps, totalSteps, ...row }: Row) => ({
+  ...row,
+  progress: progressOf(row.status, finishedSteps, totalSteps),
+});
 
 /** A call of a tool. Null replaces values that are too large to be included, and unknown results. */
-export interface StepToolCall {
+interface StepToolCall {
   name: string;
   args: Record<string, unknown> | null;
   result: string | null;
@@ -179,7 +379,7 @@ const findInput = statement({
   text: `select r.input, r.variables ${live} and r.id = :runId`,
 });
 
-export interface RunInput {
+interface RunInput {
   input: unknown;
   variables: Record<string, unknown>;
 }

@@ -18,8 +18,20 @@ export async function takeRunsOfDay({ database, limiter }: DayServices, scope: S
   return limiter.takeOfDay(subjectOf(scope.tenant), perDay, runs);
 }
 
-/** Counts one run. If the day has no runs left, its starter must give up. @throws AppError rate_limit_exceeded */
+/**
+ * Counts one run when it is called. The limit is read before, so that a transaction that counts needs no second connection.
+ * @returns what throws AppError rate_limit_exceeded if the day has no run left: its starter must give up
+ */
+export async function runOfDay({ database, limiter }: DayServices, scope: Scope): Promise<() => Promise<void>> {
+  const { perDay } = await findRateLimits(database, scope.tenant.organizationId);
+  return async () => {
+    if (await limiter.takeOfDay(subjectOf(scope.tenant), perDay)) return;
+    throw new AppError('rate_limit_exceeded', 'The day has no run left.');
+  };
+}
+
+/** Counts one run now. @throws AppError rate_limit_exceeded */
 export async function takeRunOfDay(services: DayServices, scope: Scope): Promise<void> {
-  if (await takeRunsOfDay(services, scope)) return;
-  throw new AppError('rate_limit_exceeded', 'The day has no run left.');
+  const take = await runOfDay(services, scope);
+  await take();
 }

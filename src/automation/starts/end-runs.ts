@@ -4,8 +4,7 @@ import { wakeDeliveries } from '../../webhooks/index.ts';
 import { testSeconds } from '../core/mocks.ts';
 import { openRun, openStep, type RunErrorCode } from '../core/run-status.ts';
 import { closeWaitsSql } from '../flows/waits.ts';
-import { changedRun, publishRunEventsSql } from '../runs/run-events-sql.ts';
-import { failedRun } from '../runs/run-use.ts';
+import { changedRun, failedRun, publishRunEventsSql } from '../runs/events-and-use.ts';
 
 // These statements end runs whose workflows may still work, and can no longer record anything. The state of a step is that
 // of its run.

@@ -3,8 +3,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { enqueueSql, replacingEarlier } from '../../platform/outbox/enqueue.ts';
 import { openRun } from '../core/run-status.ts';
-import { findLimit } from './admission.ts';
-import { findStanding, groupLock } from './slots.ts';
+import { findLimit, findStanding, groupLock } from './admission.ts';
 
 const lend = statement({
   name: 'concurrency.lend',

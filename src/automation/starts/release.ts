@@ -144,8 +144,8 @@ export function workOffDueRuns({ database, waiters, countRunEnd }: DueRunService
         const ids = runs.map(({ id }) => id);
         const ended = await endRuns(tx, ids, reasons[due]);
         for (const id of ended) {
-          waiters.notifyLocal(id);
           countRunEnd(reasons[due].status);
+          waiters.notifyLocal(id);
         }
         return ended.length;
       });

@@ -38,7 +38,7 @@ const keyOf = ({ path, stepId }: { path: string | null; stepId: string }) => pat
  * The deltas of one reader, of all the runs that it follows. No queue grows in memory: a slow reader gets one delta
  * with all the text since its last read, or the result of the step.
  */
-class DeltaReader {
+export class DeltaReader {
   readonly wake = new WakeSignal();
   readonly #stepTexts: StepTexts;
   readonly #tenant: Tenant;
@@ -51,11 +51,11 @@ class DeltaReader {
   /** When the latest deltas were sent, on the clock of `performance`; the oldest first. */
   readonly #times: number[] = [];
 
-  /** @param replaysFrom results of earlier steps come without deltas */
-  constructor(stepTexts: StepTexts, tenant: Tenant, replaysFrom: Date | undefined) {
+  /** @param isResumed whether the stream goes on after an earlier one: results of earlier steps come without deltas */
+  constructor(stepTexts: StepTexts, tenant: Tenant, isResumed: boolean) {
     this.#stepTexts = stepTexts;
     this.#tenant = tenant;
-    this.#replaysFrom = replaysFrom;
+    this.#replaysFrom = isResumed ? new Date() : undefined;
   }
 
   follow(runId: string): void {
@@ -66,6 +66,7 @@ class DeltaReader {
     );
   }
 
+  /** To be called for a run that has ended or was deleted. */
   leave(runId: string): void {
     this.#runs.get(runId)?.close();
     this.#runs.delete(runId);
@@ -169,16 +170,13 @@ class DeltaReader {
 /**
  * The events of a stream with what models write in between. A step's deltas come between its beginning and its end, and
  * joined they are its output, where that is a text.
- * @param from `runId`: the run to follow from the beginning; others are followed from their first event on. `isResumed`: whether
- *   the stream goes on after an earlier one
+ * @param runId the run to follow from the beginning; others are followed from their first event on
  */
 export async function* withDeltas<Event extends SeenEvent>(
-  stepTexts: StepTexts,
-  tenant: Tenant,
+  reader: DeltaReader,
   events: AsyncGenerator<Event>,
-  { runId, isResumed }: { runId?: string; isResumed: boolean },
+  runId?: string,
 ): AsyncGenerator<Event | StepDelta> {
-  const reader = new DeltaReader(stepTexts, tenant, isResumed ? new Date() : undefined);
   if (runId) reader.follow(runId);
   let arrived: { result: IteratorResult<Event, void> } | { error: unknown } | undefined;
   const ask = () => {

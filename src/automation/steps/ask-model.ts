@@ -13,8 +13,7 @@ import { failPoint } from '../fail-points.ts';
 import type { RunServices } from '../runs/run-execution.ts';
 import { isExpressionFault } from './evaluate-step.ts';
 import { checkAnswer } from './output-schema.ts';
-import type { StepContext } from './step-context.ts';
-import type { StepEnd } from './step-end.ts';
+import type { StepContext, StepEnd } from './step-context.ts';
 import { storable } from './storable.ts';
 
 /** A call of the model of a step. Each request to a model begins a new text for the readers. */

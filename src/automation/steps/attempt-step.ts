@@ -11,8 +11,7 @@ import { type Answer, askModels, askOnce, lastFailure, questionOf, StepFailure }
 import { askWithTools, type ToolCalls } from './ask-with-tools.ts';
 import { isExpressionFault } from './evaluate-step.ts';
 import { type PerformedStep, performStep, type StepWaits } from './perform-step.ts';
-import type { StepContext } from './step-context.ts';
-import type { StepOutcome } from './step-end.ts';
+import type { StepContext, StepOutcome } from './step-context.ts';
 import { storableWithoutBlocking } from './storable.ts';
 
 /** How often a step says that it is tried in all. */

@@ -13,8 +13,7 @@ import type { RunErrorCode } from '../core/run-status.ts';
 import { stepsNamed } from '../core/step-references.ts';
 import type { ActionStep, FeatureStep } from '../core/step-types.ts';
 import type { Warning } from '../core/template.ts';
-import type { StepContext } from './step-context.ts';
-import type { StepEnd } from './step-end.ts';
+import type { StepContext, StepEnd } from './step-context.ts';
 import { storable } from './storable.ts';
 
 export type PerformedStep = ActionStep | FeatureStep;

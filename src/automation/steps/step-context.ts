@@ -1,6 +1,7 @@
 import type { ExpressionVariable } from '../core/expression.ts';
+import type { AskedModel, RunError, RunErrorCode } from '../core/run-status.ts';
 import type { ModelChoice } from '../core/steps.ts';
-import type { TemplateValues } from '../core/template.ts';
+import type { TemplateValues, Warning } from '../core/template.ts';
 import type { Storable } from './storable.ts';
 
 /** The values of a step, with outputs as they are stored. */
@@ -28,3 +29,22 @@ export interface StepContext {
   /** The same, without parsing outputs. */
   storedValues(steps: ReadonlySet<string> | 'all'): Promise<StoredValues>;
 }
+
+export interface StepFault {
+  status: 'failed';
+  code: RunErrorCode;
+  message: string;
+  details?: Record<string, unknown>;
+  fault?: RunError['fault'];
+}
+
+type EndOf<Output> = { tokensUsed?: number; warnings?: Warning[]; models?: AskedModel[] } & (
+  | { status: 'completed'; output: Output }
+  | StepFault
+);
+
+/** How a step ended, apart from when and where. */
+export type StepEnd = EndOf<Storable>;
+
+/** The same, and the model that decided that. */
+export type StepOutcome = StepEnd & { asked?: ModelChoice };

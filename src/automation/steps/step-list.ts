@@ -5,8 +5,7 @@ import { typed } from '../../platform/database/sql-types.ts';
 import { runIds } from '../core/ids.ts';
 import { runStates, type StepStatus } from '../core/run-status.ts';
 import { runNotFound } from '../errors.ts';
-import { live } from '../runs/run-columns.ts';
-import { type StepResult, shownCalls, skipped, stepMembers, withDates } from '../runs/runs.ts';
+import { live, type StepResult, shownCalls, skipped, stepMembers, withDates } from '../runs/runs.ts';
 
 interface StepFilter {
   /** The dotted path of a step or container: the step itself, and those within it. */

@@ -9,20 +9,18 @@ import {
 } from '../../storage/index.ts';
 import { runIds } from '../core/ids.ts';
 import { storageFailed } from '../core/run-status.ts';
-import { shownBytes } from '../runs/run-columns.ts';
-import type { StepEnd, StepFault } from './step-end.ts';
+import type { StepEnd, StepFault } from './step-context.ts';
 import { maxOutputBytes, Storable } from './storable.ts';
 
 /**
- * Whether an output of this many bytes as JSON is stored as a file. Its row then has the file's name: the table stays
- * small, and an answer without the output does not read it. Such a file lives as long as the rows that name it: those
- * of its run and of retries of that run.
+ * The largest value of a run or step that its detail includes, in bytes as JSON. A larger output is stored as a file, and
+ * its row has the file's name: the table stays small, and an answer without the output does not read it. Such a file lives
+ * as long as the rows that name it: those of its run and of retries of that run.
  */
-const isLarge = (bytes: number): boolean => bytes > shownBytes;
+export const shownBytes = 256 * 1024;
 
 /** Stores a large output before the transaction that records it. @throws StorageFailure */
-export function storeOutput(files: Files, scope: Scope, runId: string, { json }: Storable): Promise<StoredFile> {
-  const content = Buffer.from(json);
+export function storeOutput(files: Files, scope: Scope, runId: string, { content }: Storable): Promise<StoredFile> {
   return files.store(scope, {
     kind: 'output',
     type: 'json',
@@ -52,7 +50,7 @@ export async function readStored(
   { output, file, bytes }: KeptOutput & { bytes: number },
 ): Promise<Storable> {
   if (file === null) return Storable.ofValue(output, bytes);
-  return Storable.ofJson((await readOutputFile(files, file)).toString(), bytes);
+  return Storable.ofContent(await readOutputFile(files, file));
 }
 
 /** Bytes of all outputs of a run. */
@@ -121,7 +119,7 @@ export class OutputSpace {
   }
 
   async #store(end: StepEnd, isLast: boolean): Promise<StoredEnd> {
-    if (end.status === 'failed' || !isLarge(end.output.bytes)) return end;
+    if (end.status === 'failed' || end.output.bytes <= shownBytes) return end;
     try {
       const file = await storeOutput(this.#files, this.#scope, this.#runId, end.output);
       return { ...end, file };

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { maxOutputBytes, Storable, storable, storableJson } from './storable.ts';
+import { maxOutputBytes, Storable, storable, storableContent, storableJson } from './storable.ts';
 
 test.each([
   ['a\0b', 'a\ufffdb'],
@@ -27,7 +27,7 @@ test('whatever it is, PostgreSQL can keep it, and what it can keep is left alone
   );
 });
 
-test('its JSON is as good as the value', () => {
+test('its JSON and its bytes are as good as the value', () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
       const stored = storable(value)!;
@@ -35,11 +35,16 @@ test('its JSON is as good as the value', () => {
       expect([ofJson.json, ofJson.bytes]).toEqual([stored.json, stored.bytes]);
       expect(JSON.stringify(ofJson.value)).toBe(stored.json);
       expect(Storable.ofValue(stored.value, stored.bytes).json).toBe(stored.json);
+      const ofContent = storableContent(Buffer.from(JSON.stringify(value)))!;
+      expect([ofContent.bytes, ofContent.content.toString()]).toEqual([stored.bytes, stored.json]);
+      expect([ofContent.json, ofContent.content.toString()]).toEqual([stored.json, stored.json]);
+      expect(JSON.stringify(ofContent.value)).toBe(stored.json);
     }),
   );
 });
 
 test('what is too large is not', () => {
   expect(storableJson(JSON.stringify('x'.repeat(maxOutputBytes)))).toBeUndefined();
+  expect(storableContent(Buffer.from(JSON.stringify('x'.repeat(maxOutputBytes))))).toBeUndefined();
   expect(storable('x'.repeat(maxOutputBytes))).toBeUndefined();
 });

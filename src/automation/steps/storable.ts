@@ -4,38 +4,54 @@ import { isLargerThan } from '../../platform/core/json-size.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
 
 /**
- * A value in its stored form. The value is parsed from its JSON on first use, and the JSON is written on first use: for
- * an output of megabytes each holds the process for milliseconds.
+ * A value in its stored form: its bytes, its JSON and the value, each made of another on first use, because for an output of
+ * megabytes each holds the process for milliseconds.
  */
 export class Storable {
   /** Bytes of the JSON. */
   readonly bytes: number;
+  #content: Buffer | undefined;
   #json: string | undefined;
   /** JSON has no `undefined`. */
   #value: unknown;
 
-  private constructor(bytes: number, json: string | undefined, value: unknown) {
+  private constructor(bytes: number, content: Buffer | undefined, json: string | undefined, value: unknown) {
     this.bytes = bytes;
+    this.#content = content;
     this.#json = json;
     this.#value = value;
   }
 
   /** @param value where it is known, too */
   static ofJson(json: string, bytes: number, value?: unknown): Storable {
-    return new Storable(bytes, json, value);
+    return new Storable(bytes, undefined, json, value);
+  }
+
+  /** @param content JSON that is stored as it is */
+  static ofContent(content: Buffer): Storable {
+    return new Storable(content.length, content, undefined, undefined);
   }
 
   static ofValue(value: unknown, bytes: number): Storable {
-    return new Storable(bytes, undefined, value ?? null);
+    return new Storable(bytes, undefined, undefined, value ?? null);
+  }
+
+  /** The JSON as a file has it. */
+  get content(): Buffer {
+    return this.#content ?? Buffer.from(this.json);
   }
 
   get json(): string {
-    this.#json ??= JSON.stringify(this.#value);
+    if (this.#json === undefined) {
+      this.#json = this.#content ? this.#content.toString() : JSON.stringify(this.#value);
+      // It is stored before it is read: from then on one form is enough.
+      this.#content = undefined;
+    }
     return this.#json;
   }
 
   get value(): unknown {
-    if (this.#value === undefined) this.#value = JSON.parse(this.#json!);
+    if (this.#value === undefined) this.#value = JSON.parse(this.json);
     return this.#value;
   }
 }
@@ -60,6 +76,12 @@ export function storableJson(json: string, value?: unknown): Storable | undefine
   const replaced = cleanJson(json);
   if (replaced === json) return Storable.ofJson(json, bytes, value);
   return Storable.ofJson(replaced, Buffer.byteLength(replaced));
+}
+
+/** The same for its bytes. One that need not be changed is not read as a text. */
+export function storableContent(content: Buffer): Storable | undefined {
+  if (content.length > maxOutputBytes) return undefined;
+  return content.includes('\\u') ? storableJson(content.toString()) : Storable.ofContent(content);
 }
 
 /** A text of so many characters is large: writing it as JSON takes milliseconds. */

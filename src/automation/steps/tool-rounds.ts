@@ -1,5 +1,8 @@
+import { inBatches } from '../../platform/database/batches.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { recordPatiently } from '../../platform/database/database-errors.ts';
 import type { Scope } from '../../platform/database/scope.ts';
-import { statement } from '../../platform/database/sql.ts';
+import { sqlOn, statement, systemStatement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { auditParameters, auditSql } from '../../platform/security/audit.ts';
 import { countTokens } from '../../tenancy/index.ts';
@@ -7,7 +10,7 @@ import type { AskedCall } from '../../tools/core/rounds.ts';
 import type { CalledTool, DeclaredTool, Round, RoundAnswer } from '../../tools/index.ts';
 import { openRun } from '../core/run-status.ts';
 import type { ModelChoice } from '../core/steps.ts';
-import { usedTokens } from '../runs/run-use.ts';
+import { usedTokens } from '../runs/events-and-use.ts';
 import { storable } from './storable.ts';
 
 /** Identifies a step of a run. */
@@ -23,7 +26,7 @@ export interface StepCallRef extends StepRef {
 }
 
 /** An answer that requested tools, and its model. */
-export interface AskedRound extends RoundAnswer {
+interface AskedRound extends RoundAnswer {
   asked: ModelChoice;
 }
 
@@ -166,7 +169,9 @@ export async function recordRound(
   tokens: number,
 ): Promise<boolean> {
   const content = JSON.stringify(answer);
-  return (await scope.one(insertRound, { runId, position, round, content, tokens })) !== undefined;
+  // Recorded before, it is found by the next execution of the step.
+  const given = { runId, position, round, content, tokens };
+  return (await recordPatiently(() => scope.one(insertRound, given))) !== undefined;
 }
 
 const findCall = statement({
@@ -240,4 +245,31 @@ export async function recordResult(
 ): Promise<void> {
   const result = storable(text)!.value as string;
   await scope.rows(record, { runId, position, round, call, result, isError, ...scope.auditValues(entry) });
+}
+
+// The table has the steps that are under way, and those that ended since the last call.
+const forget = systemStatement({
+  name: 'run_step.forget_rounds',
+  parameters: { limit: 'int' },
+  row: { count: 'int' },
+  text: `with ended as (
+     select r.run_id, r.position, r.round from run_step_round r
+      where not exists (select from run_step s
+                         where s.run_id = r.run_id and s.position = r.position and s.status = 'running')
+      limit :limit),
+   gone as (
+     delete from run_step_round r using ended
+      where r.run_id = ended.run_id and r.position = ended.position and r.round = ended.round
+     returning 1)
+   select count(*)::int as count from gone`,
+});
+
+/**
+ * Removes the recorded offers and requests of the models of steps some time after the steps have ended in any way, of
+ * all tenants. The calls themselves are part of the steps' results and stay.
+ * @returns how many entries
+ */
+export function forgetRounds(database: Database): Promise<number> {
+  const sql = sqlOn(database.pool);
+  return inBatches(async (limit) => (await sql.one(forget, { limit }))!.count, 500);
 }

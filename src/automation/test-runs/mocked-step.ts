@@ -1,7 +1,7 @@
 import type { Mock } from '../core/mocks.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
 import { defaultApprovalActions, type Step } from '../core/step-types.ts';
-import type { StepEnd } from '../steps/step-end.ts';
+import type { StepEnd } from '../steps/step-context.ts';
 import { storable } from '../steps/storable.ts';
 
 const completed = (output: unknown): StepEnd => {

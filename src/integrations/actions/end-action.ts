@@ -3,7 +3,7 @@ import { statement } from '../../platform/database/sql.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
 import type { JobRef } from '../../temporal/contracts/jobs.ts';
 import type { ActionFailure, ActionStatus } from '../core/action-status.ts';
-import { type ActionJobServices, actionJob, endedColumns, endedRow, recordEnd } from './job.ts';
+import { type ActionJobServices, actionJob, endedColumns, endedRow, failureOf, recordEnd } from './job.ts';
 import { actionContents } from './sealed-action.ts';
 
 export interface EndServices extends ActionJobServices {
@@ -28,6 +28,21 @@ const fail = statement({
     finished_at = clock_timestamp()
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
       and attempts = :attempts
+   returning ${endedColumns}`,
+});
+
+// A request without an answer may have been performed.
+const cancelAttempt = statement({
+  name: 'action.cancel_attempt',
+  parameters: { id: 'uuid', failed: 'jsonb', unknown: 'jsonb', attempts: 'smallint' },
+  row: endedRow,
+  text: `update integration_action a
+      set status = case when sent.is_lost then 'unknown' else 'cancelled' end,
+          failure = case when sent.is_lost then :unknown else :failed end, payload = null, finished_at = clock_timestamp()
+     from (select id, submitted_at is not null and not repeatable and not unsent as is_lost from integration_action
+            where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
+              and attempts = :attempts for update) sent
+    where a.organization_id = :organizationId and a.environment = :environment and a.id = sent.id
    returning ${endedColumns}`,
 });
 
@@ -67,6 +82,17 @@ export function failAction(
     recordEnd(tx, id, await tx.one(fail, { id, status, failure: JSON.stringify(failure), attempts })),
   );
 }
+
+/**
+ * Cancels an action whose attempt was interrupted. If its request was sent, the outcome is unknown.
+ * @returns false when it had ended before, or another attempt has superseded this one
+ */
+export const cancelInterrupted = (services: EndServices, scope: Scope, ref: JobRef, attempts: number) =>
+  actionJob.end(services, scope, ref, async ({ tx }) => {
+    const { id } = ref;
+    const [failed, unknown] = [failureOf('failed'), failureOf('unknown')];
+    return recordEnd(tx, id, await tx.one(cancelAttempt, { id, failed, unknown, attempts }));
+  });
 
 /**
  * Cancels an action that waits for its time, and has its workflow stop.

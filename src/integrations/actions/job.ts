@@ -52,7 +52,8 @@ const abandon = statement({
    returning ${endedColumns}`,
 });
 
-const failureOf = (outcome: 'failed' | 'unknown') =>
+/** The failure of an action that was stopped, as JSON. */
+export const failureOf = (outcome: 'failed' | 'unknown') =>
   JSON.stringify({ code: 'action_failed', outcome } satisfies ActionFailure);
 
 /** What belongs to the end of an action, in its transaction. @returns false where there was none */

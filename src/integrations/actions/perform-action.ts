@@ -163,6 +163,7 @@ export async function makeAttempt(
  * Makes the next attempt at an action. The provider may perform any request: a mark in the row, committed before the
  * request, prevents a second one after a crash. The mark is removed if the provider certainly did nothing. Safe to
  * repeat: an action that has ended stays unchanged.
+ * @param begins called with the number of the attempt, where there is one
  * @throws the reason of `signal`; errors of our own
  */
 export async function performNext(
@@ -170,10 +171,12 @@ export async function performNext(
   scope: Scope,
   ref: JobRef,
   signal: AbortSignal,
+  begins: (attempts: number) => void = () => {},
 ): Promise<ActionProgress> {
   const { id } = ref;
   const taken = await scope.one(take, { id, deadlineMs: services.actionPolicy.deadlineMs });
   if (taken) {
+    begins(taken.attempts);
     const payload = actionContents(services.sealer, scope).open(id, 'payload', taken.payload);
     return makeAttempt(services, scope, ref, { ...taken, payload }, signal);
   }

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CancelledFailure } from '@temporalio/common';
 import { fingerprintOf, resourceDeleted } from '../../platform/database/idempotency.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { AppError } from '../../platform/errors.ts';
-import { findPlan } from '../../tenancy/index.ts';
+import { findPlan, isDeleted } from '../../tenancy/index.ts';
 import { type BeginServices, firstAttempt, requireConnection } from './begin-action.ts';
 import { createAction } from './create-action.ts';
+import { cancelInterrupted } from './end-action.ts';
 import { answerOf, findAction } from './find-action.ts';
 import { actionJob } from './job.ts';
 import { makeAttempt, performNext } from './perform-action.ts';
@@ -54,6 +56,8 @@ export async function performForStep(services: BeginServices, scope: Scope, aske
     });
   }
   const { id, replayed } = created;
+  /** The attempt that this call makes, or made last. */
+  let attempts = replayed ? undefined : 1;
   const ref = { id, waiter: null };
   const found = async () => {
     const run = await findAction(services.sealer, scope, id);
@@ -65,11 +69,16 @@ export async function performForStep(services: BeginServices, scope: Scope, aske
     for (;;) {
       if (!isFirst || requested.delaySeconds > 0) {
         const run = await found();
+        // By an attempt at the step that was taken for dead, and that did nothing: its key is free again.
+        const isFree = run.status === 'cancelled' && !run.delayed && attempts === undefined;
+        if (isFree && !(await isDeleted(scope))) break;
         if (run.delayed || run.status !== 'processing') return answerOf(run);
       }
       const progress = isFirst
         ? await makeAttempt(services, scope, ref, firstAttempt(requested, id, accountId!), signal)
-        : await performNext(services, scope, ref, signal);
+        : await performNext(services, scope, ref, signal, (begun) => {
+            attempts = begun;
+          });
       isFirst = false;
       if (progress.kind === 'pause' || progress.kind === 'elsewhere') {
         await sleep(progress.ms, undefined, { signal });
@@ -77,9 +86,16 @@ export async function performForStep(services: BeginServices, scope: Scope, aske
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    await actionJob.stop(services, scope, ref, 'cancelled').catch(() => {});
+    // Another attempt at the step may go on with the action: Temporal makes one when heartbeats were late. It then stops
+    // the activity of this one.
+    if (attempts !== undefined) await cancelInterrupted(services, scope, ref, attempts).catch(() => {});
+    else if (!(signal.reason instanceof CancelledFailure)) {
+      await actionJob.stop(services, scope, ref, 'cancelled').catch(() => {});
+    }
     throw signal.reason;
   }
+  signal.throwIfAborted();
+  return performForStep(services, scope, asked);
 }
 
 /**

@@ -41,4 +41,9 @@ export interface ProviderCall {
    * @throws IntegrationFailure as the integration maps errors; AuthExpired; the signal's reason
    */
   request<Schema extends z.ZodType>(request: ProviderRequest, schema: Schema): Promise<z.infer<Schema>>;
+  /**
+   * The query of an address that the provider gave, such as that of the next page of a list.
+   * @throws IntegrationFailure `lost` for an address that is not on the provider's own host
+   */
+  queryOf(link: string): Record<string, string>;
 }

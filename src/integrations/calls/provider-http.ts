@@ -76,6 +76,12 @@ export function providerCall(options: ProviderCallOptions): ProviderCall {
         if (!read.success) throw new IntegrationFailure('lost', { cause: read.error });
         return read.data as z.infer<Schema>;
       }),
+    queryOf(link) {
+      const url = URL.parse(link);
+      const { origin } = new URL(options.client.baseUrl(account.details));
+      if (url?.origin !== origin || url.username !== '' || url.password !== '') throw new IntegrationFailure('lost');
+      return Object.fromEntries(url.searchParams);
+    },
   };
 }
 

@@ -66,6 +66,8 @@ test('payloads that do not fit name the field', () => {
     'properties.a',
   ]);
   expect(fieldsOf('create_contact', { properties: { a: 'x'.repeat(65_537) } })).toEqual(['properties.a']);
+  const hidden = { properties: JSON.parse('{"email":"ada@example.com","__proto__":{}}') };
+  expect(fieldsOf('create_contact', hidden)).toEqual(['properties.__proto__']);
   // They are counted first: each of these would be wrong.
   for (const value of ['x', {}]) {
     const many = Object.fromEntries(Array.from({ length: 501 }, (_, n) => [`p${n}`, value]));

@@ -6,6 +6,7 @@ import type { FieldError } from '../../platform/errors.ts';
 import { retryAfterOf, statusFailure } from '../calls/answers.ts';
 import { IntegrationFailure } from '../calls/failures.ts';
 import type { ProviderAnswer } from '../calls/provider-call.ts';
+import { asGiven, documentedAs } from '../definition/as-given.ts';
 import { defineAction, defineIntegration } from '../definition/integration.ts';
 import { digitsOf, momentOf } from '../definition/sandbox-values.ts';
 import { hubspotInbound } from './hubspot-events.ts';
@@ -83,12 +84,11 @@ const property = z.union(
   'Expected a string of at most 65,536 characters, a number or a boolean.',
 );
 const maxProperties = 500;
-const someProperties = z
-  .record(z.string().min(1).max(250), property)
-  .refine((all) => Object.keys(all).length > 0, 'Expected at least one property.');
-
-// What comes before a schema hides it from the reference.
-const { $schema: _, ...documented } = z.toJSONSchema(someProperties, { io: 'input' });
+const anyProperties = z.record(z.string().min(1).max(250), property);
+const someProperties = asGiven(anyProperties, property).refine(
+  (all) => Object.keys(all).length > 0,
+  'Expected at least one property.',
+);
 
 /** Counted before they are checked: a body has room for tens of thousands, and each wrong one would be an issue. */
 const properties = z
@@ -97,7 +97,8 @@ const properties = z
     context.addIssue({ code: 'custom', message: `Expected at most ${maxProperties} properties.` });
     return z.NEVER;
   }, someProperties)
-  .meta(documented);
+  // What comes before a schema hides it from the reference.
+  .meta(documentedAs(anyProperties));
 
 const contactAnswer = z.object({
   id: z.string(),

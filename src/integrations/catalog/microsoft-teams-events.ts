@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isSameSecret } from '../../platform/security/compare-secrets.ts';
 import { IntegrationFailure } from '../calls/failures.ts';
 import type { ProviderCall, ProviderRequest } from '../calls/provider-call.ts';
 import { type Inbound, type InboundRequest, maxUnsignedBytes, type Notice } from '../definition/inbound.ts';
-import type { FetchedNotice, PushSubscription } from '../definition/integration.ts';
+import type { MissedPage, PushResources, PushSubscription } from '../definition/integration.ts';
 
 export const teamPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** `19:4a95f7d8db4c4e7fae857bcebe0623e6@thread.tacv2`. No slash, no dots alone. */
@@ -130,15 +131,14 @@ async function fetchMessage(given: Record<string, string>, call: ProviderCall): 
 }
 
 /** @returns undefined for what the provider does not have any more */
-async function unlessGone<Schema extends z.ZodType>(
-  call: ProviderCall,
-  request: ProviderRequest,
-  schema: Schema,
-): Promise<z.infer<Schema> | undefined> {
+const unlessGone = <Schema extends z.ZodType>(call: ProviderCall, request: ProviderRequest, schema: Schema) =>
+  unless(isGone, call.request(request, schema));
+
+async function unless<Answer>(isExpected: (error: unknown) => boolean, answer: Promise<Answer>) {
   try {
-    return await call.request(request, schema);
+    return await answer;
   } catch (error) {
-    if (isGone(error)) return undefined;
+    if (isExpected(error)) return undefined;
     throw error;
   }
 }
@@ -171,9 +171,20 @@ export const teamsInbound: Inbound = {
   fetch: fetchMessage,
 };
 
-const channels = z.object({ value: z.array(z.object({ id: z.string().max(200) })).max(1_000) });
+/** Whether Graph refused a request, and would do so again. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof IntegrationFailure && (error.kind === 'action_failed' || error.kind === 'invalid_payload');
+
+const link = z.url().max(8_000).optional();
+const channels = z.object({
+  value: z.array(z.object({ id: z.string().max(200) })).max(1_000),
+  '@odata.nextLink': link,
+});
 const subscription = z.object({ id: z.string().min(1).max(200), expirationDateTime: z.string().max(50) });
-const maxFetches = 50;
+/** Channels of a team that are followed. */
+const maxChannels = 500;
+/** Maximum of one list: a provider could otherwise return empty pages for ever. */
+const maxChannelPages = 100;
 const subscriptionPath = (id: string) => `/v1.0/subscriptions/${encodeURIComponent(id)}`;
 
 function endOf({ expirationDateTime }: z.infer<typeof subscription>, asked: Date): Date {
@@ -182,51 +193,139 @@ function endOf({ expirationDateTime }: z.infer<typeof subscription>, asked: Date
 }
 
 /** Channels of the first team: an account may subscribe to single channels, and only applications to the whole tenant. */
-async function channelResources(call: ProviderCall): Promise<string[]> {
+async function channelResources(call: ProviderCall): Promise<PushResources> {
   const { team } = call.account.details;
-  if (team === undefined) return [];
-  const request = {
-    method: 'GET',
-    path: `/v1.0/teams/${encodeURIComponent(team)}/channels`,
-    query: { $select: 'id' },
-  } as const;
-  const { value } = await call.request(request, channels);
-  const ids = value.map(({ id }) => id).filter((id) => channelPattern.test(id));
-  return ids.slice(0, maxFetches).map((id) => `/teams/${team}/channels/${id}/messages`);
+  if (team === undefined) return { resources: [] };
+  const path = `/v1.0/teams/${encodeURIComponent(team)}/channels`;
+  const ids = new Set<string>();
+  let query: Record<string, string> | undefined = { $select: 'id' };
+  for (let pages = 0; query && pages < maxChannelPages && ids.size <= maxChannels; pages++) {
+    const page: z.infer<typeof channels> = await call.request({ method: 'GET', path, query }, channels);
+    for (const { id } of page.value) if (channelPattern.test(id)) ids.add(id);
+    const next = page['@odata.nextLink'];
+    query = next === undefined ? undefined : call.queryOf(next);
+  }
+  const resources = [...ids].slice(0, maxChannels).map((id) => `/teams/${team}/channels/${id}/messages`);
+  if (query === undefined && ids.size <= maxChannels) return { resources };
+  return { resources, exceeded: new IntegrationFailure('action_failed', { providerCode: 'too_many_channels' }) };
 }
 
 const channelResource = /^\/teams\/([^/]+)\/channels\/([^/]+)\/messages$/;
-const changed = z.object({
-  value: z.array(z.object({ id: z.string(), createdDateTime: z.string().max(50) })).max(1_000),
-  '@odata.nextLink': z.string().max(8_000).optional(),
+const listed = z.array(z.object({ id: z.string().max(200), createdDateTime: z.string().max(50) }));
+const changed = z.object({ value: listed.max(200), '@odata.nextLink': link, '@odata.deltaLink': link });
+const replies = z.object({ value: listed.max(200), '@odata.nextLink': link });
+const perPage = '50';
+/** For each message: the latest ones. */
+const maxReplies = 500;
+/** For each message: its pages may be smaller than we ask for. */
+const maxReplyPages = 10;
+/** In one page of missed replies. The last message may exceed it. */
+const maxReplyRequests = 10;
+/** In one page of missed replies, which has those to another message as long as it has room for all of them. */
+const maxMissedReplies = 1_000;
+
+const listPlace = z.object({
+  /** The time since which the list has messages. */
+  since: z.iso.datetime(),
+  /** The query of its next page. */
+  query: z.record(z.string(), z.string()),
+  /** Messages of the pages before, whose replies come before the next page. */
+  chains: z.array(z.string().regex(messagePattern)).max(200).optional(),
+  /** Whether the list ends with these replies: the next page is one of a list of what happens later. */
+  isLast: z.boolean().optional(),
 });
-const [changedPages, changedPerPage] = [10, 50];
+type ListPlace = z.infer<typeof listPlace>;
+
+const firstPage = (since: Date): ListPlace => ({
+  since: since.toISOString(),
+  query: { $filter: `lastModifiedDateTime gt ${since.toISOString()}`, $top: perPage },
+});
+
+/** An event as its notification would have it. @returns undefined for an item that was posted before */
+function missedEvent(resource: string, createdDateTime: string, since: string) {
+  const at = readResource(resource);
+  if (!at || !(Date.parse(createdDateTime) > Date.parse(since))) return undefined;
+  return { key: keyOf(resource, 'created'), trigger: 'message_received', reference: at };
+}
 
 /**
- * Messages that were posted to a channel, by https://learn.microsoft.com/graph/api/chatmessage-delta, which does not
- * return replies: missed replies are not recovered.
+ * A page of the messages that were missed in a channel. https://learn.microsoft.com/graph/api/chatmessage-delta lists
+ * each message that was posted, changed or replied to, without its replies: they are listed message by message.
  */
-async function missedMessages(resource: string, since: Date, call: ProviderCall): Promise<FetchedNotice[]> {
+async function missedMessages(resource: string, cursor: string, call: ProviderCall): Promise<MissedPage> {
   const [, team = '', channel = ''] = channelResource.exec(resource) ?? [];
+  const place = listPlace.parse(JSON.parse(cursor));
+  if (place.chains?.length) return missedReplies({ team, channel }, place, call);
   const path = `${messagesPath({ team, channel })}/delta`;
-  const found = new Map<string, FetchedNotice>();
-  let query: Record<string, string> | undefined = {
-    $filter: `lastModifiedDateTime gt ${since.toISOString()}`,
-    $top: String(changedPerPage),
+  const { since, query } = place;
+  const first = firstPage(new Date(since)).query;
+  const read = (asked: Record<string, string>) => call.request({ method: 'GET', path, query: asked }, changed);
+  const page = await read(query).catch((error) => {
+    // Graph may forget the place, so the list begins again.
+    if (isDeepStrictEqual(query, first) || !isRefused(error)) throw error;
+    return read(first);
+  });
+  const events = page.value
+    .map(({ id, createdDateTime }) => missedEvent(resourceOf({ team, channel }, id), createdDateTime, since))
+    .filter((event) => event !== undefined);
+  const { '@odata.nextLink': nextLink, '@odata.deltaLink': deltaLink } = page;
+  const after = nextLink ?? deltaLink;
+  const next: ListPlace = {
+    since,
+    query: after === undefined ? first : call.queryOf(after),
+    chains: page.value.map(({ id }) => id).filter((id) => messagePattern.test(id)),
+    isLast: nextLink === undefined,
   };
-  for (let pages = 0; query && pages < changedPages; pages++) {
-    const page: z.infer<typeof changed> = await call.request({ method: 'GET', path, query }, changed);
-    for (const { id, createdDateTime } of page.value) {
-      // A message that was changed since may have been posted before.
-      if (!(Date.parse(createdDateTime) > since.getTime())) continue;
-      const resource = `teams('${team}')/channels('${channel}')/messages('${id}')`;
-      const at = readResource(resource);
-      if (at) found.set(id, { key: keyOf(resource, 'created'), trigger: 'message_received', reference: at });
-    }
-    const next = URL.parse(page['@odata.nextLink'] ?? '');
-    query = next ? Object.fromEntries(next.searchParams) : undefined;
+  return pageOf(events, next);
+}
+
+const resourceOf = ({ team, channel }: Place, id: string) =>
+  `teams('${team}')/channels('${channel}')/messages('${id}')`;
+
+const pageOf = (
+  events: MissedPage['events'],
+  { since, query, chains = [], isLast = false }: ListPlace,
+): MissedPage => ({
+  events,
+  cursor: JSON.stringify(chains.length > 0 ? { since, query, chains, isLast } : { since, query }),
+  more: chains.length > 0 || !isLast,
+});
+
+/** The replies to some of the messages that wait for it. */
+async function missedReplies(at: Place, place: ListPlace, call: ProviderCall): Promise<MissedPage> {
+  const events: MissedPage['events'] = [];
+  const chains = [...place.chains!];
+  let requests = 0;
+  while (chains.length > 0 && requests < maxReplyRequests && events.length <= maxMissedReplies - maxReplies) {
+    const found = await missedRepliesTo(at, chains.shift()!, place.since, call);
+    requests += found.requests;
+    events.push(...found.events);
   }
-  return [...found.values()].slice(-changedPages * changedPerPage);
+  return pageOf(events, { ...place, chains });
+}
+
+/** The latest replies to one message, of those that were missed. A message that was deleted has none. */
+async function missedRepliesTo(at: Place, message: string, since: string, call: ProviderCall) {
+  const path = `${messagesPath(at)}/${message}/replies`;
+  const found: z.infer<typeof listed> = [];
+  let query: Record<string, string> | undefined = { $top: perPage };
+  let requests = 0;
+  for (; query && requests < maxReplyPages && found.length < maxReplies; requests++) {
+    const page: z.infer<typeof replies> | undefined = await unless(
+      isRefused,
+      call.request({ method: 'GET', path, query }, replies),
+    );
+    found.push(...(page?.value ?? []));
+    const next: string | undefined = page?.['@odata.nextLink'];
+    query = next === undefined ? undefined : call.queryOf(next);
+  }
+  const events = found
+    .slice(0, maxReplies)
+    .map(({ id, createdDateTime }) =>
+      missedEvent(`${resourceOf(at, message)}/replies('${id}')`, createdDateTime, since),
+    )
+    .filter((event) => event !== undefined);
+  return { events, requests };
 }
 
 /** https://learn.microsoft.com/graph/teams-changenotifications-chatmessage */
@@ -235,7 +334,7 @@ export const teamsPush: PushSubscription = {
   lastsSeconds: 2 * 86_400,
   resources: channelResources,
   async create({ url, lifecycleUrl, clientState, endsAt, resource }, call) {
-    const wanted = resource ?? (await channelResources(call))[0];
+    const wanted = resource ?? (await channelResources(call)).resources[0];
     if (wanted === undefined) throw new IntegrationFailure('action_failed', { providerCode: 'no_channel' });
     const json = {
       changeType: 'created',
@@ -255,7 +354,7 @@ export const teamsPush: PushSubscription = {
     if (!renewed) throw new IntegrationFailure('action_failed', { providerCode: 'gone' });
     return { endsAt: endOf(renewed, endsAt) };
   },
-  missed: missedMessages,
+  missed: { begin: (since) => JSON.stringify(firstPage(since)), read: missedMessages },
   async remove(id, call) {
     await unlessGone(call, { method: 'DELETE', path: subscriptionPath(id) }, z.unknown());
   },

@@ -13,7 +13,12 @@ beforeAll(async () => {
   const settings = { TEAMS_LOGIN_BASE_URL: fake.origin, TEAMS_BASE_URL: fake.origin };
   connected = await connectAccount(microsoftTeams, fake, settings, { prefix: 'TEAMS' });
 });
-beforeEach(() => fake.reset());
+beforeEach(() => {
+  fake.reset();
+  fake.linkOrigin = undefined;
+  fake.messagesPerPage = 2;
+  fake.repliesPerPage = undefined;
+});
 afterAll(async () => {
   await connected.close();
   await fake.close();
@@ -138,7 +143,7 @@ const inbound = microsoftTeams.inbound!;
 test('notifications are proven by the secret of their subscription, each of them', async () => {
   const push = microsoftTeams.push!;
   fake.validates = false;
-  const [closed, resource] = await push.resources!(connected.call);
+  const [closed, resource] = (await push.resources!(connected.call)).resources;
   expect(closed).toBe(`/teams/${fake.teamId}/channels/19:closed@thread.tacv2/messages`);
   expect(resource).toBe(`/teams/${fake.teamId}/channels/${fake.channelId}/messages`);
   const endsAt = new Date(Date.now() + push.lastsSeconds * 1_000);
@@ -192,19 +197,123 @@ test('notifications are proven by the secret of their subscription, each of them
   await expect(push.renew('../me', later, connected.call)).rejects.toMatchObject({ providerCode: 'gone' });
 });
 
+test('the channels of all pages are followed, up to 500', async () => {
+  const listed = () => microsoftTeams.push!.resources!(connected.call);
+  const others = fake.otherChannels;
+  const channelsOf = (count: number) => Array.from({ length: count }, (_, at) => ({ id: `19:c${at}@thread.tacv2` }));
+  fake.otherChannels = channelsOf(499);
+  const all = await listed();
+  expect([all.resources.length, all.exceeded, fake.journal.length]).toEqual([500, undefined, 10]);
+  expect(all.resources.at(-1)).toBe(`/teams/${fake.teamId}/channels/${fake.channelId}/messages`);
+  fake.otherChannels = channelsOf(10_000);
+  fake.journal.length = 0;
+  const { resources, exceeded } = await listed();
+  expect([resources.length, exceeded?.providerCode, fake.journal.length]).toEqual([500, 'too_many_channels', 11]);
+  // The access token goes to the provider's own host alone.
+  fake.linkOrigin = 'https://graph.example.com';
+  await expect(listed()).rejects.toMatchObject({ kind: 'lost' });
+  fake.linkOrigin = undefined;
+  // A list without an end.
+  fake.otherChannels = Array.from({ length: 10_000 }, () => ({ id: 'no channel/' }));
+  fake.journal.length = 0;
+  expect(await listed()).toMatchObject({ resources: [], exceeded: { providerCode: 'too_many_channels' } });
+  expect(fake.journal.length).toBe(100);
+  fake.otherChannels = others;
+});
+
+const { begin, read } = microsoftTeams.push!.missed!;
+const missed = (cursor: string) =>
+  read(`/teams/${fake.teamId}/channels/${fake.channelId}/messages`, cursor, connected.call);
+type MissedPage = Awaited<ReturnType<typeof missed>>;
+const sinceOf = (posted: string) => new Date(Number(/\('(\d+)'\)$/.exec(posted)![1]));
+/** What the notifications of messages would be. */
+const noticesOf = (posted: string[]) => {
+  const about = { subscriptionId: 's', clientState: 'c', tenantId: fake.tenantId, changeType: 'created' };
+  const notices = inbound.notices(requestOf({ value: posted.map((resource) => ({ ...about, resource })) }))!;
+  return notices.map(({ key, trigger, reference }) => ({ key, trigger, reference }));
+};
+
 test('messages that were missed are listed with the keys of their notifications, page by page', async () => {
-  const { teamId, channelId, tenantId } = fake;
-  const resource = `/teams/${teamId}/channels/${channelId}/messages`;
-  const before = fake.post({ text: 'before' });
-  const since = new Date(Number(/messages\('(\d+)'\)$/.exec(before)![1]));
+  const since = sinceOf(fake.post({ text: 'before' }));
   const posted = Array.from({ length: 5 }, (_, at) => fake.post({ text: `${at}` }));
   fake.journal.length = 0;
-  const found = await microsoftTeams.push!.missed!(resource, since, connected.call);
-  expect(found.map(({ key }) => key)).toEqual(posted.map((one) => `${one}:created`));
-  const about = { subscriptionId: 's', clientState: 'c', tenantId, changeType: 'created' };
-  const references = inbound.notices(requestOf({ value: posted.map((one) => ({ ...about, resource: one })) }))!;
-  expect(found).toEqual(references.map(({ key, trigger, reference }) => ({ key, trigger, reference })));
-  expect(fake.journal).toHaveLength(3);
+  // After each page of messages, their replies.
+  const first = await missed(begin(since));
+  const second = await missed((await missed(first.cursor)).cursor);
+  // Not of this list: the next one begins with it.
+  const later = fake.post({ text: 'later' });
+  const next = (await missed(second.cursor)).cursor;
+  const third = await missed(next);
+  expect([first, second, third].map(({ events, more }) => [events.length, more])).toEqual([
+    [2, true],
+    [2, true],
+    [1, true],
+  ]);
+  const end = await missed(third.cursor);
+  expect([end.events, end.more, fake.journal.length]).toEqual([[], false, 3 + 5]);
+  const rest = await missed(end.cursor);
+  expect(rest.events.map(({ key }) => key)).toEqual([`${later}:created`]);
+  const found = [...first.events, ...second.events, ...third.events];
+  expect(found).toEqual(noticesOf(posted));
+  // A place that Graph has forgotten is the beginning of the list.
+  fake.laterPages.push(teamsError(410, 'resyncRequired'));
+  expect((await missed(next)).events).toEqual(first.events);
+  fake.laterPages.push(teamsError(503, 'ServiceUnavailable'));
+  await expect(missed(next)).rejects.toMatchObject({ kind: 'lost' });
+  fake.linkOrigin = 'https://graph.example.com';
+  await expect(missed(begin(since))).rejects.toMatchObject({ kind: 'lost' });
+});
+
+test('missed replies are listed too, to earlier messages as well, with a bounded number of requests in each page', async () => {
+  fake.messagesPerPage = 50;
+  const [old, quiet] = [fake.post({ text: 'old' }), fake.post({ text: 'quiet' })];
+  const since = sinceOf(fake.post({ text: 'before', replyTo: old }));
+  const replies = Array.from({ length: 120 }, (_, at) => fake.post({ text: `${at}`, replyTo: old }));
+  const posted = Array.from({ length: 12 }, (_, at) => fake.post({ text: `new ${at}` }));
+  replies.push(fake.post({ text: 'to a new one', replyTo: posted[11]! }));
+  const first = await missed(begin(since));
+  expect(first.events).toEqual(noticesOf(posted));
+  // Deleted since.
+  fake.messages.delete(String(sinceOf(posted[0]!).getTime()));
+  const found: MissedPage['events'] = [];
+  const requests: number[] = [];
+  for (let page: MissedPage = first; page.more; found.push(...page.events)) {
+    fake.journal.length = 0;
+    page = await missed(page.cursor);
+    requests.push(fake.journal.length);
+  }
+  expect(requests).toEqual([10, 5]);
+  const keysOf = (events: { key: string }[]) => events.map(({ key }) => key).toSorted();
+  expect(keysOf(found)).toEqual(keysOf(noticesOf(replies)));
+  expect(found.some(({ key }) => key.startsWith(quiet))).toBe(false);
+  const reply = found.find(({ key }) => key === `${replies.at(-1)}:created`)!;
+  expect(await inbound.fetch!(reply.reference, connected.call)).toMatchObject({ text: 'to a new one' });
+});
+
+test('of a message with very many replies the latest are listed', async () => {
+  const old = fake.post({ text: 'old' });
+  const since = sinceOf(old);
+  const replies = Array.from({ length: 501 }, () => fake.post({ text: 'x', replyTo: old }));
+  const { cursor, more } = await missed(begin(since));
+  const page = await missed(cursor);
+  expect([more, page.more, page.events.length]).toEqual([true, false, 500]);
+  expect(page.events.map(({ key }) => key)).not.toContain(`${replies[0]}:created`);
+});
+
+test('a page of missed replies has at most a thousand, however many the answers have', async () => {
+  fake.messagesPerPage = 50;
+  fake.repliesPerPage = 200;
+  const since = sinceOf(fake.post({ text: 'before' }));
+  for (const count of [200, 200, 100, 501, 1]) {
+    const message = fake.post({ text: 'new' });
+    for (let reply = 0; reply < count; reply++) fake.post({ text: 'x', replyTo: message });
+  }
+  const first = await missed((await missed(begin(since))).cursor);
+  const second = await missed(first.cursor);
+  expect([first, second].map(({ events, more }) => [events.length, more])).toEqual([
+    [1_000, true],
+    [1, false],
+  ]);
 });
 
 test('lifecycle notifications say what is to be done', () => {

@@ -4,6 +4,8 @@ import { type FakeSalesforce, salesforceError, startFakeSalesforce } from '../..
 import { salesforce } from './salesforce.ts';
 import { salesforcePollBy } from './salesforce-poll.ts';
 
+const day = 86_400_000;
+
 let fake: FakeSalesforce;
 let connected: ConnectedAccount;
 
@@ -15,6 +17,8 @@ beforeAll(async () => {
 beforeEach(() => {
   fake.reset();
   fake.records.clear();
+  fake.unreadable.clear();
+  fake.perPage = 2_000;
 });
 afterAll(async () => {
   await connected.close();
@@ -25,13 +29,14 @@ afterAll(async () => {
 const theirs = Date.UTC(2020, 0, 1);
 
 /** A poller that keeps every event that it received. */
-async function poller() {
+async function poller(startsAt: string | null = null) {
   let now = Date.UTC(2026, 10, 20);
   const { poll } = salesforcePollBy(() => now);
   const events: { trigger: string; key: string; data: unknown }[] = [];
-  let cursor: string | null = null;
+  let cursor = startsAt;
   const self = {
     events,
+    cursor: () => cursor!,
     /** One round: until there is no more. @returns how many calls that took */
     async round(afterMs = 60_000): Promise<number> {
       now += afterMs;
@@ -107,8 +112,27 @@ test('a thousand records of one second are published once each, page by page', a
   for (let round = 0; round < 5; round += 1) await polled.round();
   expect(new Set(polled.events.map(({ key }) => key)).size).toBe(1_200);
   const count = polled.events.length;
-  for (let round = 0; round < 5; round += 1) await polled.round(86_400_000);
+  for (let round = 0; round < 5; round += 1) await polled.round(day);
   expect(polled.events).toHaveLength(count);
+});
+
+test('an answer with fewer records than were asked for is not the last one', async () => {
+  fake.perPage = 50;
+  const polled = await poller();
+  const saved = Array.from({ length: 120 }, () => fake.save('Contact', {}, theirs).Id);
+  expect(await polled.round()).toBe(3);
+  expect(polled.ids('contact_created')).toEqual(saved);
+});
+
+test('a round that loses access to its object is read again', async () => {
+  const polled = await poller();
+  const saved = Array.from({ length: 300 }, () => fake.save('Contact', {}, theirs).Id);
+  fake.next({ after: 0 }, { after: 0 }, { fail: salesforceError(400, 'INVALID_TYPE') });
+  await polled.round();
+  fake.next({ fail: salesforceError(400, 'INVALID_TYPE') });
+  await polled.round(day);
+  await polled.round();
+  expect(new Set(polled.ids('contact_created'))).toEqual(new Set(saved));
 });
 
 test('a transaction that commits late is published, although newer records were published before', async () => {
@@ -144,6 +168,53 @@ test('a poll that failed is done again from where it was, and an object without 
   fake.next({ after: 0 }, { fail: salesforceError(400, 'INVALID_TYPE') });
   await polled.round();
   expect(polled.ids('contact_created')).toEqual([contact.Id]);
+});
+
+test('an object that becomes readable later begins then: its records are no events, and each later one is', async () => {
+  fake.unreadable.add('Opportunity');
+  fake.save('Opportunity', { StageName: 'Before' }, theirs);
+  const polled = await poller();
+  fake.save('Opportunity', { StageName: 'Still unreadable' }, theirs + 1_000);
+  const contact = fake.save('Contact', {}, theirs);
+  await polled.round();
+  // Connected again by a user who can read it: the connection of the account keeps its cursor.
+  fake.unreadable.clear();
+  const reconnected = await poller(polled.cursor());
+  await reconnected.round();
+  // In the same second as the newest one that was there.
+  const deal = fake.save('Opportunity', { StageName: 'Closed Won' }, theirs + 1_000);
+  await reconnected.round();
+  fake.unreadable.add('Opportunity');
+  const unread = fake.save('Opportunity', { StageName: 'Lost' }, theirs + 2_000);
+  for (let round = 0; round < 3; round += 1) await reconnected.round(day);
+  fake.unreadable.clear();
+  for (let round = 0; round < 3; round += 1) await reconnected.round(day);
+  expect(polled.ids('contact_created')).toEqual([contact.Id]);
+  expect([...polled.ids('deal_updated'), ...reconnected.ids('deal_updated')]).toEqual([deal.Id, unread.Id]);
+});
+
+test('an object that was empty when its access ended is published from its first record on', async () => {
+  const polled = await poller();
+  fake.unreadable.add('Opportunity');
+  const { Id } = fake.save('Opportunity', {}, theirs);
+  await polled.round();
+  fake.unreadable.clear();
+  await polled.round();
+  expect(polled.ids('deal_updated')).toEqual([Id]);
+});
+
+test('a cursor of an earlier version, which does not tell an empty object from an unreadable one, is understood', async () => {
+  const epoch = '1970-01-01T00:00:00.000Z';
+  const place = { after: epoch, newest: epoch, seenMs: 0, from: epoch, published: [] };
+  fake.unreadable.add('Opportunity');
+  fake.save('Opportunity', {}, theirs);
+  const contact = fake.save('Contact', {}, theirs);
+  const polled = await poller(JSON.stringify({ Contact: place, Opportunity: place }));
+  fake.unreadable.clear();
+  await polled.round();
+  await polled.round();
+  expect(polled.ids('contact_created')).toEqual([contact.Id]);
+  expect(polled.ids('deal_updated')).toEqual([]);
 });
 
 test('ids and times that could say something in SOQL are refused', async () => {

@@ -60,6 +60,11 @@ const time = z.string().regex(timePattern);
 
 /** How far an object was read. Times are Salesforce's own, so that its clock and ours need not agree. */
 const placeSchema = z.object({
+  /**
+   * Whether the account could read the object at any time. The object begins at the first round that can read it. Places
+   * that an earlier version wrote do not say it.
+   */
+  wasRead: z.boolean().optional(),
   /** Records that are not later are not published. */
   after: time,
   /** The newest time seen; `seenMs`: when it was seen, by our clock. */
@@ -105,17 +110,26 @@ function soqlOf({ object, stamp: name, fields }: Source, conditions: string, ord
   return `SELECT ${['Id', name, ...fields].join(', ')} FROM ${object}${where} ORDER BY ${order}`;
 }
 
+interface Page {
+  found: Found[];
+  /** Whether there may be others: Salesforce may answer with fewer records than were asked for. */
+  isMore: boolean;
+}
+
 /** @returns undefined for an object that this account cannot read */
-async function read(source: Source, soql: string, call: ProviderCall): Promise<Found[] | undefined> {
-  const schema = z.object({ records: z.array(recordOf(source)).max(perPage) });
+async function read(source: Source, soql: string, call: ProviderCall): Promise<Page | undefined> {
+  const schema = z.object({ records: z.array(recordOf(source)).max(perPage), done: z.boolean().default(true) });
   try {
-    return (await call.request(queryRequest(soql), schema)).records;
+    const { records: found, done } = await call.request(queryRequest(soql), schema);
+    return { found, isMore: found.length > 0 && (!done || found.length === perPage) };
   } catch (error) {
     const cannot = error instanceof IntegrationFailure && error.kind === 'invalid_payload';
     if (cannot && /^INVALID_(TYPE|FIELD)$/.test(error.providerCode ?? '')) return undefined;
     throw error;
   }
 }
+
+const nothing: Page = { found: [], isMore: false };
 
 const earlier = (at: string) => new Date(Math.max(0, Date.parse(at) - overlapMs)).toISOString();
 const later = (a: string, b: string) => (a > b ? a : b);
@@ -124,12 +138,14 @@ const later = (a: string, b: string) => (a > b ? a : b);
  * The starting point: existing records are not published, and records that are saved later within the same second are.
  */
 async function begin(source: Source, call: ProviderCall, now: number): Promise<Place> {
-  const found = (await read(source, `${soqlOf(source, '', `${source.stamp} DESC`)} LIMIT ${perPage}`, call)) ?? [];
+  const page = await read(source, `${soqlOf(source, '', `${source.stamp} DESC`)} LIMIT ${perPage}`, call);
+  const { found, isMore } = page ?? nothing;
+  const wasRead = page !== undefined;
   const newest = found[0]?.at ?? epoch;
-  const oldest = found.length === perPage ? found.at(-1)!.at : epoch;
+  const oldest = isMore ? found.at(-1)!.at : epoch;
   const after = later(earlier(newest), oldest);
   const published = found.filter(({ at }) => at > after).map((record) => hashOf(source.eventOf(record).key));
-  return { after, newest, seenMs: now, from: after, published };
+  return { wasRead, after, newest, seenMs: now, from: after, published };
 }
 
 /** The next page of a round, or the first one of another. */
@@ -142,20 +158,22 @@ async function next(source: Source, place: Place, call: ProviderCall, now: numbe
     : after >= from
       ? `${name} > ${after}`
       : `${name} >= ${from}`;
-  const found = (await read(source, `${soqlOf(source, condition, `${name}, Id`)} LIMIT ${perPage}`, call)) ?? [];
+  const page = await read(source, `${soqlOf(source, condition, `${name}, Id`)} LIMIT ${perPage}`, call);
+  const { found, isMore } = page ?? nothing;
   const last = found.at(-1);
-  const isMore = last !== undefined && found.length === perPage;
   const events = found.map(eventOf).filter(({ key }) => !published.includes(hashOf(key)));
   const newest = last ? later(place.newest, last.at) : place.newest;
   // This round saw everything that was committed before it. Later commits have times of which this page saw the first.
   const nextFrom = at ? from : earlier(newest);
-  const isSettled = !isMore && newest === place.newest && now - place.seenMs >= overlapMs;
+  // A round that loses access to the object has not seen everything.
+  const isSettled = page !== undefined && !isMore && newest === place.newest && now - place.seenMs >= overlapMs;
   const following: Place = {
+    wasRead: page !== undefined || (place.wasRead ?? place.newest !== epoch),
     after: isSettled ? newest : after,
     newest,
     seenMs: newest === place.newest ? place.seenMs : now,
     from: nextFrom,
-    ...(isMore && { at: { time: last.at, id: last.Id } }),
+    ...(isMore && last && { at: { time: last.at, id: last.Id } }),
     published: publishedAfter(
       published,
       events.map(({ key }) => hashOf(key)),
@@ -179,8 +197,11 @@ export const salesforcePollBy = (clock: () => number): Poll => ({
     const places = cursorSchema.parse(JSON.parse(cursor));
     // An object that was read to its end waits for the other one, so that a round of it begins every minute and not sooner.
     const isUnderWay = places.Contact.at !== undefined || places.Opportunity.at !== undefined;
-    const step = async (source: Source, place: Place) =>
-      isUnderWay && place.at === undefined ? { events: [], place, isMore: false } : next(source, place, call, now);
+    const step = async (source: Source, place: Place) => {
+      if (isUnderWay && place.at === undefined) return { events: [], place, isMore: false };
+      if (place.wasRead !== false) return next(source, place, call, now);
+      return { events: [], place: await begin(source, call, now), isMore: false };
+    };
     const one = await step(contacts, places.Contact);
     const other = await step(opportunities, places.Opportunity);
     return {

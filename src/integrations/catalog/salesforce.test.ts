@@ -108,6 +108,8 @@ test('payloads that do not fit name the field', () => {
   const { error } = salesforce.actions.create_lead!.payload.safeParse({ ...lead, attributes: {} });
   expect(error?.issues[0]?.message).toMatch(/^Expected a string/);
   expect(fieldsOf('create_lead', { ...lead, 'a b': 'x' })).toEqual(['a b']);
+  const hidden = JSON.parse(`{"__proto__": "x", ${JSON.stringify(lead).slice(1)}`);
+  expect(fieldsOf('create_lead', hidden)).toEqual(['__proto__']);
   for (const soql of ['', 'DELETE FROM Lead', 'SELECTED', `SELECT ${'x'.repeat(20_000)}`, 7, undefined]) {
     expect([soql, fieldsOf('query', { soql })]).toEqual([soql, ['soql']]);
   }

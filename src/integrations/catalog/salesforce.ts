@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { withoutSlash } from '../../platform/core/base-url.ts';
+import { isJsonObject } from '../../platform/core/json-shapes.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
 import { retryAfterOf, statusFailure } from '../calls/answers.ts';
 import { IntegrationFailure } from '../calls/failures.ts';
@@ -51,7 +52,8 @@ const field = z.union(
   [z.string().max(131_072), z.number(), z.boolean(), z.null()],
   'Expected a string of at most 131,072 characters, a number, a boolean or null.',
 );
-const lead = z
+const noFieldName = 'Expected the API name of a field.';
+const leadFields = z
   .object({
     FirstName: z.string().max(40).optional(),
     LastName: z.string().trim().min(1).max(80),
@@ -64,9 +66,16 @@ const lead = z
     if (names.length > 200) addIssue({ code: 'custom', message: 'Expected at most 200 fields.' });
     for (const name of names.slice(0, 200)) {
       if (/^[A-Za-z]\w{0,254}$/.test(name)) continue;
-      addIssue({ code: 'custom', path: [name.slice(0, 255)], message: 'Expected the API name of a field.' });
+      addIssue({ code: 'custom', path: [name.slice(0, 255)], message: noFieldName });
     }
   });
+/** Looked for before the fields are read, because Zod leaves out a member with this name. */
+const lead = z.preprocess((given, { addIssue }) => {
+  if (isJsonObject(given) && Object.hasOwn(given, '__proto__')) {
+    addIssue({ code: 'custom', path: ['__proto__'], message: noFieldName });
+  }
+  return given;
+}, leadFields);
 
 const created = z.object({ id: z.string().min(1).max(100), success: z.boolean() });
 

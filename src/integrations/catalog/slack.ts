@@ -4,6 +4,7 @@ import { foreignKey, httpUrl } from '../../platform/env-types.ts';
 import { retryAfterOf, statusFailure } from '../calls/answers.ts';
 import { type FailureKind, IntegrationFailure } from '../calls/failures.ts';
 import type { ProviderAnswer, ProviderCall, ProviderRequest } from '../calls/provider-call.ts';
+import { asGiven } from '../definition/as-given.ts';
 import { defineAction, defineIntegration } from '../definition/integration.ts';
 import { slackInbound } from './slack-events.ts';
 
@@ -66,7 +67,7 @@ function failureOf(answer: ProviderAnswer): IntegrationFailure | undefined {
 /** Methods are called with JSON, so that blocks and views need not be quoted within a form. */
 const method = (name: string, json: unknown): ProviderRequest => ({ method: 'POST', path: `/api/${name}`, json });
 
-const block = z.record(z.string(), z.unknown());
+const block = asGiven(z.record(z.string(), z.unknown()));
 const id = z.string().trim().min(1).max(255);
 
 const sendMessage = defineAction({
@@ -102,11 +103,13 @@ const openModal = defineAction({
   summary: 'Opens a modal for a person who just used a shortcut, a button or a command.',
   payload: z.object({
     triggerId: id,
-    view: z.looseObject({
-      type: z.literal('modal', { error: 'Expected "modal".' }),
-      title: z.looseObject({ type: z.literal('plain_text'), text: z.string().min(1).max(24) }),
-      blocks: z.array(block).max(100),
-    }),
+    view: asGiven(
+      z.looseObject({
+        type: z.literal('modal', { error: 'Expected "modal".' }),
+        title: z.looseObject({ type: z.literal('plain_text'), text: z.string().min(1).max(24) }),
+        blocks: z.array(block).max(100),
+      }),
+    ),
   }),
   answer: z.object({ viewId: z.string() }),
   example: {

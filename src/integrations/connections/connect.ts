@@ -15,10 +15,11 @@ import type { HostedConsent, Integration } from '../definition/integration.ts';
 import { IntegrationConnection } from '../entities.ts';
 import { integrationNotFound } from '../errors.ts';
 import { failPoint } from '../fail-points.ts';
-import { endSubscriptions } from '../following/end-subscriptions.ts';
+import { endForgotten, endSubscriptions } from '../following/end-subscriptions.ts';
 import { followKind, forgetFollowed, needsSchedule } from '../following/follow-work.ts';
 import type { Integrations } from '../integrations.ts';
 import { accountMs, isProvidersFault, storedAccount } from './account-of.ts';
+import { findConnection } from './find-connection.ts';
 import { forgetAccount } from './forget-account.ts';
 import { newSandboxSecret, sandboxAccount } from './sandbox-account.ts';
 
@@ -201,13 +202,19 @@ async function reachesServer(
 /** Access that was replaced by that to another account. */
 interface Replaced {
   integrationId: string;
-  accountId: string;
+  account: Account;
   /** Undefined where the provider knows no OAuth. */
   grant: Grant | undefined;
+  /** What was still subscribed at the provider. */
+  subscriptionIds: readonly string[];
 }
 
-const end = (services: ConnectServices, scope: Scope, { grant, integrationId, accountId }: Replaced): Promise<void> =>
-  grant ? services.connections.revokeGrant(grant) : forgetAccount(services, scope, integrationId, accountId);
+async function end(services: ConnectServices, scope: Scope, replaced: Replaced): Promise<void> {
+  const { grant, integrationId, account, subscriptionIds } = replaced;
+  await endForgotten(services, { integrationId, account, accessToken: grant?.accessToken, subscriptionIds });
+  if (grant) await services.connections.revokeGrant(grant);
+  else await forgetAccount(services, scope, integrationId, account.id);
+}
 
 /** @returns what is to be revoked: the access to another account that was connected before */
 function keepConnection(
@@ -218,8 +225,9 @@ function keepConnection(
 ): Promise<Replaced | undefined> {
   return scope.transaction(async (tx) => {
     await lockForTransaction(tx, `integration ${integration.id}`);
-    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
-    const known = await tx.em.findOne(IntegrationConnection, { integration: integration.id }, lock);
+    const before = await findConnection(tx, integration.id);
+    const isSame = before?.account.id === account.id;
+    // Tokens are locked before the connection, as where access ends: two transactions never wait for each other.
     const access =
       tokens &&
       (await connections.keep(tx, {
@@ -229,12 +237,18 @@ function keepConnection(
         accountId: account.id,
         accountName: account.name,
       }));
-    const isSame = known?.accountId === account.id;
+    const grant = before?.connectionId && !isSame ? await connections.detach(tx, before.connectionId) : undefined;
+    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+    const known = await tx.em.findOne(IntegrationConnection, { integration: integration.id }, lock);
     let replaced: Replaced | undefined;
     if (known && !isSame) {
-      const grant = known.connectionId ? await connections.detach(tx, known.connectionId) : undefined;
-      replaced = { integrationId: integration.id, accountId: known.accountId, grant };
-      await forgetFollowed(tx, integration.id, known.id);
+      const { accountId, accountName, details } = known;
+      replaced = {
+        integrationId: integration.id,
+        account: { id: accountId, name: accountName, details },
+        grant,
+        subscriptionIds: await forgetFollowed(tx, integration.id, known.id),
+      };
       tx.em.remove(known);
       await tx.em.flush();
     }
@@ -258,7 +272,11 @@ function keepConnection(
       });
       tx.em.persist(made);
     }
-    if (needsSchedule(tx.tenant, integration.id)) await tx.enqueue(followKind, id);
+    if (needsSchedule(tx.tenant, integration.id)) {
+      await tx.enqueue(followKind, id);
+      // Events that came before access ended still wait for their data.
+      if (known && isSame && integration.inbound?.fetch) await tx.enqueue('integration.fetch_events', id);
+    }
     await tx.audit({
       action: 'integration.connect',
       subjectId: id,

@@ -1,4 +1,3 @@
-import { LockMode } from '@mikro-orm/postgresql';
 import type { ConnectionServices } from '../../connections/index.ts';
 import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { Database } from '../../platform/database/database.ts';
@@ -6,7 +5,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import { IntegrationConnection } from '../entities.ts';
 import { notConnected } from '../errors.ts';
-import { endSubscriptions } from '../following/end-subscriptions.ts';
+import { endForgotten, endingLimit, endSubscriptions } from '../following/end-subscriptions.ts';
 import { forgetFollowed } from '../following/follow-work.ts';
 import type { Integrations } from '../integrations.ts';
 import { getIntegration } from './connect.ts';
@@ -27,19 +26,23 @@ export async function disconnect(services: DisconnectServices, scope: Scope, int
   const { id, name } = getIntegration(integrationId);
   const { connections, integrations } = services;
   const connected = await integrations.findConnection(scope, id);
-  if (connected) await endSubscriptions(services, scope, connected);
-  const { grant, accountId } = await scope.transaction(async (tx) => {
+  const limit = endingLimit();
+  if (connected) await endSubscriptions(services, scope, connected, limit);
+  const { grant, account, subscriptionIds } = await scope.transaction(async (tx) => {
     await lockForTransaction(tx, `integration ${id}`);
-    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
-    const known = await tx.em.findOne(IntegrationConnection, { integration: id }, lock);
+    const known = await tx.em.findOne(IntegrationConnection, { integration: id });
     if (!known) throw notConnected(id);
-    tx.em.remove(known);
-    await forgetFollowed(tx, id, known.id);
+    // First, as where access ends: a transaction that locked the connection before its tokens could block that one for ever.
     const detached = known.connectionId ? await connections.detach(tx, known.connectionId) : undefined;
+    tx.em.remove(known);
+    const forgotten = await forgetFollowed(tx, id, known.id);
     await tx.audit({ action: 'integration.disconnect', subjectId: known.id, facts: { integration: id } });
-    return { grant: detached, accountId: known.accountId };
+    const { accountId, accountName, details } = known;
+    return { grant: detached, account: { id: accountId, name: accountName, details }, subscriptionIds: forgotten };
   });
+  const accessToken = grant?.accessToken;
+  await endForgotten(services, { integrationId: id, account, accessToken, subscriptionIds }, limit);
   if (grant) await connections.revokeGrant(grant);
-  else await forgetAccount(services, scope, id, accountId);
+  else await forgetAccount(services, scope, id, account.id);
   return `${name} was disconnected.`;
 }

@@ -3,6 +3,7 @@ import { statement } from '../../platform/database/sql.ts';
 import { publishEvent } from '../../webhooks/index.ts';
 import { integrationAuthExpired } from '../core/events.ts';
 import { followKind, needsSchedule } from '../following/follow-work.ts';
+import { missPushed } from '../following/missed-at.ts';
 
 interface Ended {
   id: string;
@@ -30,7 +31,9 @@ const byConnection = statement({
 
 async function publishExpired(tx: Transaction, { id, integration }: Ended): Promise<void> {
   await publishEvent(tx, integrationAuthExpired, null, { integration });
-  if (needsSchedule(tx.tenant, integration)) await tx.enqueue(followKind, id);
+  if (!needsSchedule(tx.tenant, integration)) return;
+  await missPushed(tx, id);
+  await tx.enqueue(followKind, id);
 }
 
 /**

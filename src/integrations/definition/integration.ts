@@ -85,14 +85,42 @@ export interface Poll {
 }
 
 /** An event that is known, and whose data are fetched. */
-export type FetchedNotice = Required<Pick<Notice, 'key' | 'trigger' | 'reference'>>;
+type FetchedNotice = Required<Pick<Notice, 'key' | 'trigger' | 'reference'>>;
+
+export interface MissedPage {
+  /** Events as `Inbound.notices` has them, of those with a `reference`: the same keys. At most 1,000. */
+  events: FetchedNotice[];
+  /** The place after this page: of the next page, or of a list of what happens later. At most 20,000 characters. */
+  cursor: string;
+  /** Whether the list has another page. */
+  more: boolean;
+}
+
+/** Lists of events that may not have been pushed. */
+export interface MissedEvents {
+  /** The place where a list of what happened after a time begins. */
+  begin(since: Date): string;
+  /**
+   * Requests a page of the events of a resource. A cursor that the provider does not know any more leads to the
+   * beginning of its list.
+   */
+  read(resource: string, cursor: string, call: ProviderCall): Promise<MissedPage>;
+}
+
+/** What an account has that is subscribed to one by one. */
+export interface PushResources {
+  /** At most 500. */
+  resources: string[];
+  /** The account has more, which are not subscribed to: what the outcome of a run reports. */
+  exceeded?: IntegrationFailure;
+}
 
 /** Events that are pushed only while a subscription at the provider is renewed. */
 export interface PushSubscription {
   /** How long before its end it is renewed, and how long one lasts. */
   lastsSeconds: number;
-  /** What an account has that is subscribed to one by one, at most 50: see `create`. Undefined where it is one thing. */
-  resources?(call: ProviderCall): Promise<string[]>;
+  /** See `create`. Undefined where the account is subscribed to as a whole. */
+  resources?(call: ProviderCall): Promise<PushResources>;
   /** @param address `resource` is one of `resources`; the first one where it is left out */
   create(
     address: { url: string; lifecycleUrl: string; clientState: string; endsAt: Date; resource?: string },
@@ -100,12 +128,8 @@ export interface PushSubscription {
   ): Promise<{ id: string; endsAt: Date }>;
   /** @throws IntegrationFailure with providerCode `gone` for one that does not exist any more */
   renew(id: string, endsAt: Date, call: ProviderCall): Promise<{ endsAt: Date }>;
-  /**
-   * Requests the events of a resource since a time that may not have been pushed. Undefined if the provider cannot
-   * return them.
-   * @returns events as `Inbound.notices` has them, of those with a `reference`: the same keys. At most 500
-   */
-  missed?(resource: string, since: Date, call: ProviderCall): Promise<FetchedNotice[]>;
+  /** Undefined if the provider cannot return events that it did not push. */
+  missed?: MissedEvents;
   /** Removing a subscription that no longer exists is not a failure. */
   remove(id: string, call: ProviderCall): Promise<void>;
 }

@@ -16,6 +16,16 @@ export const IntegrationPoll = defineEntity({
   },
 });
 
+/** A list of missed events that is being read. */
+export interface CatchUp {
+  /** The `missedAt` of the subscription when the list began. */
+  missedAt: string;
+  /** Where its next page begins: everything before was read, and is kept. */
+  cursor: string;
+  /** When the page before was read, or the list began, in milliseconds. */
+  readAt: number;
+}
+
 /** A subscription at a provider that pushes events until it expires. */
 export const IntegrationPush = defineEntity({
   name: 'IntegrationPush',
@@ -34,7 +44,9 @@ export const IntegrationPush = defineEntity({
     endsAt: p.datetime(),
     /** What happened before is not published. */
     listenedSince: p.datetime().defaultRaw('now()'),
-    /** When it was found that some events were not pushed; null after they were requested. */
+    /** Since when it is known that some events were not pushed; null after they were requested. */
     missedAt: p.datetime().nullable(),
+    /** Null while no list of missed events is begun. */
+    catchUp: p.json<CatchUp>().nullable(),
   },
 });

@@ -5,6 +5,7 @@ import { catalog, findIntegration } from '../catalog.ts';
 import type { Notice } from '../definition/inbound.ts';
 import type { Integration } from '../definition/integration.ts';
 import { triggerType } from '../trigger-events.ts';
+import { missedAtSql } from './missed-at.ts';
 
 /** The kind of outbox entries that make a Schedule as its connection needs it. Their subject is the connection. */
 export const followKind = 'integration.follow';
@@ -27,16 +28,22 @@ const forgetPoll = statement({
 const forgetPushed = statement({
   name: 'integration.forget_all_pushed',
   parameters: { connectionId: 'uuid' },
+  row: { subscriptionId: 'text' },
   text: `delete from integration_push where organization_id = :organizationId and environment = :environment
-    and connection_id = :connectionId`,
+    and connection_id = :connectionId
+   returning subscription_id as "subscriptionId"`,
 });
 
-/** Removes the event sources of a connection that is removed, and its Schedule after the commit. */
-export async function forgetFollowed(tx: Transaction, integrationId: string, connectionId: string): Promise<void> {
-  if (!needsSchedule(tx.tenant, integrationId)) return;
+/**
+ * Removes the event sources of a connection that is removed, and its Schedule after the commit.
+ * @returns the provider's ids of subscriptions that were still recorded, for `endForgotten` after the commit
+ */
+export async function forgetFollowed(tx: Transaction, integrationId: string, connectionId: string): Promise<string[]> {
+  if (!needsSchedule(tx.tenant, integrationId)) return [];
   await tx.rows(forgetPoll, { connectionId });
-  await tx.rows(forgetPushed, { connectionId });
+  const forgotten = await tx.rows(forgetPushed, { connectionId });
   await tx.enqueue(followKind, connectionId);
+  return forgotten.map(({ subscriptionId }) => subscriptionId);
 }
 
 const ofIntegrations = statement({
@@ -66,10 +73,14 @@ const shorten = statement({
   name: 'integration.shorten_pushed',
   parameters: { connectionId: 'uuid', subscriptionIds: 'text[]', seconds: 'float8?', wasMissed: 'boolean' },
   row: { shortened: 'boolean' },
-  text: `update integration_push set ends_at = least(ends_at, clock_timestamp() + make_interval(secs => :seconds)),
-          missed_at = case when :wasMissed then clock_timestamp() else missed_at end
-    where organization_id = :organizationId and environment = :environment and connection_id = :connectionId
-      and subscription_id = any(:subscriptionIds)
+  text: `with own as (
+     select connection_id, resource from integration_push
+      where organization_id = :organizationId and environment = :environment and connection_id = :connectionId
+        and subscription_id = any(:subscriptionIds)
+      order by resource for update)
+   update integration_push p set ends_at = least(p.ends_at, clock_timestamp() + make_interval(secs => :seconds)),
+          missed_at = case when :wasMissed then ${missedAtSql('p', 'clock_timestamp()')} else p.missed_at end
+     from own where p.connection_id = own.connection_id and p.resource = own.resource
    returning true as shortened`,
 });
 // Null while the subscription continues. Events of a time without a subscription were missed too.

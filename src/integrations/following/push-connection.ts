@@ -1,20 +1,19 @@
 import { createHash } from 'node:crypto';
 import { attemptAll } from '../../platform/concurrency/attempt-all.ts';
 import { statement } from '../../platform/database/sql.ts';
+import { typed } from '../../platform/database/sql-types.ts';
 import { type FailureKind, IntegrationFailure } from '../calls/failures.ts';
-import type { PushSubscription } from '../definition/integration.ts';
-import { queueFetches } from '../inbound/queue-fetches.ts';
+import type { PushResources, PushSubscription } from '../definition/integration.ts';
+import { type Behind, catchUpAll } from './catch-up.ts';
+import type { CatchUp } from './event-source-entities.ts';
 import type { Followed, FollowServices } from './followed.ts';
+import { missedAtSql } from './missed-at.ts';
 
 /** A subscription at a provider. */
-interface Pushed {
-  resource: string;
+interface Pushed extends Behind {
   subscriptionId: string;
   clientStateHash: string;
   endsAt: Date;
-  listenedSince: Date;
-  /** A timestamp of PostgreSQL with all its digits; null where nothing was missed. */
-  missedAt: string | null;
 }
 
 const list = statement({
@@ -27,9 +26,10 @@ const list = statement({
     endsAt: 'timestamptz',
     listenedSince: 'timestamptz',
     missedAt: 'text?',
+    catchUp: typed<CatchUp | null>('jsonb?'),
   },
   text: `select resource, subscription_id as "subscriptionId", client_state_hash as "clientStateHash",
-          ends_at as "endsAt", listened_since as "listenedSince", missed_at::text as "missedAt"
+          ends_at as "endsAt", listened_since as "listenedSince", missed_at::text as "missedAt", catch_up as "catchUp"
      from integration_push where organization_id = :organizationId and environment = :environment
        and connection_id = :connectionId
     order by resource`,
@@ -39,7 +39,7 @@ const list = statement({
 const keep = statement({
   name: 'integration.keep_pushed',
   parameters: { id: 'uuid', resource: 'text', subscriptionId: 'text', hash: 'text', endsAt: 'timestamptz' },
-  row: { listenedSince: 'timestamptz', missedAt: 'text?' },
+  row: { listenedSince: 'timestamptz', missedAt: 'text?', catchUp: typed<CatchUp | null>('jsonb?') },
   text: `with own as (
      select id from integration_connection where organization_id = :organizationId and environment = :environment
        and id = :id for update)
@@ -49,8 +49,8 @@ const keep = statement({
    on conflict (connection_id, resource) do update set subscription_id = excluded.subscription_id,
      client_state_hash = excluded.client_state_hash, ends_at = excluded.ends_at,
      missed_at = case when known.subscription_id = excluded.subscription_id then known.missed_at
-       else clock_timestamp() end
-   returning listened_since as "listenedSince", missed_at::text as "missedAt"`,
+       else ${missedAtSql('known', 'least(clock_timestamp(), known.ends_at)')} end
+   returning listened_since as "listenedSince", missed_at::text as "missedAt", catch_up as "catchUp"`,
 });
 const forget = statement({
   name: 'integration.forget_pushed',
@@ -59,17 +59,11 @@ const forget = statement({
     where organization_id = :organizationId and environment = :environment and connection_id = :connectionId
       and subscription_id = :subscriptionId`,
 });
-const caughtUp = statement({
-  name: 'integration.caught_up',
-  parameters: { connectionId: 'uuid', resource: 'text', missedAt: 'text' },
-  text: `update integration_push set missed_at = null
-    where organization_id = :organizationId and environment = :environment and connection_id = :connectionId
-      and resource = :resource
-      and missed_at = :missedAt::timestamptz`,
-});
 const hashOf = (clientState: string) => createHash('sha256').update(clientState).digest('hex');
 
 const refusals: readonly FailureKind[] = ['action_failed', 'invalid_payload'];
+/** A list that is never answered does not block the lists of other resources either. */
+const failedLists: readonly FailureKind[] = [...refusals, 'lost'];
 
 /** The subscribed resource if an account has only one. */
 const wholeAccount = '';
@@ -86,29 +80,34 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
   const { scope, connected, integration, isSubscribed, use } = followed;
   const known = await scope.rows(list, { connectionId: connected.id });
   const clientState = services.clientStates.of(connected.id);
-  const resources = isSubscribed && clientState !== undefined ? await resourcesOf(followed, push) : [];
+  const { resources, exceeded } =
+    isSubscribed && clientState !== undefined ? await resourcesOf(followed, push) : { resources: [] };
   const hash = hashOf(clientState ?? '');
-  let refused: IntegrationFailure | undefined;
+  let refused = exceeded;
   // A resource that the account cannot access, such as a channel that it has left, does not block the others.
-  const unlessRefused = async (work: () => Promise<void>) => {
+  const unlessRefused = async (work: () => Promise<void>, kinds = refusals) => {
     try {
       await work();
     } catch (error) {
-      if (!(error instanceof IntegrationFailure) || !refusals.includes(error.kind)) throw error;
+      if (!(error instanceof IntegrationFailure) || !kinds.includes(error.kind)) throw error;
       refused ??= error;
     }
   };
   for (const pushed of known) {
-    if (resources.includes(pushed.resource) && pushed.clientStateHash === hash) continue;
-    await unlessRefused(() => removePushed(followed, push, pushed));
+    const isWanted = resources.includes(pushed.resource);
+    if (isWanted && pushed.clientStateHash === hash) continue;
+    // Where another subscription takes its place, the row says since when events are followed, and which were missed.
+    const remove = isWanted ? endSubscription : removePushed;
+    await unlessRefused(() => remove(followed, push, pushed));
   }
   const url = `${services.publicUrl}/api/v1/integrations/${integration.id}/events`;
   const lifeMs = push.lastsSeconds * 1_000;
+  const behind: Behind[] = [];
   for (const resource of resources) {
     const current = known.find((one) => one.resource === resource && one.clientStateHash === hash);
     const leftMs = current ? current.endsAt.getTime() - Date.now() : 0;
     if (leftMs > lifeMs / 2) {
-      await unlessRefused(() => catchUp(followed, push, resource, current!));
+      behind.push(current!);
       continue;
     }
     const endsAt = new Date(Date.now() + lifeMs);
@@ -125,36 +124,15 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
         hash,
         endsAt: made.endsAt,
       });
-      if (kept) await catchUp(followed, push, resource, kept);
+      if (kept) behind.push({ resource, ...kept });
     });
   }
+  await catchUpAll(followed, push, behind, (work) => unlessRefused(work, failedLists));
   if (refused) throw refused;
 }
 
-/** How far back missed events are requested: events that were received in this time are recognized by their keys. */
-const maxMissedMs = 12 * 3_600_000;
-
-/**
- * Fetches missed events, if there are any, until they are too old. Events that were pushed all the same have the same
- * keys.
- */
-async function catchUp(
-  { scope, integration, connected: { id: connectionId }, use }: Followed,
-  { missed }: PushSubscription,
-  resource: string,
-  { listenedSince, missedAt }: Pick<Pushed, 'listenedSince' | 'missedAt'>,
-): Promise<void> {
-  if (missedAt === null) return;
-  const oldest = Date.now() - maxMissedMs;
-  const since = new Date(Math.max(listenedSince.getTime(), oldest));
-  const mayAsk = missed !== undefined && Date.parse(missedAt) > oldest;
-  const notices = mayAsk ? await use((call) => missed(resource, since, call)) : [];
-  if (notices.length > 0) await queueFetches(scope, { integration, connectionId }, notices);
-  await scope.rows(caughtUp, { connectionId, resource, missedAt });
-}
-
-const resourcesOf = ({ use }: Followed, push: PushSubscription): Promise<string[]> =>
-  push.resources ? use((call) => push.resources!(call)) : Promise.resolve([wholeAccount]);
+const resourcesOf = ({ use }: Followed, push: PushSubscription): Promise<PushResources> =>
+  push.resources ? use((call) => push.resources!(call)) : Promise.resolve({ resources: [wholeAccount] });
 
 /** @returns undefined for one that does not exist any more */
 async function renew({ use }: Followed, push: PushSubscription, { subscriptionId: id }: Pushed, endsAt: Date) {
@@ -166,10 +144,18 @@ async function renew({ use }: Followed, push: PushSubscription, { subscriptionId
   }
 }
 
+/** Subscriptions that are removed at the same time: the owner of the account waits. */
+const maxRemovals = 10;
+
 type Pushing = Pick<Followed, 'scope' | 'connected' | 'use'>;
 
-async function removePushed({ scope, connected, use }: Pushing, push: PushSubscription, { subscriptionId }: Pushed) {
-  await use((call) => push.remove(subscriptionId, call));
+const endSubscription = ({ use }: Pushing, push: PushSubscription, { subscriptionId }: Pushed): Promise<void> =>
+  use((call) => push.remove(subscriptionId, call));
+
+async function removePushed(pushing: Pushing, push: PushSubscription, pushed: Pushed): Promise<void> {
+  const { scope, connected } = pushing;
+  const { subscriptionId } = pushed;
+  await endSubscription(pushing, push, pushed);
   await scope.rows(forget, { connectionId: connected.id, subscriptionId });
 }
 
@@ -179,5 +165,10 @@ async function removePushed({ scope, connected, use }: Pushing, push: PushSubscr
  */
 export async function endPushed(followed: Pushing, push: PushSubscription): Promise<void> {
   const all = await followed.scope.rows(list, { connectionId: followed.connected.id });
-  await attemptAll(all, (pushed) => removePushed(followed, push, pushed));
+  const shares = Array.from({ length: maxRemovals }, (_, first) => all.filter((__, at) => at % maxRemovals === first));
+  const ended = await Promise.allSettled(
+    shares.map((share) => attemptAll(share, (pushed) => removePushed(followed, push, pushed))),
+  );
+  const failed = ended.find((one) => one.status === 'rejected');
+  if (failed) throw failed.reason;
 }

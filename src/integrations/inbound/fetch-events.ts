@@ -6,6 +6,7 @@ import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { FetchEventsProgress } from '../../temporal/contracts/integration-events.ts';
+import { isDeleted } from '../../tenancy/index.ts';
 import { IntegrationFailure } from '../calls/failures.ts';
 import type { ProviderCall } from '../calls/provider-call.ts';
 import { findIntegration } from '../catalog.ts';
@@ -74,6 +75,8 @@ const isOver = (error: unknown): boolean =>
 
 /** Seconds that a provider asks to wait where it does not say for how long. */
 const usualWaitSeconds = 60;
+/** How often it is looked whether a deleted organization was restored. */
+const deletedLookMs = 300_000;
 
 export interface FetchOptions {
   signal: AbortSignal;
@@ -83,8 +86,8 @@ export interface FetchOptions {
 
 /**
  * Fetches the data of the next waiting events of a connection, and publishes each in the statement that ends its wait.
- * Events of a removed connection, or without access, do not wait. A failed fetch is repeated until the event is a day
- * old.
+ * Events of a removed connection, or without access, do not wait. Those of a deleted organization wait for its restore. A
+ * failed fetch is repeated until the event is a day old.
  * @throws what PostgreSQL throws; the signal's reason
  */
 export async function fetchNext(
@@ -97,6 +100,7 @@ export async function fetchNext(
   const connected: Connected | undefined = await integrations.findConnection(scope, integrationId);
   if (!integration || connected?.id !== connectionId) return { kind: 'over' };
   const waiting = await scope.rows(findWaiting, { connectionId });
+  if (waiting.length > 0 && (await isDeleted(scope))) return { kind: 'pause', ms: deletedLookMs, limited: false };
   let ended = 0;
   let tries: number | undefined;
   for (const event of waiting) {
@@ -112,8 +116,9 @@ export async function fetchNext(
     } catch (error) {
       signal.throwIfAborted();
       if (isOver(error)) return { kind: 'over' };
-      if (isDatabaseUnavailable(error)) throw error;
       const isKnown = error instanceof IntegrationFailure;
+      // A provider that cannot be reached has the same network codes as its cause, and fails only its event.
+      if (!isKnown && isDatabaseUnavailable(error)) throw error;
       if (isKnown && error.kind === 'rate_limited') {
         return { kind: 'pause', ms: (error.retryAfterSeconds ?? usualWaitSeconds) * 1_000, limited: true };
       }

@@ -8,7 +8,14 @@ import { type ChildEnd, WorkProcess } from './child-process.ts';
 import { EventLoopRounds } from './event-loop-rounds.ts';
 import { FairQueue } from './fair-queue.ts';
 import { MainThreadShare } from './main-thread-share.ts';
-import { type Answer, type AnyBoundedTask, type BoundedTask, WorkQueueFull, WorkTooCostly } from './task.ts';
+import {
+  type Answer,
+  type AnyBoundedTask,
+  type Assignment,
+  type BoundedTask,
+  WorkQueueFull,
+  WorkTooCostly,
+} from './task.ts';
 import { UsedTime } from './used-time.ts';
 
 /** Per organization: tasks that may wait, and bytes of their arguments. */
@@ -18,11 +25,22 @@ const waitingLimits = { tasks: 500, bytes: 32 * 1024 * 1024 };
 const defaultWaitMs = 5_000;
 const startWaitMs = 30_000;
 
+/** How long a task that is performed again may wait: its process was replaced, and on a busy machine the next one starts slowly. */
+const againWaitMs = 60_000;
+
 /**
- * How long a task has by the clock when it is first performed, and when that was too short: on a busy machine a task does
- * not have the processor all the time, because everything else comes before it.
+ * How long a task has by the clock when it is first performed, and whenever that was too short: on a busy machine a task
+ * does not have the processor all the time, because everything else comes before it. The last one is long enough to find
+ * out which tasks are too costly, even there.
  */
-const clockLimit = { first: (limitMs: number) => limitMs, again: (limitMs: number) => limitMs * 4 + 1_500 };
+const defaultClockLimits: readonly ClockLimit[] = [
+  (limitMs) => limitMs,
+  (limitMs) => limitMs * 4 + 1_500,
+  (limitMs) => limitMs * 4 + 15_000,
+];
+
+/** Milliseconds by the clock for a task that may have the processor for `limitMs`. */
+type ClockLimit = (limitMs: number) => number;
 
 /** A process is replaced after this many tasks: libraries keep a little of everything that they have seen. */
 const tasksPerProcess = 5_000;
@@ -50,19 +68,21 @@ interface Waiting {
   memoryMb: number | undefined;
   isLengthy: boolean;
   args: string;
+  resultAs: Assignment['resultAs'];
   /** Times that a process ended under this task for no reason of the task's. */
   interrupted: number;
-  /** Whether it was cut short before it had the processor for as long as it may. */
-  wasStarved: boolean;
+  /** Times that it was cut short before it had the processor for as long as it may. */
+  starved: number;
   /** Ends the wait for a process. */
   timer: NodeJS.Timeout | undefined;
   onUsed: RunOptions['onUsed'];
-  resolve(result: string): void;
+  resolve(result: string | Buffer): void;
   reject(error: Error): void;
 }
 
 interface Member {
-  process: WorkProcess;
+  /** Undefined where it could not even be begun. */
+  process: WorkProcess | undefined;
   state: 'starting' | 'idle' | 'busy' | 'ended';
   tasks: number;
 }
@@ -74,6 +94,8 @@ interface BoundedWorkOptions {
   /** Tasks whose modules are loaded when a process starts, so that loading them counts against no tenant's limit. */
   tasks: readonly AnyBoundedTask[];
   processes?: number;
+  /** For each time that a task is performed. */
+  clockLimits?: readonly ClockLimit[];
 }
 
 /**
@@ -87,6 +109,7 @@ export class BoundedWork {
   readonly #log: Log;
   readonly #modules: readonly string[];
   readonly #processes: number;
+  readonly #clockLimits: readonly ClockLimit[];
   readonly #used = new UsedTime();
   readonly #queue = new FairQueue<Waiting>((key) => this.#used.of(key));
   readonly #members = new Set<Member>();
@@ -98,15 +121,16 @@ export class BoundedWork {
   /** Processes that there should be: as many as were ever needed at once. */
   #wanted = 1;
 
-  constructor({ log, tasks, processes = defaultProcesses }: BoundedWorkOptions) {
+  constructor({ log, tasks, processes = defaultProcesses, clockLimits = defaultClockLimits }: BoundedWorkOptions) {
     this.#log = log;
     this.#modules = tasks.map(({ module }) => module);
     this.#processes = Math.max(2, processes);
+    this.#clockLimits = clockLimits;
   }
 
   /**
-   * @throws WorkTooCostly when the task reaches a limit; WorkQueueFull when the organization has too much waiting, or no
-   *   process is free for it within `waitMs`
+   * @throws WorkTooCostly when the task reaches a limit; WorkQueueFull when the organization has too much waiting, no
+   *   process is free for it within `waitMs`, or the machine is too busy to perform it
    */
   async run<Args, Result>(
     task: BoundedTask<Args, Result>,
@@ -121,13 +145,32 @@ export class BoundedWork {
    * The same, where arguments and result are large: their JSON passes through this thread as it is.
    * @param args JSON. @returns JSON. @throws as `run`
    */
-  runAsText(
+  async runAsText(
     task: BoundedTask<never, unknown>,
     key: TenantKey,
     args: string,
-    { waitMs = defaultWaitMs, onUsed }: RunOptions = {},
+    options: RunOptions = {},
   ): Promise<string> {
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    return (await this.#enqueue(task, key, { args, resultAs: 'text' }, options)) as string;
+  }
+
+  /** The same for a result that this thread need not read: a text of megabytes is not made of it. @returns JSON */
+  async runAsBytes(
+    task: BoundedTask<never, unknown>,
+    key: TenantKey,
+    args: string,
+    options: RunOptions = {},
+  ): Promise<Buffer> {
+    return (await this.#enqueue(task, key, { args, resultAs: 'bytes' }, options)) as Buffer;
+  }
+
+  #enqueue(
+    task: BoundedTask<never, unknown>,
+    key: TenantKey,
+    { args, resultAs }: Pick<Waiting, 'args' | 'resultAs'>,
+    { waitMs = defaultWaitMs, onUsed }: RunOptions,
+  ): Promise<string | Buffer> {
+    const { promise, resolve, reject } = Promise.withResolvers<string | Buffer>();
     const waiting: Waiting = {
       key,
       module: task.module,
@@ -135,8 +178,9 @@ export class BoundedWork {
       memoryMb: task.memoryMb,
       isLengthy: task.isLengthy ?? false,
       args,
+      resultAs,
       interrupted: 0,
-      wasStarved: false,
+      starved: 0,
       timer: undefined,
       onUsed,
       resolve,
@@ -147,17 +191,25 @@ export class BoundedWork {
     if (mine.length >= waitingLimits.tasks || (mine.length > 0 && bytes > waitingLimits.bytes)) {
       return Promise.reject(new WorkQueueFull('Too much work of this organization is waiting.'));
     }
-    if (this.#closing.signal.aborted) return Promise.reject(ending());
-    const giveUp = () => {
-      this.#queue.remove(key, waiting);
-      reject(new WorkQueueFull('The work waited too long.'));
-    };
     const isStarting = [...this.#members].every(({ state }) => state === 'starting');
-    waiting.timer = setTimeout(giveUp, isStarting ? Math.max(waitMs, startWaitMs) : waitMs);
-    this.#queue.push(key, waiting);
+    this.#wait(waiting, isStarting ? Math.max(waitMs, startWaitMs) : waitMs);
     this.#start();
     this.#assign();
     return promise;
+  }
+
+  /** Gives the task back when no process was free for it within `waitMs`, and at once when the pool is closed. */
+  #wait(waiting: Waiting, waitMs: number): void {
+    const { key, reject } = waiting;
+    if (this.#closing.signal.aborted) {
+      reject(ending());
+      return;
+    }
+    waiting.timer = setTimeout(() => {
+      this.#queue.remove(key, waiting);
+      reject(new WorkQueueFull('The work waited too long.'));
+    }, waitMs);
+    this.#queue.push(key, waiting);
   }
 
   /**
@@ -189,7 +241,7 @@ export class BoundedWork {
       clearTimeout(timer);
       reject(ending());
     }
-    for (const { process } of this.#members) process.kill();
+    for (const { process } of this.#members) process?.kill();
     this.#members.clear();
   }
 
@@ -198,18 +250,18 @@ export class BoundedWork {
   }
 
   #add(): void {
-    const member: Member = {
-      state: 'starting',
-      tasks: 0,
-      process: new WorkProcess(this.#modules, {
-        ready: () => {
-          member.state = 'idle';
-          this.#assign();
-        },
-        end: (end) => this.#remove(member, end),
-      }),
-    };
+    const member: Member = { state: 'starting', tasks: 0, process: undefined };
     this.#members.add(member);
+    const ready = () => {
+      member.state = 'idle';
+      this.#assign();
+    };
+    try {
+      member.process = new WorkProcess(this.#modules, { ready, end: (end) => this.#remove(member, end) });
+    } catch (error) {
+      // Node throws, and reports nothing later, where the system has no memory for another process.
+      void this.#remove(member, { wasReady: false, stderr: String(error) });
+    }
   }
 
   async #remove(member: Member, { wasReady, stderr }: ChildEnd): Promise<void> {
@@ -255,23 +307,22 @@ export class BoundedWork {
   }
 
   async #perform(member: Member, waiting: Waiting): Promise<void> {
-    const { key, module, limitMs, memoryMb, args } = waiting;
+    const { key, module, limitMs, memoryMb, args, resultAs } = waiting;
     clearTimeout(waiting.timer);
     member.state = 'busy';
     this.#running.set(key, [...(this.#running.get(key) ?? []), waiting]);
     const endUse = this.#used.begin(key);
     const slow = setTimeout(() => this.#addSpare(), spareAfterMs);
     try {
-      const clockMs = clockLimit[waiting.wasStarved ? 'again' : 'first'](limitMs);
-      const answer = await member.process.perform({ module, limitMs, clockMs, memoryMb, args });
+      const clockMs = this.#clockLimits[waiting.starved]!(limitMs);
+      const answer = await member.process!.perform({ module, limitMs, clockMs, memoryMb, args, resultAs });
       member.tasks++;
       const isSpent = answer.spent || member.tasks >= tasksPerProcess;
       if (isSpent) this.#replace(member);
       else if (member.state === 'busy') member.state = 'idle';
-      if (answer.kind === 'starved' && !waiting.wasStarved) {
-        waiting.wasStarved = true;
-        this.#queue.push(key, waiting);
-      } else settle(waiting, answer);
+      const mayGoOn = answer.kind === 'starved' && ++waiting.starved < this.#clockLimits.length;
+      if (mayGoOn) this.#wait(waiting, againWaitMs);
+      else settle(waiting, answer);
     } catch (error) {
       this.#replace(member);
       if (error instanceof WorkTooCostly) {
@@ -282,7 +333,7 @@ export class BoundedWork {
       }
       if (this.#closing.signal.aborted) waiting.reject(ending());
       else if (error instanceof WorkTooCostly || waiting.interrupted++ > 0) waiting.reject(error as Error);
-      else this.#queue.push(key, waiting);
+      else this.#wait(waiting, againWaitMs);
     } finally {
       clearTimeout(slow);
       endUse();
@@ -296,7 +347,7 @@ export class BoundedWork {
   #replace(member: Member): void {
     member.state = 'ended';
     if (!this.#members.delete(member)) return;
-    member.process.kill();
+    member.process?.kill();
     this.#start();
   }
 }
@@ -307,5 +358,6 @@ function settle(waiting: Waiting, answer: Answer): void {
     waiting.onUsed?.(answer.usedMs);
     waiting.resolve(answer.result);
   } else if (answer.kind === 'failed') waiting.reject(new Error(answer.message));
+  else if (answer.kind === 'starved') waiting.reject(new WorkQueueFull('The machine is too busy for this work.'));
   else throw new WorkTooCostly(answer.kind === 'too_large' ? 'result' : 'time');
 }

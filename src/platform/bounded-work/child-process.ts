@@ -1,9 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { setPriority } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Answer, type Assignment, outOfTime, ready, WorkTooCostly } from './task.ts';
+import { type Answer, type Assignment, awaits, outOfTime, ready, WorkTooCostly } from './task.ts';
 
 /**
  * Size of V8's heap: 64 MiB for a task, and the needs of the program and the modules of tasks. A heap that reaches its
@@ -13,6 +14,9 @@ const heap = { oldSpaceMb: 88, semiSpaceMb: 4 };
 
 /** A process cuts its task short by itself, and is killed when it has not done so by this time after its limit. */
 const killAfterMs = 2_000;
+
+/** Less of the processor than this in that time: it did not have it to cut its task short. */
+const starvedBelowMs = killAfterMs / 2;
 
 /** Below the priority of the process itself: costly tasks use only idle time. */
 const niceness = 5;
@@ -38,12 +42,23 @@ export interface ChildEnd {
   stderr: string;
 }
 
+/** Milliseconds that the main thread of a process has had the processor; undefined where the system does not say. */
+function threadCpuMs(pid: number): number | undefined {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[0]) / 1e6;
+  } catch {
+    return undefined;
+  }
+}
+
 /** One process of the pool, which performs one task at a time. */
 export class WorkProcess {
   readonly #child: ChildProcess;
   #answered: ((answer: Answer | Error) => void) | undefined;
   #stderr = '';
   #isReady = false;
+  /** Whether its task gave a promise. */
+  #awaits = false;
 
   constructor(modules: readonly string[], on: { ready(): void; end(end: ChildEnd): void }) {
     this.#child = fork(fileURLToPath(new URL('./child.ts', import.meta.url)), [...modules], {
@@ -58,6 +73,10 @@ export class WorkProcess {
       this.#stderr = `${this.#stderr}${data}`.slice(-keptOfStderr);
     });
     this.#child.on('message', (message) => {
+      if (message === awaits) {
+        this.#awaits = true;
+        return;
+      }
       if (message !== ready) return this.#answered?.(message as Answer);
       this.#isReady = true;
       on.ready();
@@ -98,10 +117,17 @@ export class WorkProcess {
   async perform(assignment: Assignment): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.#answered = (answer) => (answer instanceof Error ? reject(answer) : resolve(answer));
-    const timer = setTimeout(() => {
-      reject(new WorkTooCostly('time'));
-      this.kill();
-    }, assignment.clockMs + killAfterMs);
+    this.#awaits = false;
+    let timer = setTimeout(() => {
+      const before = threadCpuMs(this.#child.pid!);
+      timer = setTimeout(() => {
+        const after = threadCpuMs(this.#child.pid!);
+        // A task that had no processor may not be costly at all.
+        if (!this.#awaits && after! - before! < starvedBelowMs) resolve({ kind: 'starved', spent: true });
+        else reject(new WorkTooCostly('time'));
+        this.kill();
+      }, killAfterMs);
+    }, assignment.clockMs);
     this.#keepParent(true);
     this.#child.send(assignment);
     try {

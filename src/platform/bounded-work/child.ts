@@ -4,7 +4,7 @@ import { flushCompileCache } from 'node:module';
 import { Script } from 'node:vm';
 import { Worker } from 'node:worker_threads';
 import { JsonBounds } from '../core/bounded-json.ts';
-import { type Answer, type Assignment, maxResult, outOfTime, ready, type TaskModule } from './task.ts';
+import { type Answer, type Assignment, awaits, maxResult, outOfTime, ready, type TaskModule } from './task.ts';
 
 const modules = new Map<string, TaskModule>();
 
@@ -69,19 +69,20 @@ const bounds = {
 };
 
 /** A short expression can create a value of many megabytes that repeats one value often. */
-function done(result: string, usedMs: number): Answer {
+function done(result: string, usedMs: number, resultAs: Assignment['resultAs']): Answer {
   const { characters, structures: maxStructures } = maxResult;
   // Only a long text can have many of them.
   const hasMany = () =>
     result.length > maxStructures &&
     new JsonBounds({ ...bounds, maxStructures }).add(Buffer.from(result)) !== undefined;
   const isTooLarge = result.length > characters || hasMany();
-  return isTooLarge ? { kind: 'too_large', spent: false } : { kind: 'done', result, usedMs, spent: false };
+  if (isTooLarge) return { kind: 'too_large', spent: false };
+  return { kind: 'done', result: resultAs === 'bytes' ? Buffer.from(result) : result, usedMs, spent: false };
 }
 
 /** An interruption leaves the libraries in an unknown state: the process is not used again. */
 async function answer({ perform }: TaskModule, assignment: Assignment): Promise<Answer> {
-  const { args, limitMs, clockMs, memoryMb } = assignment;
+  const { args, limitMs, clockMs, memoryMb, resultAs } = assignment;
   // A task that was starved has more time by the clock, and hardly more of the processor.
   const processor = clockMs > limitMs ? await watchProcessor(limitMs * 1.25) : undefined;
   const before = process.cpuUsage();
@@ -95,9 +96,12 @@ async function answer({ perform }: TaskModule, assignment: Assignment): Promise<
       const given = perform(JSON.parse(args));
       return given instanceof Promise ? given : JSON.stringify(given ?? null);
     });
-    if (result instanceof Promise) return done(JSON.stringify((await result) ?? null), usedMs());
+    if (result instanceof Promise) {
+      process.send?.(awaits);
+      return done(JSON.stringify((await result) ?? null), usedMs(), resultAs);
+    }
     if (clockMs > limitMs && usedMs() > limitMs * 1.25) return { kind: 'too_costly', spent: false };
-    return done(result as string, usedMs());
+    return done(result as string, usedMs(), resultAs);
   } catch (error) {
     if (isEndlessRecursion(error)) return { kind: 'too_costly', spent: true };
     if (!isTimeOut(error)) return { kind: 'failed', message: String(error), spent: false };

@@ -37,11 +37,13 @@ export interface Assignment {
   memoryMb?: number | undefined;
   /** JSON. */
   args: string;
+  /** How the result travels: as bytes where nothing but a file or another process reads it. */
+  resultAs: 'text' | 'bytes';
 }
 
 /** Its answer. A process that is `spent` ends after its answer: interrupted code may leave any state behind. */
-export type Answer = { spent: boolean } /** `usedMs`: of the processor. */ & (
-  | { kind: 'done'; result: string; usedMs: number }
+export type Answer = { spent: boolean } /** `usedMs`: of the processor. */ /** JSON. */ & (
+  | { kind: 'done'; result: string | Buffer; usedMs: number }
   | { kind: 'failed'; message: string }
   | { kind: 'too_costly' }
   /** Its result has more than `maxResult`. */
@@ -58,6 +60,9 @@ export const maxResult = { characters: 8 * 1024 * 1024, structures: 250_000 };
 
 /** The first message of a process, when it can take assignments. */
 export const ready = 'ready';
+
+/** The message of a process whose task gave a promise: from then on its time is that of the clock. */
+export const awaits = 'awaits';
 
 /** The signal by which a process ends itself under a task that has had the processor for as long as it may. */
 export const outOfTime = 'SIGVTALRM';
@@ -79,7 +84,10 @@ export class WorkTooCostly extends Error {
   }
 }
 
-/** The organization's own share of the pool is used up for now: the task has not begun. */
+/**
+ * The organization's own share of the pool is used up for now, or the machine has too much else to do: the task was not
+ * done, and may be tried later.
+ */
 export class WorkQueueFull extends Error {
   override name = 'WorkQueueFull';
 }

@@ -1,13 +1,14 @@
 interface Activity {
   underWay: number;
-  /** When work of the key came or ended last. */
+  /** When work of the key came or ended last, or was seen to be under way. */
   at: number;
 }
 
-/** The keys that have work now, or had some shortly before. */
+/** The keys that have work now, or had some shortly before. Each call costs the same, however many keys there are. */
 export class ActiveKeys<Key extends string = string> {
   readonly #rememberMs: number;
   readonly #now: () => number;
+  /** In the order of their times, so that only the first ones can be too old. */
   readonly #activities = new Map<Key, Activity>();
 
   /**
@@ -20,24 +21,28 @@ export class ActiveKeys<Key extends string = string> {
   }
 
   begin(key: Key): void {
-    const activity = this.#activities.get(key) ?? { underWay: 0, at: 0 };
-    activity.underWay++;
-    activity.at = this.#now();
-    this.#activities.set(key, activity);
+    this.#touch(key, this.#activities.get(key) ?? { underWay: 0, at: 0 }, 1);
   }
 
   end(key: Key): void {
-    const activity = this.#activities.get(key)!;
-    activity.underWay--;
-    activity.at = this.#now();
+    this.#touch(key, this.#activities.get(key)!, -1);
   }
 
   /** The active keys. The map changes with later calls. */
   current(): Pick<ReadonlyMap<Key, unknown>, 'has' | 'size'> {
     const since = this.#now() - this.#rememberMs;
-    for (const [key, { underWay, at }] of this.#activities) {
-      if (underWay === 0 && at < since) this.#activities.delete(key);
+    for (const [key, activity] of this.#activities) {
+      if (activity.at >= since) break;
+      if (activity.underWay === 0) this.#activities.delete(key);
+      else this.#touch(key, activity, 0);
     }
     return this.#activities;
+  }
+
+  #touch(key: Key, activity: Activity, more: number): void {
+    activity.underWay += more;
+    activity.at = this.#now();
+    this.#activities.delete(key);
+    this.#activities.set(key, activity);
   }
 }

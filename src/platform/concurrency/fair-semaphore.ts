@@ -38,6 +38,7 @@ export class FairSemaphore<Key extends string = string> {
   /** The free slots of each key that had work here and is active. */
   free(): Map<Key, number> {
     const share = this.#share();
+    this.#forgetInactive();
     const left = ({ underWay, waiting }: Queue) => Math.max(0, share - underWay - waiting.length);
     return new Map([...this.#queues].map(([key, queue]) => [key, left(queue)]));
   }
@@ -65,10 +66,16 @@ export class FairSemaphore<Key extends string = string> {
   }
 
   #share(more = 0): number {
+    const { size } = this.#active.current();
+    // A key can be active without a queue here, so this is not each inactive one; but there are never more of them.
+    if (this.#queues.size > size) this.#forgetInactive();
+    const { alone, together } = this.#policy;
+    const keys = size + more;
+    return keys <= 1 ? alone : Math.max(1, Math.floor(together / keys));
+  }
+
+  #forgetInactive(): void {
     const active = this.#active.current();
     for (const key of this.#queues.keys()) if (!active.has(key)) this.#queues.delete(key);
-    const { alone, together } = this.#policy;
-    const keys = active.size + more;
-    return keys <= 1 ? alone : Math.max(1, Math.floor(together / keys));
   }
 }

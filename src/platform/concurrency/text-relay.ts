@@ -115,6 +115,9 @@ export class TextRelay {
           .catch(() => {});
         await sleep(pauseMs, undefined, { ref: false });
       }
+    } catch {
+      // Without SEALING_KEYS nothing can be sealed, and readers in other processes get the text when it is recorded.
+      this.#outgoing.clear();
     } finally {
       this.#isSending = false;
     }

@@ -40,6 +40,18 @@ test('a waiter that has given up or has its result is not woken again', async ()
   expect(waiters.waitedWithin(0)).toBe(false);
 });
 
+test('what may have happened before is looked for at once, and a look that fails leaves no waiter', async () => {
+  const waiters = new Waiters('run');
+  expect(await waiters.wait('one', async () => 'ended', 1_000_000, never, true)).toBe('ended');
+  const looks: boolean[] = [];
+  const found = waiters.wait('one', async () => looks.push(true) === 2 || undefined, 1_000_000, never, true);
+  waiters.notifyLocal('one');
+  expect(await found).toBe(true);
+  const failed = waiters.wait('one', () => Promise.reject(new Error('removed')), 1_000_000, never, true);
+  await expect(failed).rejects.toThrow('removed');
+  expect(waiters.waitedWithin(0)).toBe(false);
+});
+
 test('a watch keeps a change that comes between its creation and the sleep', async () => {
   const waiters = new Waiters('run');
   const watch = waiters.watch('one');

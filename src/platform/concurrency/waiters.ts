@@ -55,6 +55,7 @@ export class Waiters {
    * Waits until `look` finds something. Registers before it returns, so that an end before the caller awaits is not
    * missed. Calls `look` whenever the resource may have changed.
    * @param look resolves with undefined while there is nothing to find
+   * @param looksFirst whether it may have happened before
    * @returns undefined when `timeoutMs` passed first, or `giveUp` was aborted
    */
   async wait<Found>(
@@ -62,13 +63,14 @@ export class Waiters {
     look: () => Promise<Found | undefined>,
     timeoutMs: number,
     giveUp: AbortSignal,
+    looksFirst = false,
   ): Promise<Found | undefined> {
     const deadline = performance.now() + timeoutMs;
     const watch = this.watch(id);
     try {
-      for (;;) {
+      for (let waits = !looksFirst; ; waits = true) {
         const left = deadline - performance.now();
-        await watch.changed(Math.max(0, Math.min(left, lookAgainMs)), giveUp);
+        if (waits) await watch.changed(Math.max(0, Math.min(left, lookAgainMs)), giveUp);
         const found = await look();
         if (found !== undefined || giveUp.aborted || performance.now() >= deadline) return found;
       }

@@ -112,13 +112,18 @@ export class JsonRefused extends Error {
  * Parses JSON from outside: from a caller, a provider, a tool server, a model. Any text costs at most some tens of
  * milliseconds.
  * @param source a text, or its bytes in UTF-8
+ * @param limits lower ones than those of any text
  * @throws JsonRefused
  */
-export function parseJson(source: string | Uint8Array, maxBytes: number): unknown {
+export function parseJson(
+  source: string | Uint8Array,
+  maxBytes: number,
+  limits: Omit<JsonLimits, 'maxBytes'> = {},
+): unknown {
   // A text has at least as many bytes as characters.
   if (source.length > maxBytes) throw new JsonRefused('too_large');
   const isText = typeof source === 'string';
-  const excess = new JsonBounds({ maxBytes }).add(isText ? encoder.encode(source) : source);
+  const excess = new JsonBounds({ ...limits, maxBytes }).add(isText ? encoder.encode(source) : source);
   if (excess) throw new JsonRefused(excess);
   try {
     return JSON.parse(isText ? source : decoder.decode(source));

@@ -1,4 +1,5 @@
 import { newId } from '../ids.ts';
+import { recordPatiently } from './database-errors.ts';
 import { type ClaimOptions, type IdempotencyClaim, type Once, requestInProgress } from './idempotency.ts';
 import type { Scope } from './scope.ts';
 import { statement } from './sql.ts';
@@ -6,8 +7,8 @@ import { statement } from './sql.ts';
 /** The outcome of an Idempotency-Key: work that is under way until it is done, or until its process must have died. */
 interface Claimed<Result> {
   id: string;
-  /** Unix milliseconds by which the work is over. */
-  until: number;
+  /** How long after its claim the work is over, by the clock of PostgreSQL: those of processes differ. */
+  limitMs: number;
   done?: Result;
 }
 
@@ -19,6 +20,17 @@ const replace = statement({
   parameters: { method: 'text', path: 'text', key: 'text', id: 'text', outcome: 'json' },
   row: { replaced: 'boolean' },
   text: `update idempotency set outcome = :outcome where ${ofKey} and outcome->>'id' = :id returning true as replaced`,
+});
+
+// What the version before claimed says nothing of its limit, which was that of the next caller.
+const takeOver = statement({
+  name: 'idempotency.take_over',
+  parameters: { method: 'text', path: 'text', key: 'text', id: 'text', outcome: 'json', limitMs: 'float8' },
+  row: { taken: 'boolean' },
+  text: `update idempotency set outcome = :outcome, created_at = clock_timestamp()
+    where ${ofKey} and outcome->>'id' = :id
+      and created_at < clock_timestamp() - make_interval(secs => coalesce((outcome->>'limitMs')::float8, :limitMs) / 1000)
+   returning true as taken`,
 });
 
 const release = statement({
@@ -39,10 +51,9 @@ async function take<Result>(
   const { outcome: found, replayed } = await scope.transaction(async () => mine, options);
   if (!replayed) return undefined;
   if (found.done !== undefined) return { result: found.done };
-  const isOver = found.until < Date.now();
-  // The process that held it died. One of the callers that notice this takes it over.
-  const mineInstead = { ...partsOf(claim), id: found.id, outcome: JSON.stringify(mine) };
-  if (isOver && (await scope.one(replace, mineInstead))) return undefined;
+  // If the process that held it died, one of the callers that notice this takes it over.
+  const mineInstead = { ...partsOf(claim), id: found.id, outcome: JSON.stringify(mine), limitMs: mine.limitMs };
+  if (await scope.one(takeOver, mineInstead)) return undefined;
   throw requestInProgress();
 }
 
@@ -58,15 +69,18 @@ export async function onceOutside<Result extends object>(
   work: () => Promise<Result>,
 ): Promise<Once<Result>> {
   if (!claim) return { outcome: await work(), replayed: false };
-  const mine = { id: newId(), until: Date.now() + limitMs };
+  const mine = { id: newId(), limitMs };
   const found = await take<Result>(scope, claim, mine);
   if (found) return { outcome: found.result, replayed: true };
+  let done: Result;
   try {
-    const done = await work();
-    await scope.rows(replace, { ...partsOf(claim), id: mine.id, outcome: JSON.stringify({ ...mine, done }) });
-    return { outcome: done, replayed: false };
+    done = await work();
   } catch (error) {
     await scope.rows(release, { ...partsOf(claim), id: mine.id }).catch(() => {});
     throw error;
   }
+  // Once it is done the key is not released, whatever the record says: another request would do the work again.
+  const outcome = JSON.stringify({ ...mine, done });
+  await recordPatiently(() => scope.rows(replace, { ...partsOf(claim), id: mine.id, outcome }));
+  return { outcome: done, replayed: false };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, unavailable } from '../errors.ts';
 
 /**
@@ -59,5 +60,23 @@ export async function readPatiently<Found, const Unknown>(
   } catch (error) {
     if (isDatabaseUnavailable(error)) return unknown;
     throw error;
+  }
+}
+
+const tries = { count: 5, firstMs: 200 };
+
+/**
+ * Records what cannot be fetched again, such as the answer of a provider: an interruption of the database must not lose it.
+ * @param record harmless when it was done before: the commit of a failed attempt may have succeeded, where it is repeated
+ * @throws what the fifth attempt throws, after three seconds; at once what is no interruption, such as an invalid value
+ */
+export async function recordPatiently<T>(record: (isRepeated: boolean) => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await record(tried > 1);
+    } catch (error) {
+      if (!isDatabaseUnavailable(error) || tried >= tries.count) throw error;
+      await sleep(tries.firstMs * 2 ** (tried - 1));
+    }
   }
 }

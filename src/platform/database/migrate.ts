@@ -37,6 +37,8 @@ async function requireKnownSchema(guard: pg.Client): Promise<void> {
  */
 export async function migrate({ settings }: Pick<Database, 'settings'>, ownerUrl = settings.url): Promise<string[]> {
   const guard = new pg.Client({ connectionString: ownerUrl, application_name: 'atelier migrations' });
+  // Its queries report a connection that is lost. Without a listener it would end the process as well.
+  guard.on('error', () => {});
   const orm = await MikroORM.init(
     ormConfig({ ...settings, url: ownerUrl }, { application_name: 'atelier migrations' }),
   );

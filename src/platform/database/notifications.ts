@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
+import { type OwnConnection, ownConnection } from '../own-connection.ts';
 import { databaseRoles } from './database.ts';
 
 const firstReconnectMs = 100;
@@ -20,20 +21,24 @@ export class Notifications {
   readonly #handlers = new Map<string, (payload: string) => void>();
   readonly #onConnect: OnConnect[] = [];
   readonly #onLost: (() => void)[] = [];
-  #client: pg.Client | undefined;
+  readonly #answerMs: number;
+  #connection: OwnConnection | undefined;
   #stopped = false;
   #receivedUpTo = Number.NEGATIVE_INFINITY;
   #ping: NodeJS.Timeout | undefined;
 
-  constructor(url: string, log: Log) {
+  /** @param answerMs how long PostgreSQL may take for an answer; after that the connection is given up */
+  constructor(url: string, log: Log, answerMs = 10_000) {
     this.#url = url;
     this.#log = log;
+    this.#answerMs = answerMs;
   }
 
-  /** Channel names must not come from requests. Resolves when it listens; before `start`, at once. */
+  /** Channel names must not come from requests. Resolves when it listens; without a connection, at once. */
   async on(channel: string, handler: (payload: string) => void): Promise<void> {
     this.#handlers.set(channel, handler);
-    await this.#client?.query(`listen ${pg.escapeIdentifier(channel)}`);
+    // When this fails the connection is lost, and the next one listens to every channel.
+    await this.#connection?.client.query(`listen ${pg.escapeIdentifier(channel)}`).catch(() => {});
   }
 
   /** Call before `start`. */
@@ -52,57 +57,75 @@ export class Notifications {
 
   /** Sends on the listening connection, so that receivers see its process id. */
   async send(channel: string, payload: string): Promise<void> {
-    await this.#client?.query('select pg_notify($1, $2)', [channel, payload]);
+    await this.#connection?.client.query('select pg_notify($1, $2)', [channel, payload]);
   }
 
   async start(): Promise<void> {
     const began = performance.now();
-    const client = new pg.Client({
+    const connection = ownConnection({
       connectionString: this.#url,
       application_name: 'atelier notifications',
       options: `-c role=${databaseRoles.system}`,
-      keepAlive: true,
+      answerMs: this.#answerMs,
     });
+    const { client } = connection;
+    let isUp = false;
     client.on('notification', ({ channel, payload }) => this.#handlers.get(channel)?.(payload ?? ''));
-    client.on('error', () => {});
-    client.on('end', () => this.#reconnect(client));
-    await client.connect();
-    for (const channel of this.#handlers.keys()) await client.query(`listen ${pg.escapeIdentifier(channel)}`);
-    this.#client = client;
-    for (const connected of this.#onConnect) await connected(client);
+    client.on('end', () => {
+      if (this.#forget(connection) && isUp) void this.#reconnect();
+    });
+    try {
+      await client.connect();
+      for (const channel of this.#handlers.keys()) await client.query(`listen ${pg.escapeIdentifier(channel)}`);
+      this.#connection = connection;
+      for (const connected of this.#onConnect) await connected(client);
+      // Either may have happened while the others waited, and nobody would end or replace this connection.
+      if (this.#stopped || this.#connection !== connection) throw new Error('The connection is over.');
+    } catch (error) {
+      this.#forget(connection);
+      await connection.end();
+      throw error;
+    }
+    isUp = true;
     this.#receivedUpTo = began;
-    this.#schedulePing(client);
+    this.#schedulePing(connection);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#ping);
-    await this.#client?.end();
+    await this.#connection?.end();
   }
 
-  #schedulePing(client: pg.Client): void {
+  #schedulePing(connection: OwnConnection): void {
     this.#ping = setTimeout(async () => {
-      if (this.#client !== client) return;
+      if (this.#connection !== connection) return;
       const began = performance.now();
       try {
-        await client.query('select 1');
+        await connection.client.query('select 1');
         this.#receivedUpTo = began;
-        this.#schedulePing(client);
+        this.#schedulePing(connection);
       } catch {
-        client.end().catch(() => {});
+        await connection.end();
       }
     }, pingEveryMs).unref();
   }
 
-  async #reconnect(lost: pg.Client): Promise<void> {
-    if (this.#client !== lost) return;
-    this.#client = undefined;
+  /** @returns whether it was the current one */
+  #forget(connection: OwnConnection): boolean {
+    if (this.#connection !== connection) return false;
+    this.#connection = undefined;
     this.#receivedUpTo = Number.NEGATIVE_INFINITY;
     for (const onLost of this.#onLost) onLost();
+    return true;
+  }
+
+  async #reconnect(): Promise<void> {
     for (let pause = firstReconnectMs; !this.#stopped; pause = Math.min(pause * 2, maxReconnectMs)) {
       try {
         return await this.start();
       } catch (error) {
+        if (this.#stopped) return;
         this.#log.warn({ err: error }, 'the notification connection is down');
         await sleep(pause, undefined, { ref: false });
       }

@@ -88,8 +88,8 @@ export class UnitOfWork implements Sql {
   }
 
   /** Runs `work` in a transaction: committed when it resolves, rolled back when it rejects. */
-  async run<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
-    await this.#client.query('begin');
+  async run<T>(work: (unit: UnitOfWork) => Promise<T>, begin = 'begin'): Promise<T> {
+    await this.#client.query(begin);
     try {
       const result = await this.#complete(work);
       // PostgreSQL answers the commit of a transaction in which a statement failed with a rollback, and no error.
@@ -122,10 +122,17 @@ export class UnitOfWork implements Sql {
  * A transaction that belongs to no tenant, in the role `system`: operators' commands on organizations and keys, and
  * work across tenants. Statements get all their values explicitly; entities are filtered by tenant only on request.
  */
-export async function systemTransaction<T>(database: Database, work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
+export const systemTransaction = <T>(database: Database, work: (unit: UnitOfWork) => Promise<T>): Promise<T> =>
+  runInSystem(database, work, 'begin');
+
+/** Statements that belong to no tenant and see the database as it was at one moment, however many they are. */
+export const systemSnapshot = <T>(database: Database, work: (sql: Sql) => Promise<T>): Promise<T> =>
+  runInSystem(database, work, 'begin isolation level repeatable read, read only');
+
+async function runInSystem<T>(database: Database, work: (unit: UnitOfWork) => Promise<T>, begin: string): Promise<T> {
   const client = await database.pool.connect();
   try {
-    const result = await new UnitOfWork(database, client).run(work);
+    const result = await new UnitOfWork(database, client).run(work, begin);
     client.release();
     return result;
   } catch (error) {

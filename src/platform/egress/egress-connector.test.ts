@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer as createHttpsServer } from 'node:https';
+import { setImmediate as nextLoopRound } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { generate } from 'selfsigned';
@@ -283,6 +284,24 @@ describe('the DNS', () => {
     const resolve = await nameServer(() => 'silence');
     const egress = openEgress({ resolve, connectTimeoutMs: 300 });
     expect(await outcome(egress.request(get('http://receiver.example/')))).toBe('dns');
+  });
+
+  test('that answers when the time is over ends no process, where the address cannot be reached', async () => {
+    // No address of a host: to connect to it fails at once.
+    const everyHost = '255.255.255.255';
+    const egress = openEgress(
+      {
+        async resolve(_, signal) {
+          await once(signal, 'abort');
+          return [everyHost];
+        },
+        connectTimeoutMs: 20,
+      },
+      egressRules({ NODE_ENV: 'test', EGRESS_ALLOW_CIDRS: [`${everyHost}/32`] }),
+    );
+    expect(await outcome(egress.request(get('http://receiver.example/')))).toBe('timeout');
+    // By then an error without a listener would have been thrown.
+    await nextLoopRound();
   });
 
   test('that names an address of the inside leads nowhere', async () => {

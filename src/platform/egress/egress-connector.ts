@@ -69,6 +69,8 @@ export async function dial(hostname: string, port: number, options: ConnectorOpt
     // Node's default of 250 ms is too short for distant hosts.
     autoSelectFamilyAttemptTimeout: 1_000,
   });
+  // Nobody waits for it if the time was over when the addresses came, and an error that nobody hears ends the process.
+  socket.on('error', () => {});
   try {
     await once(socket, 'connect', { signal });
   } catch (cause) {

@@ -1,10 +1,34 @@
-type Dispatcher = NonNullable<RequestInit['dispatcher']>;
+import type { Dispatcher } from 'undici';
 
-let opened: Promise<Dispatcher> | undefined;
+type DispatcherOfFetch = NonNullable<RequestInit['dispatcher']>;
 
-async function open(): Promise<Dispatcher> {
+/** What Node's `fetch` accepts. */
+const maxEncodings = 5;
+
+/**
+ * Refuses an answer with more encodings than `fetch` accepts. `fetch` itself leaves the body of such an answer without a
+ * listener, and an error of its connection ends the process.
+ */
+const withFewEncodings = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
+  onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
+  onResponseStart(controller, status, headers, statusText) {
+    const encodings = [headers['content-encoding'] ?? []].flat().join().split(',');
+    if (encodings.length > maxEncodings) controller.abort(new Error('The answer has too many content encodings.'));
+    else handler.onResponseStart?.(controller, status, headers, statusText);
+  },
+  onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
+  onResponseEnd: (controller, trailers) => handler.onResponseEnd?.(controller, trailers),
+  onResponseError: (controller, error) => handler.onResponseError?.(controller, error),
+});
+
+let opened: Promise<DispatcherOfFetch> | undefined;
+
+async function open(): Promise<DispatcherOfFetch> {
   const { Agent, Dispatcher1Wrapper } = await import('undici');
-  return new Dispatcher1Wrapper(new Agent({ headersTimeout: 0, bodyTimeout: 0 })) as unknown as Dispatcher;
+  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 }).compose(
+    (dispatch) => (options, handler) => dispatch(options, withFewEncodings(handler)),
+  );
+  return new Dispatcher1Wrapper(agent) as unknown as DispatcherOfFetch;
 }
 
 /**
@@ -13,7 +37,7 @@ async function open(): Promise<Dispatcher> {
  * without headers: models can think longer, and callers of them have a timeout for the whole call. The first call loads
  * undici, because loading it takes 100 ms.
  */
-export function fetchDispatcher(): Promise<Dispatcher> {
+export function fetchDispatcher(): Promise<DispatcherOfFetch> {
   opened ??= open();
   return opened;
 }

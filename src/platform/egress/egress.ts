@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Dispatcher } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import { CollectedBytes, PieceCount } from './collected-bytes.ts';
 import { dial, dnsResolve, guardedConnector, type Resolve } from './egress-connector.ts';
 import {
@@ -11,6 +11,7 @@ import {
   maxRequestUrlLength,
 } from './egress-destination.ts';
 import { EgressFailure, toEgressFailure } from './egress-failure.ts';
+import { poolFactory } from './origin-pool.ts';
 
 export interface EgressRequest {
   url: string;
@@ -23,10 +24,10 @@ export interface EgressRequest {
   maxResponseBytes: number;
   /**
    * Receives the body of a response with status 200, a piece at a time, in place of `body`: large files are never in
-   * memory. At most 64 KiB of the body are read with any other status. The next piece is read once its promise is
-   * fulfilled; its errors are thrown unchanged.
+   * memory. At most 64 KiB of the body are read with any other status. When it returns a promise, the next piece is read
+   * once that is fulfilled; its errors are thrown unchanged.
    */
-  write?: (piece: Buffer) => Promise<void>;
+  write?: (piece: Buffer) => Promise<void> | undefined;
   /** Called with status and headers as soon as they are received, before any of the body. */
   started?: (status: number, headers: Record<string, string>) => void;
   /** Aborts the request, which then rejects with the signal's reason. */
@@ -79,8 +80,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #started: EgressRequest['started'];
   /** What `write` threw. */
   writeFailure: { error: unknown } | undefined;
-  /** Pieces are written one after another. */
-  #written: Promise<unknown> = Promise.resolve();
+  /** Resolves once the last piece is written. */
+  #written: Promise<void> = Promise.resolve();
   #size = 0;
   #isComplete = false;
   #controller: Dispatcher.DispatchController | undefined;
@@ -136,16 +137,16 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #pass(piece: Buffer, write: NonNullable<EgressRequest['write']>, controller: Dispatcher.DispatchController): void {
+    const writing = write(piece);
+    if (!writing) return;
     controller.pause();
-    this.#written = this.#written
-      .then(() => write(piece))
-      .then(
-        () => controller.resume(),
-        (error) => {
-          this.writeFailure ??= { error };
-          this.end(error);
-        },
-      );
+    this.#written = writing.then(
+      () => controller.resume(),
+      (error) => {
+        this.writeFailure ??= { error };
+        this.end(error);
+      },
+    );
   }
 
   /** What was received is written first. From here on the connection may end as it likes. */
@@ -167,7 +168,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 export class Egress {
   readonly #rules: EgressRules;
   readonly #options: EgressOptions;
-  #agent: Promise<Dispatcher> | undefined;
+  #agent: Promise<Agent> | undefined;
 
   constructor(rules: EgressRules, options: EgressOptions = {}) {
     this.#rules = rules;
@@ -227,6 +228,11 @@ export class Egress {
     return dial(hostname, port, { rules: this.#rules, resolve, timeoutMs });
   }
 
+  /** How many origins have connections, or requests that wait for one. For tests. */
+  async countOrigins(): Promise<number> {
+    return Object.keys((await this.#agent)?.stats ?? {}).length;
+  }
+
   /** Closes every connection. */
   async close(): Promise<void> {
     await (await this.#agent)?.destroy();
@@ -241,10 +247,11 @@ export class Egress {
   }
 
   // undici is loaded by the first request, because loading it takes 100 ms and most processes never send one.
-  async #open(): Promise<Dispatcher> {
-    const { Agent, buildConnector } = await import('undici');
+  async #open(): Promise<Agent> {
+    const { Agent, buildConnector, Pool } = await import('undici');
     const { resolve = dnsResolve(), connectTimeoutMs = 10_000, connectionsPerOrigin = maxConnections } = this.#options;
     return new Agent({
+      factory: poolFactory(Pool),
       connect: guardedConnector(buildConnector, { rules: this.#rules, resolve, timeoutMs: connectTimeoutMs }),
       connections: connectionsPerOrigin,
       clientTtl: connectionLifeMs,

@@ -101,10 +101,21 @@ export const finish = statement({
   text: `delete from outbox where organization_id = :organizationId and environment = :environment and id = :entryId`,
 });
 
+// An attempt that exceeded its deadline may still end, and keeps the time that it took with `holdEntry`: the entry is due
+// later than its lease ends only then.
 export const postpone = statement({
   name: 'outbox.postpone',
-  parameters: { id: 'uuid', waitMs: 'float8', error: 'text' },
-  text: `update outbox set available_at = clock_timestamp() + make_interval(secs => :waitMs / 1000), last_error = :error
+  parameters: {
+    id: 'uuid',
+    waitMs: 'float8',
+    error: 'text',
+    /** The length of the lease of an attempt that goes on; null for one that ended. */
+    leaseMs: 'float8?',
+  },
+  text: `update outbox
+      set available_at = greatest(clock_timestamp() + make_interval(secs => :waitMs / 1000),
+            case when available_at > last_attempt_at + make_interval(secs => :leaseMs / 1000) then available_at end),
+          last_error = :error
     where organization_id = :organizationId and environment = :environment and id = :id`,
 });
 

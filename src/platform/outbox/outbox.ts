@@ -298,12 +298,14 @@ export class Outbox implements OutboxOfProcess {
     const facts = { err: error, kind, subjectId, attempts, retryInMs: Math.round(waitMs) };
     if (attempts >= manyAttempts) log.error(facts, 'an outbox entry keeps failing');
     else log.warn(facts, 'an outbox entry failed and will be retried');
+    const goesOn = error instanceof DeadlineExceeded;
     // Where this fails too, the entry is due again when its lease ends.
     await scope
       .rows(postpone, {
         id,
         waitMs,
-        error: error instanceof DeadlineExceeded ? 'deadline exceeded' : describeError(error),
+        error: goesOn ? 'deadline exceeded' : describeError(error),
+        leaseMs: goesOn ? this.#policy.leaseMs : null,
       })
       .catch((failure) => log.warn({ err: failure, kind, subjectId }, 'an outbox entry could not be postponed'));
   }

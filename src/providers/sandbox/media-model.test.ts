@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { pictureFile } from '../../../test/fakes/media-files.ts';
 import { tenantKeyOf } from '../../../test/platform/tenant-key.ts';
 import { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { openLog } from '../../platform/observability/log.ts';
 import type { ImageRequest, PromptedRequest, VideoRequest } from '../core/media/requests.ts';
-import type { MadeMedia, MediaStatus } from '../media/media-ports.ts';
+import type { JobImage, MadeMedia, MediaStatus } from '../media/media-ports.ts';
 import { renderMedia } from './media/rendering.ts';
 import { sandboxMediaModel } from './media-model.ts';
 
@@ -94,4 +95,29 @@ test('an overloaded sandbox asks to be tried again, and then does what else the 
 test('a job that was given up is not begun', async () => {
   const reason = new Error('given up');
   await expect(advance(image('a boat'), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+});
+
+test('an upscale that needs too much memory says so, and is no timeout', async () => {
+  const run = work.run.bind(work);
+  const limited: typeof run = (task, ...rest) => run(Object.assign({}, task, { memoryMb: 1 }), ...rest);
+  const model = sandboxMediaModel(Object.assign(Object.create(work), { run: limited }));
+  const size = { width: 1_000, height: 1_000 };
+  const { bytes } = await pictureFile(size, 'png');
+  const picture: JobImage = {
+    type: 'png',
+    width: size.width,
+    height: size.height,
+    sha256: '',
+    query: '',
+    copyTo: (path) => writeFile(path, bytes),
+  };
+  const request = { kind: 'upscale', scale: 4 } as const;
+  const job = { id: 'any', request, image: picture, seed: 7, ageMs: 0 };
+  const call = { tenantKey: tenantKeyOf('one'), attempt: 1, signal: new AbortController().signal };
+  await expect(model.fetchFile(job, 'any', call)).rejects.toMatchObject({
+    name: 'ProviderFailure',
+    kind: 'unavailable',
+    retryable: false,
+    message: 'The sandbox gave up the generation. It needs too much memory.',
+  });
 });

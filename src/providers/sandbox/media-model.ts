@@ -13,6 +13,7 @@ import { ImageUnusable, type MadeMedia, type MediaJob, type MediaModel } from '.
 import type { Rendering } from './media/render-media.ts';
 import { renderMedia } from './media/rendering.ts';
 import { StartedFiles } from './started-files.ts';
+import { tooCostly } from './too-costly.ts';
 import { VideoQueue } from './video-queue.ts';
 
 /** A better quality shows more, at the same size. */
@@ -98,8 +99,7 @@ async function render(work: BoundedWork, tenantKey: TenantKey, job: MediaJob): P
     return { type, path, size, seconds, hasTransparency, discard };
   } catch (error) {
     await discard();
-    if (!(error instanceof WorkTooCostly)) throw error;
-    throw new ProviderFailure('timeout', `The sandbox gave up the generation. ${error.message}`, { retryable: false });
+    throw error instanceof WorkTooCostly ? tooCostly('The sandbox gave up the generation.', error) : error;
   }
 }
 

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { type BoundedTask, WorkTooCostly } from '../../platform/bounded-work/task.ts';
-import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
 import { readSandboxWords } from '../core/sandbox-words.ts';
 import type { JsonSchema, TextModel, TextRequest } from '../ports.ts';
 import type { perform } from './make-instance.ts';
 import { pause, requestedFailure } from './requested.ts';
 import { streamText } from './stream-text.ts';
+import { tooCostly } from './too-costly.ts';
 
 /** As a provider might count them. */
 export const countTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4);
@@ -39,8 +39,7 @@ export async function instance(
     return await work.run(makeInstance, tenantKey, { schema, text: text.slice(0, repeatedInInstance) });
   } catch (error) {
     if (!(error instanceof WorkTooCostly)) throw error;
-    const message = `The sandbox cannot generate an output for this outputSchema. ${error.message}`;
-    throw new ProviderFailure('timeout', message, { retryable: false });
+    throw tooCostly('The sandbox cannot generate an output for this outputSchema.', error);
   }
 }
 

@@ -3,7 +3,7 @@ import { withoutSlash } from '../../platform/core/base-url.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { Environment } from '../../platform/tenant.ts';
-import type { ProviderEnv } from '../live.ts';
+import type { ProviderEnv } from '../registry.ts';
 import { sandboxSpeechModel, sandboxTranscriptionModel } from '../sandbox/speech/voice-models.ts';
 import { liveSpeechModel, liveTranscriptionModel, type VoiceOptions } from './live/voice-models.ts';
 import type { SpeechModel, TranscriptionModel } from './voice-ports.ts';

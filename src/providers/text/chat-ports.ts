@@ -1,4 +1,4 @@
-import type { Call, JsonSchema, TextAnswer } from '../ports.ts';
+import type { Call, JsonSchema, TextAnswer, TextModel } from '../ports.ts';
 
 /** A tool that a model may call. */
 export interface ToolDeclaration {
@@ -21,7 +21,7 @@ export interface ToolCall {
   unreadable?: string;
 }
 
-export interface ToolResult {
+interface ToolResult {
   /** `id` and `name` of the call. */
   callId: string;
   name: string;
@@ -91,3 +91,6 @@ export interface ChatModel {
    */
   reply(request: ChatRequest, call: ChatCall): Promise<ChatAnswer>;
 }
+
+/** A provider's models, for single prompts and for conversations. */
+export type Models = TextModel & ChatModel;

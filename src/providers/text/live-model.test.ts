@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { connect, type LiveAdapter, liveAdapters } from '../../../test/fakes/live-adapters.ts';
 import type { FakeProvider, Said } from '../../../test/fakes/wire-server.ts';
 import { tenantKeyOf } from '../../../test/platform/tenant-key.ts';
+import { until } from '../../../test/until.ts';
 import type { TextModel, TextRequest } from '../ports.ts';
 import { listedModels, withAliases } from './models.ts';
 
@@ -198,12 +199,11 @@ describe.each(liveAdapters)('a call of $provider', (one) => {
     fake.next(behaviour);
     const controller = new AbortController();
     const waiting = generate(connect(one, fake), controller.signal);
-    setTimeout(() => controller.abort(), 150);
-    expect(await waiting.catch((error) => error)).toBe(controller.signal.reason);
-    const cancelled = Date.now();
-    while (fake.journal[0]?.end === undefined && Date.now() < cancelled + 1_000) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    const end = waiting.catch((error) => error);
+    await until('the request is there', async () => fake.journal[0]?.worked === (behaviour === 'stall'));
+    controller.abort();
+    expect(await end).toBe(controller.signal.reason);
+    await until('the request ends', async () => fake.journal[0]!.end);
     expect(fake.journal).toHaveLength(1);
     expect(fake.journal[0]!.end).toMatchObject({ by: 'client' });
   });

@@ -177,7 +177,8 @@ describe.each(subjects)('$name', ({ asked, open }) => {
     const started = Date.now();
     const waiting = model.generate({ ...asked, prompt: 'sandbox:slow=30' }, call(controller.signal));
     await expect(waiting).rejects.toBe(reason);
-    expect(Date.now() - started).toBeLessThan(10_000);
+    // Long before its answer.
+    expect(Date.now() - started).toBeLessThan(25_000);
   });
 
   test('does not begin when the signal is aborted already', async () => {

@@ -3,7 +3,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { AppError, invalid } from '../../platform/errors.ts';
 import { dayNumber, writeDay } from '../core/calendar-date.ts';
 import { type Remaining, remainingBookings } from '../core/limits.ts';
-import { readDayRange } from '../core/read-times.ts';
+import { type DayRange, readDayRange } from '../core/read-times.ts';
 import { holidayDaysForSlots, readsForCheck, readsForSlots, type SlotQuery } from '../core/reads.ts';
 import { type Slot, walkSlots } from '../core/slots.ts';
 import { writeSlots } from '../core/write-times.ts';
@@ -70,6 +70,15 @@ export async function findAvailability(
   return shown;
 }
 
+/** Days are read together while they have no more times of the grid than this, and so no more occupied times between. */
+const timesOfPortion = 5_000;
+const minutesOfDay = 24 * 60;
+
+function* portionsOf({ from, to }: DayRange, duration: number): Generator<DayRange> {
+  const days = Math.max(1, Math.floor((timesOfPortion * duration) / minutesOfDay));
+  for (let day = from; day <= to; day += days) yield { from: day, to: Math.min(day + days - 1, to) };
+}
+
 /**
  * The same, not yet written, in pages: between two of them the work pauses for other requests.
  * @param except the booking that is to be moved, whose length and buffers are those of the event type here
@@ -81,11 +90,14 @@ export async function* walkAvailability(
   { now, except = null }: { now: number; except?: string | null },
 ): AsyncGenerator<Slot[]> {
   const { eventType, rules } = bookable;
-  const occupied = await readOccupied(scope, bookable, readsForSlots(rules, eventType, query, now), except);
-  const holidays = await holidaysNear(rules, [holidayDaysForSlots(query)], now);
-  for (const page of walkSlots({ now, rules, eventType, occupied, holidays }, query)) {
-    yield page;
-    await yieldToEventLoop();
+  for (const range of portionsOf(query.range, eventType.duration)) {
+    const portion = { ...query, range };
+    const occupied = await readOccupied(scope, bookable, readsForSlots(rules, eventType, portion, now), except);
+    const holidays = await holidaysNear(rules, [holidayDaysForSlots(portion)], now);
+    for (const page of walkSlots({ now, rules, eventType, occupied, holidays }, portion)) {
+      yield page;
+      await yieldToEventLoop();
+    }
   }
 }
 

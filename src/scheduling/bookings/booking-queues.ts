@@ -6,8 +6,8 @@ import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { AppError, unavailable } from '../../platform/errors.ts';
 import type { BookingSource } from '../core/events.ts';
 import type { EffectSettings } from '../effects/enqueue-effects.ts';
+import type { NewBooking } from './booking-input.ts';
 import type { BookingView } from './booking-view.ts';
-import type { NewBooking } from './check-booking.ts';
 
 /** A request for a booking. */
 export interface BookingRequest {

@@ -3,13 +3,14 @@ import type { Page, PageRequest } from '../../platform/database/page.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import type { BookingStatus, ListedStatus } from '../core/booking-status.ts';
 import { type DayNumber, dayMs, dayNumber } from '../core/calendar-date.ts';
-import { bookingIds, eventTypeIds } from '../core/ids.ts';
+import { bookingIds, eventTypeIds, hostIds } from '../core/ids.ts';
 import { endOfTime } from '../core/read-times.ts';
 import { ZoneClock } from '../core/zone-clock.ts';
 import { type EffectView, findEffects } from '../effects/enqueue-effects.ts';
 import { type BookedLocation, Booking } from '../entities.ts';
 import { bookingNotFound } from '../errors.ts';
 import { defaultHost } from '../hosts.ts';
+import type { BookingPages } from './booking-pages.ts';
 
 export interface Attendee {
   name: string;
@@ -127,4 +128,32 @@ export async function listBookings(
     rows.map(({ id }) => id),
   );
   return { items: rows.map((row) => viewOf(row, effects.get(row.id)!)), total, limit, offset };
+}
+
+/** A booking, which both dialects write alike. Times are in UTC. */
+export function bookingRecord(pages: BookingPages, booking: BookingView) {
+  const { id, eventTypeId, status, attendee, location, responses, metadata, rescheduleCount } = booking;
+  const time = (name: string, at: Date | null) => at && { [name]: at.toISOString() };
+  return {
+    id: bookingIds.format(id),
+    eventTypeId: eventTypeIds.format(eventTypeId),
+    hostId: hostIds.format(booking.hostId),
+    status,
+    start: booking.start.toISOString(),
+    end: booking.end.toISOString(),
+    attendee,
+    location,
+    ...pages.linksOf(booking.token),
+    responses,
+    metadata,
+    rescheduleCount,
+    ...time('previousStart', booking.previousStart),
+    ...time('previousEnd', booking.previousEnd),
+    ...(booking.rescheduleReason !== null && { rescheduleReason: booking.rescheduleReason }),
+    ...time('cancelledAt', booking.cancelledAt),
+    ...(booking.cancellationReason !== null && { cancellationReason: booking.cancellationReason }),
+    effects: booking.effects.map(({ at, ...effect }) => ({ ...effect, at: at.toISOString() })),
+    createdAt: booking.createdAt.toISOString(),
+    updatedAt: booking.updatedAt.toISOString(),
+  };
 }

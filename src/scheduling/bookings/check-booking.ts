@@ -13,22 +13,11 @@ import { type Refusal, type RefusalCode, refusalDetails } from '../core/refusals
 import type { EventTypeRules } from '../core/rules.ts';
 import type { BookedLocation } from '../entities.ts';
 import { schedulingErrors } from '../errors.ts';
-import { checkResponses, chooseLocation } from './booking-input.ts';
-import type { Attendee, BookingView } from './booking-view.ts';
-
-export interface NewBooking {
-  eventTypeId: string;
-  /** RFC 3339, in whole minutes. */
-  start: string;
-  attendee: Attendee;
-  responses: Record<string, unknown>;
-  metadata: Record<string, unknown>;
-  /** The type of one of the event type's locations. */
-  location: string | undefined;
-}
+import { checkResponses, chooseLocation, type NewBooking } from './booking-input.ts';
+import type { BookingView } from './booking-view.ts';
 
 /** A time of an event type, in milliseconds. */
-export interface Time {
+interface Time {
   startsAt: number;
   endsAt: number;
 }

@@ -2,7 +2,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import type { Interval } from '../core/intervals.ts';
 import type { ListedEvent } from './clients/ports.ts';
-import { busyColumns, putGiven, splitBusy } from './store-busy.ts';
+import { busyColumns, putGiven, splitBusy, unreadEventsKey } from './store-busy.ts';
 
 const ofGeneration = `organization_id = :organizationId and environment = :environment and calendar_id = :calendarId and generation = :generation`;
 
@@ -81,7 +81,8 @@ export async function applyChanges(
     calendarId,
     generation,
     ...busyColumns(blocking),
-    others,
+    // Those of the calendar that were too many are no more once these are applied.
+    others: [...others, unreadEventsKey],
     syncId,
     syncToken: token,
     limit,

@@ -107,6 +107,8 @@ export const CalendarEntry = defineEntity({
     seenGeneration: p.integer().nullable(),
     /** A change in the calendar, until it is settled. */
     outsideChange: p.json<OutsideChange>().nullable(),
+    /** When settling a change was last tried. */
+    settleTriedAt: p.datetime().nullable(),
   },
   indexes: [
     { name: 'calendar_entry_event_index', properties: ['calendarId', 'eventId'] },

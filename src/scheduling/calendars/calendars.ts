@@ -204,12 +204,16 @@ export async function deleteCalendar(
   const found = uuid && (await scope.read((em) => em.findOne(Calendar, { id: uuid })));
   if (!found) throw calendarNotFound(id);
   // The request to the provider precedes the removal of the tokens, and is outside of the transaction.
-  await connections.revokeAtProvider(scope, found.connectionId);
-  await scope.transaction(async (tx) => {
+  const revoked = await connections.revokeAtProvider(scope, found.connectionId);
+  const erased = await scope.transaction(async (tx) => {
+    // First, as where access ends: a transaction that locked the calendar before its tokens could block that one for ever.
+    const grant = await connections.detach(tx, found.connectionId);
     const calendar = await lockCalendar(tx.em, id);
     tx.em.remove(calendar);
-    await connections.erase(tx, calendar.connectionId);
     await tx.enqueue(calendarWork.schedule, calendar.id);
     await tx.audit({ action: 'calendar.delete', subjectId: calendar.id });
+    return grant;
   });
+  // The account was connected again while the provider was asked.
+  if (erased && erased.token !== revoked?.token) await connections.revokeGrant(erased);
 }

@@ -5,6 +5,7 @@ import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { type BookingLinks, type BookingPages, hostLinksOf } from '../bookings/booking-pages.ts';
 import type { CalendarStatus, Service } from '../core/calendar-status.ts';
 import { addressOf, answersOf, oneLine, whereOf } from '../core/mail-text.ts';
+import { enqueueRemovalIfCancelled } from '../effects/missing-entries.ts';
 import type { BookedLocation, Question } from '../entities.ts';
 import { failPoint } from '../fail-points.ts';
 import { type LostAccess, stopIfLost, toCalendarFailure } from './clients/access-failures.ts';
@@ -255,6 +256,21 @@ const maxWrites = 5;
  * @throws ProviderFailure, which says whether to try again
  */
 export async function putBookingEntry(
+  services: EntryServices,
+  scope: Scope,
+  booking: { bookingId: string; version: number },
+  signal: AbortSignal,
+): Promise<PutEntry> {
+  try {
+    return await putUntilCurrent(services, scope, booking, signal);
+  } catch (error) {
+    // It may have been written nevertheless, and a cancellation in the meantime found nothing to remove.
+    await enqueueRemovalIfCancelled(scope, booking.bookingId);
+    throw error;
+  }
+}
+
+async function putUntilCurrent(
   services: EntryServices,
   scope: Scope,
   { bookingId, version }: { bookingId: string; version: number },

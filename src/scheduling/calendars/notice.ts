@@ -4,9 +4,11 @@ import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
 import type { MailSettings } from '../../platform/env.ts';
 import { type Mailer, MailFailure, openMailer } from '../../platform/mail.ts';
 import type { Log } from '../../platform/observability/log.ts';
+import { EntryDone, holdEntry } from '../../platform/outbox/hold-entry.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import { calendarIds, hostIds } from '../core/ids.ts';
 import { hostName } from '../hosts.ts';
+import { calendarWork } from './calendars.ts';
 
 /** Mail about resources of test keys never leaves the machine: it is written to a file, whatever the configuration. */
 export function openCalendarMail(settings: MailSettings): Record<Environment, Mailer> {
@@ -69,9 +71,11 @@ export async function noticeExpiredAccess(
       '',
     ].join('\n'),
   };
+  const begin = () => holdEntry(scope, { kind: calendarWork.notice, subjectId: calendarId });
   try {
-    await calendarMail[environment].send(mail);
+    await calendarMail[environment].send(mail, { begin });
   } catch (error) {
+    if (error instanceof EntryDone) return;
     if (!(error instanceof MailFailure) || !error.isPermanent) throw error;
     log.warn({ ...scope.tenant, calendarId: id, reason: error.message }, 'a notice of a calendar was refused');
   }

@@ -1,6 +1,6 @@
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
-import { outsideChangeOf } from '../core/outside-change.ts';
+import { isInPlace, outsideChangeOf } from '../core/outside-change.ts';
 import type { ListedEvent } from './clients/ports.ts';
 
 interface OwnRow {
@@ -10,6 +10,7 @@ interface OwnRow {
   endsAt: Date;
   isRemoved: boolean;
   writtenAt: Date;
+  hasOutsideChange: boolean;
   isConfirmed: boolean;
   bookingStartsAt: Date;
   bookingEndsAt: Date;
@@ -27,12 +28,14 @@ const find = statement({
     endsAt: 'timestamptz',
     isRemoved: 'boolean',
     writtenAt: 'timestamptz',
+    hasOutsideChange: 'boolean',
     isConfirmed: 'boolean',
     bookingStartsAt: 'timestamptz',
     bookingEndsAt: 'timestamptz',
   },
   text: `select e.booking_id as "bookingId", e.event_id as "eventId", e.starts_at as "startsAt",
           e.ends_at as "endsAt", e.is_removed as "isRemoved", e.written_at as "writtenAt",
+          e.outside_change is not null as "hasOutsideChange",
           b.status = 'confirmed' as "isConfirmed", b.start_at as "bookingStartsAt", b.end_at as "bookingEndsAt"
      from calendar_entry e join booking b on b.id = e.booking_id
     where e.organization_id = :organizationId and e.environment = :environment and e.calendar_id = :calendarId
@@ -45,6 +48,13 @@ const note = statement({
   text: `update calendar_entry e set outside_change = n.change
      from unnest(:bookings, :changes) as n (booking_id, change)
     where e.organization_id = :organizationId and e.environment = :environment and e.booking_id = n.booking_id`,
+});
+
+const forget = statement({
+  name: 'calendar.forget_outside_change',
+  parameters: { bookings: 'uuid[]' },
+  text: `update calendar_entry set outside_change = null
+    where organization_id = :organizationId and environment = :environment and booking_id = any(:bookings)`,
 });
 
 const markSeen = statement({
@@ -109,6 +119,7 @@ export async function takeOwnEvents(
   if (rows.length === 0) return [...events];
   const byEvent = new Map(rows.map((row) => [row.eventId, row] as const));
   const changes: [bookingId: string, change: string][] = [];
+  const undone: string[] = [];
   const seen: string[] = [];
   const others: ListedEvent[] = [];
   // If our event was turned into a series, some services list only its instances and report the event itself as
@@ -136,11 +147,14 @@ export async function takeOwnEvents(
     };
     const change = outsideChangeOf(written, event.time, askedAt);
     if (change) changes.push([row.bookingId, JSON.stringify(change)]);
+    // What was changed and not settled yet, they changed back: a booking must not follow it now.
+    else if (row.hasOutsideChange && event.time && isInPlace(written, event.time)) undone.push(row.bookingId);
   }
   if (changes.length > 0) {
     const [bookings, values] = [changes.map(([id]) => id), changes.map(([, change]) => change)];
     await tx.rows(note, { bookings, changes: values });
   }
+  if (undone.length > 0) await tx.rows(forget, { bookings: undone });
   if (baseline !== null && seen.length > 0) await tx.rows(markSeen, { seen, baseline });
   return others;
 }

@@ -10,7 +10,7 @@ import { needsBaseline, syncWindow } from '../core/sync-window.ts';
 import { failPoint } from '../fail-points.ts';
 import { applyChanges } from './apply-changes.ts';
 import type { Baseline } from './calendar-entities.ts';
-import { stopIfLost, toCalendarFailure } from './clients/access-failures.ts';
+import { lostAccessOf, toCalendarFailure } from './clients/access-failures.ts';
 import type { CalendarClients } from './clients/clients.ts';
 import {
   type CalendarCall,
@@ -21,8 +21,8 @@ import {
 } from './clients/ports.ts';
 import { mayHaveOwnEvents, noteMissingEvents, takeOwnEvents } from './own-events.ts';
 import { type SettleServices, settleOutsideChanges } from './settle-changes.ts';
-import { dropEarlier, dropUnread, lastOfEach, storeBusy } from './store-busy.ts';
-import { beginSync, type SyncedCalendar } from './sync-state.ts';
+import { blockWindow, dropEarlier, dropUnread, lastOfEach, storeBusy } from './store-busy.ts';
+import { beginSync, type SyncedCalendar, stopSyncs } from './sync-state.ts';
 import { type WatchServices, watchCalendar } from './watch.ts';
 
 export interface PullServices extends SettleServices, WatchServices {
@@ -271,7 +271,9 @@ export async function pullCalendar(
   const call = { signal, timezone, memory: new Map() };
   const sync = { services, scope, calendar, window: syncWindow(Date.now(), calendar.maxAdvance), call };
   try {
-    const outcome = await read(sync).catch((error) => {
+    const outcome = await read(sync).catch(async (error) => {
+      // The events that are not read would be free time.
+      if (error instanceof CalendarTooLarge) await blockWindow(scope, calendar, sync.window);
       if (error instanceof SyncTokenExpired) throw new ProviderFailure('malformed_answer', error.message);
       throw error;
     });
@@ -283,8 +285,14 @@ export async function pullCalendar(
     return outcome;
   } catch (error) {
     if (error instanceof Superseded) return { superseded: true };
-    const lost = await stopIfLost(scope, calendarId, error);
-    if (lost) return { stopped: lost };
-    throw toCalendarFailure(error);
+    const lost = lostAccessOf(error);
+    if (!lost) throw toCalendarFailure(error);
+    // The answers to an earlier sync say nothing of a calendar that was connected again.
+    const isOwn = await scope.transaction(async (tx) => {
+      if (!(await tx.one(holdSync, { calendarId, syncId: calendar.syncId }))) return false;
+      await stopSyncs(tx, calendarId, lost);
+      return true;
+    });
+    return isOwn ? { stopped: lost } : { superseded: true };
   }
 }

@@ -5,8 +5,8 @@ import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { BookingServices } from '../bookings/booking-queues.ts';
 import { cancelBooking, rescheduleBooking } from '../bookings/change-booking.ts';
-import { minuteMs } from '../core/calendar-date.ts';
 import type { OutsideChange } from '../core/outside-change.ts';
+import { readInstant } from '../core/read-times.ts';
 import { type EntryServices, putBookingEntry } from './entries.ts';
 
 export interface SettleServices extends EntryServices, BookingServices {
@@ -24,6 +24,7 @@ interface Changed {
 /** Maximum in one sync; the next one continues. */
 const batchSize = 200;
 
+// A change that was tried before waits behind the others: changes that can never be settled do not block later ones.
 const find = statement({
   name: 'calendar.outside_changes',
   parameters: { calendarId: 'uuid' },
@@ -39,7 +40,19 @@ const find = statement({
      from calendar_entry e join calendar c on c.id = e.calendar_id join booking b on b.id = e.booking_id
     where e.organization_id = :organizationId and e.environment = :environment and e.calendar_id = :calendarId
       and e.outside_change is not null
-    order by e.booking_id limit ${batchSize}`,
+    order by e.settle_tried_at nulls first, e.booking_id limit ${batchSize}`,
+});
+
+// The changes before it may have taken minutes. One that is not the entry's any more is settled: its event was written
+// again, because the booking was changed otherwise.
+const noteTry = statement({
+  name: 'calendar.outside_change_tried',
+  parameters: { bookingId: 'uuid', change: 'jsonb' },
+  row: { bookingId: 'uuid' },
+  text: `update calendar_entry set settle_tried_at = clock_timestamp()
+    where organization_id = :organizationId and environment = :environment and booking_id = :bookingId
+      and outside_change = :change
+   returning booking_id as "bookingId"`,
 });
 
 const settled = statement({
@@ -67,9 +80,9 @@ async function follow(services: SettleServices, scope: Scope, { bookingId, chang
     await cancelBooking(services, scope, bookingId, as);
     return true;
   }
-  // A booking keeps its length, and begins on a whole minute.
-  if (change.startsAt === startsAt.getTime() || change.startsAt % minuteMs !== 0) return false;
   const newStart = new Date(change.startsAt).toISOString();
+  // A booking keeps its length, and begins on a whole minute of the years that there are bookings in.
+  if (change.startsAt === startsAt.getTime() || readInstant(newStart) === undefined) return false;
   try {
     const moved = await rescheduleBooking(services, scope, bookingId, { newStart, ...as });
     return moved.end.getTime() === change.endsAt;
@@ -81,7 +94,7 @@ async function follow(services: SettleServices, scope: Scope, { bookingId, chang
 
 /**
  * Settles the changes of other people to our events in a calendar: the bookings follow if the calendar allows it and
- * their rules permit it; otherwise the event is written again. Changes that cannot be settled now are left to the next
+ * their rules permit it; otherwise the event is written again. Changes that cannot be settled now are left to a later
  * sync.
  */
 export async function settleOutsideChanges(
@@ -93,6 +106,8 @@ export async function settleOutsideChanges(
   for (const changed of await scope.rows(find, { calendarId })) {
     signal.throwIfAborted();
     const { bookingId, change } = changed;
+    // Before the try: one that a crash or the time limit of the sync ends counts too.
+    if (!(await scope.one(noteTry, { bookingId, change: JSON.stringify(change) }))) continue;
     try {
       if (changed.follow && (await follow(services, scope, changed))) {
         await scope.rows(settled, {

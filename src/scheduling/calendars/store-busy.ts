@@ -11,6 +11,9 @@ export const eventKeyOf = (eventId: string): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 };
 
+/** The key of the busy time that stands for the events of a calendar that has too many to be read. */
+export const unreadEventsKey = eventKeyOf('more events than are read');
+
 /** An INSERT of busy times of `:calendarId` in its `:generation`. @param from with `busyColumns` */
 export const putGiven = (from: string) => `
    insert into calendar_busy (organization_id, environment, calendar_id, generation, event_key, starts_at, ends_at, is_long)
@@ -90,6 +93,32 @@ export async function storeBusy(
   const { blocking, others } = splitBusy(events, window);
   if (others.length > 0) await tx.rows(drop, { calendarId, generation, others });
   if (blocking.length > 0) await tx.rows(put, { calendarId, generation, ...busyColumns(blocking) });
+}
+
+const blockAll = statement({
+  name: 'calendar.block_all',
+  parameters: { calendarId: 'uuid', syncId: 'uuid', eventKey: 'uuid', startsAt: 'timestamptz', endsAt: 'timestamptz' },
+  text: `insert into calendar_busy (organization_id, environment, calendar_id, generation, event_key, starts_at, ends_at,
+       is_long)
+   select organization_id, environment, id, generation, :eventKey, :startsAt, :endsAt, true from calendar
+    where organization_id = :organizationId and environment = :environment and id = :calendarId and sync_id = :syncId
+      for no key update
+   on conflict (calendar_id, generation, event_key)
+   do update set starts_at = excluded.starts_at, ends_at = excluded.ends_at`,
+});
+
+/**
+ * Makes a whole window busy: which of its times the unread events of the calendar occupy is not known. It ends with the
+ * next changes that are applied, and with the next reading of everything.
+ * @param window longer than two days
+ */
+export async function blockWindow(
+  scope: Scope,
+  { id: calendarId, syncId }: { id: string; syncId: string },
+  { startsAt, endsAt }: Interval,
+): Promise<void> {
+  const window = { startsAt: new Date(startsAt), endsAt: new Date(endsAt) };
+  await scope.rows(blockAll, { calendarId, syncId, eventKey: unreadEventsKey, ...window });
 }
 
 const earlier = statement({

@@ -104,12 +104,12 @@ test('a booking among all that can be kept is decided by its neighbours', () => 
   const facts = given({
     limits: { consecutiveMax: 3, minGapMinutes: 5, dailyMax: 1_000 },
     eventType: { duration: 5 },
-    occupied: { bookings: all, counted: all.map(({ startsAt }) => startsAt) },
+    occupied: { bookings: all, counted: all.map(({ startsAt }) => ({ at: startsAt, count: 1 })) },
   });
   const at = start + 5 * dayMs + 5 * minuteMs;
   const few = asReadForBooking(facts, at);
   expect(few.occupied.bookings.length).toBeLessThan(10);
-  expect(few.occupied.counted.length).toBe(144);
+  expect(few.occupied.counted).toEqual([{ at: start + 5 * dayMs, count: 144 }]);
   const refusal = decideBooking(few, at);
   expect(refusal).toEqual(decideBooking(facts, at));
   expect(refusal).toMatchObject({ limit: 'minGapMinutes', current: 0 });

@@ -10,7 +10,7 @@ import {
   writeWeek,
 } from './calendar-date.ts';
 import type { Interval } from './intervals.ts';
-import type { Booked, Occupied } from './occupied.ts';
+import type { Booked, BookedBlock, CountedBookings, Occupied } from './occupied.ts';
 import type { Problem } from './read-times.ts';
 import type { LimitRefusal } from './refusals.ts';
 import type { BookingLimits, CalendarRules } from './rules.ts';
@@ -52,34 +52,46 @@ export function findLimitProblems(limits: BookingLimits): Problem[] {
   });
 }
 
-/**
- * The time range in which the starts of bookings count for these days of the host; null without a limit for a day, a
- * week or a month.
- */
-export function countedWindow(
+/** The time range in which the starts of bookings count for some days. */
+export interface CountedTime extends Interval {
+  /**
+   * In order, from its start to its end. Bookings that start between two of them, the second one not included, count for the
+   * same of these days, and of their weeks and months.
+   */
+  cuts: readonly number[];
+}
+
+/** The time range in which the starts of bookings count for these days of the host; null without such a limit. */
+export function countedTime(
   { timezone, limits }: Pick<CalendarRules, 'timezone' | 'limits'>,
   { from, to }: { from: DayNumber; to: DayNumber },
-): Interval | null {
-  const counting = setPeriods(limits);
-  if (counting.length === 0) return null;
-  const first = Math.min(...counting.map((period) => period.first(from)));
-  const last = Math.max(...counting.map((period) => period.next(to)));
+): CountedTime | null {
+  const days = new Set<DayNumber>();
+  for (const period of setPeriods(limits)) {
+    let day = period.first(from);
+    for (; day <= to; day = period.next(day)) days.add(day);
+    days.add(day);
+  }
+  if (days.size === 0) return null;
+  const sorted = [...days].sort((a, b) => a - b);
+  const [first, last] = [sorted[0]!, sorted.at(-1)!];
   const clock = new ZoneClock(timezone, { startsAt: (first - 1) * dayMs, endsAt: (last + 1) * dayMs });
-  return { startsAt: clock.startOfDay(first), endsAt: clock.startOfDay(last) };
+  const cuts = sorted.map((day) => clock.startOfDay(day));
+  return { startsAt: cuts[0]!, endsAt: cuts.at(-1)!, cuts };
 }
 
 /** The bookings of each day, week and month of the host. */
 class Counts {
   readonly #byPeriod = new Map<Period, Map<DayNumber, number>>();
 
-  constructor(limits: BookingLimits, timezone: string, counted: readonly number[], window: Interval | null) {
+  constructor(limits: BookingLimits, timezone: string, counted: readonly CountedBookings[], window: Interval | null) {
     if (!window) return;
     const clock = new ZoneClock(timezone, window);
     const byDay = new Map<DayNumber, number>();
-    for (const at of counted) {
+    for (const { at, count } of counted) {
       if (at < window.startsAt || at >= window.endsAt) continue;
       const day = clock.dayAt(at);
-      byDay.set(day, (byDay.get(day) ?? 0) + 1);
+      byDay.set(day, (byDay.get(day) ?? 0) + count);
     }
     for (const period of setPeriods(limits)) {
       const counts = new Map<DayNumber, number>();
@@ -98,24 +110,25 @@ class Counts {
 
 /** Bookings of a host by start, and the runs they form. */
 class Runs {
-  readonly #bookings: readonly Booked[];
+  readonly #bookings: readonly BookedBlock[];
   /**
-   * The number of bookings of the run that ends with, and of the one that begins with, the booking at this position.
+   * The number of bookings of the run that ends with, and of the one that begins with, the block at this position.
    */
   readonly #endingWith: number[] = [];
   readonly #beginningWith: number[] = [];
   readonly #minGapMs: number;
 
-  constructor(bookings: readonly Booked[], minGapMinutes: number | null) {
+  constructor(bookings: readonly BookedBlock[], minGapMinutes: number | null) {
     this.#minGapMs = (minGapMinutes ?? 0) * minuteMs;
-    const sorted = [...bookings].sort((a, b) => a.startsAt - b.startsAt);
-    // Two reads may both have found one.
-    this.#bookings = sorted.filter((one, index) => one.startsAt !== sorted[index - 1]?.startsAt);
-    for (let index = 0; index < this.#bookings.length; index++) {
-      this.#endingWith.push(this.#joins(index - 1, index) ? this.#endingWith[index - 1]! + 1 : 1);
+    this.#bookings = [...bookings].sort((a, b) => a.startsAt - b.startsAt);
+    for (const [index, { lastRun, isOneRun }] of this.#bookings.entries()) {
+      const before = isOneRun && this.#joins(index - 1, index) ? this.#endingWith[index - 1]! : 0;
+      this.#endingWith.push(before + lastRun);
     }
     for (let index = this.#bookings.length - 1; index >= 0; index--) {
-      this.#beginningWith[index] = this.#joins(index, index + 1) ? this.#beginningWith[index + 1]! + 1 : 1;
+      const { firstRun, isOneRun } = this.#bookings[index]!;
+      const after = isOneRun && this.#joins(index, index + 1) ? this.#beginningWith[index + 1]! : 0;
+      this.#beginningWith[index] = firstRun + after;
     }
   }
 
@@ -156,7 +169,7 @@ class Runs {
     );
   }
 
-  /** The longest run with a booking that starts in this time. */
+  /** The longest run with a booking that starts in this time, where each block is one booking. */
   maxConsecutiveIn({ startsAt, endsAt }: Interval): number {
     let max = 0;
     for (let place = this.#placeOf(startsAt); (this.#bookings[place]?.startsAt ?? Infinity) < endsAt; place++) {
@@ -184,7 +197,7 @@ export class LimitCheck {
     this.#limits = limits;
     this.#counting = setPeriods(limits);
     this.#host = host;
-    this.#counts = new Counts(limits, timezone, occupied.counted, countedWindow({ timezone, limits }, days));
+    this.#counts = new Counts(limits, timezone, occupied.counted, countedTime({ timezone, limits }, days));
     if (limits.minGapMinutes || limits.consecutiveMax !== null) {
       this.#runs = new Runs(occupied.bookings, limits.minGapMinutes);
     }

@@ -6,7 +6,7 @@ import { offsetAt } from '../../../test/scheduling/oracle-clock.ts';
 import { Oracle } from '../../../test/scheduling/slot-oracle.ts';
 import { dayMs, minuteMs, writeDay } from './calendar-date.ts';
 import { decideBooking, type Facts } from './decide.ts';
-import type { Booked } from './occupied.ts';
+import type { BookedBlock } from './occupied.ts';
 import type { Refusal } from './refusals.ts';
 import { patternKinds, type RecurringPattern, type WeeklyHours, weekdays } from './rules.ts';
 import { listSlots } from './slots.ts';
@@ -67,7 +67,7 @@ const openWeek: fc.Arbitrary<WeeklyHours> = fc.oneof(
 const instant = (at: number) => new Date(at).toISOString();
 
 /** Bookings of a host, none of which overlaps another's hold. */
-function apart(list: Booked[]): Booked[] {
+function apart(list: BookedBlock[]): BookedBlock[] {
   const sorted = [...list].sort((a, b) => a.holdStartsAt - b.holdStartsAt);
   let until = -Infinity;
   return sorted.filter(({ holdStartsAt, holdEndsAt }) => {
@@ -172,7 +172,7 @@ function factsAround(zone: string, change: number): fc.Arbitrary<Facts> {
       },
       occupied: {
         bookings,
-        counted: bookings.map(({ startsAt }) => startsAt),
+        counted: bookings.map(({ startsAt }) => ({ at: startsAt, count: 1 })),
         busy: busy.map(([at, minutes]) => ({ startsAt: at, endsAt: at + minutes * minuteMs })),
       },
     }));

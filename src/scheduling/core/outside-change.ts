@@ -12,19 +12,23 @@ interface WrittenEntry extends Interval {
 
 const isSame = (one: Interval, other: Interval) => one.startsAt === other.startsAt && one.endsAt === other.endsAt;
 
+/** Whether an event is when we wrote it, or when we are about to write it. */
+export const isInPlace = ({ booking, ...written }: WrittenEntry, time: Interval): boolean =>
+  isSame(time, written) || isSame(time, booking);
+
 /**
  * The changes of other people to our event in the calendar, as read at `askedAt`.
  * @param time null for an event that was deleted or cancelled
  * @returns undefined when it is as we wrote it, or as we are about to write it
  */
 export function outsideChangeOf(
-  { isRemoved, writtenAt, booking, ...written }: WrittenEntry,
+  written: WrittenEntry,
   time: Interval | null,
   askedAt: number,
 ): OutsideChange | undefined {
+  const { isRemoved, writtenAt, booking } = written;
   // Our own later writes may be missing from the answer. The next one has them.
   if (isRemoved || !booking.isConfirmed || writtenAt >= askedAt || booking.endsAt <= askedAt) return undefined;
   if (time === null) return { kind: 'removed' };
-  if (isSame(time, written) || isSame(time, booking)) return undefined;
-  return { kind: 'moved', ...time };
+  return isInPlace(written, time) ? undefined : { kind: 'moved', ...time };
 }

@@ -6,9 +6,27 @@ import type { Environment } from '../../platform/tenant.ts';
 import type { BookingPages } from '../bookings/booking-pages.ts';
 import { type EffectRetries, giveUpAt, retryDelayMs } from '../core/effects.ts';
 import { bookingIds } from '../core/ids.ts';
-import type { CalendarEntries } from './calendar-entries.ts';
 import type { FollowedBooking, FollowedEffect } from './followed-booking.ts';
 import { beginAttempt, Overtaken, recordFailure, recordRetry, recordSkipped, recordSuccess } from './record-effects.ts';
+
+/** The calendars that bookings are written to. Each call may be repeated: a second one changes nothing. */
+interface CalendarEntries {
+  /**
+   * Writes a booking as it is now into the calendar of its host. `meetingUrl`: the link that the calendar made for it.
+   * @throws ProviderFailure
+   */
+  put(
+    scope: Scope,
+    booking: { bookingId: string; version: number },
+    signal: AbortSignal,
+  ): Promise<{ kind: 'written'; meetingUrl: string | null } | { kind: 'no_calendar' }>;
+  /** Removes the entry of a booking, if there is one. @throws ProviderFailure */
+  remove(
+    scope: Scope,
+    booking: { bookingId: string },
+    signal: AbortSignal,
+  ): Promise<{ kind: 'removed' | 'no_calendar' }>;
+}
 
 export interface PerformServices {
   database: Database;

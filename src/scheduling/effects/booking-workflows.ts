@@ -73,7 +73,8 @@ export async function lookAtBooking(services: FollowServices, scope: Scope, book
 
 const lateMinutes = 5;
 
-// Effects that are tried again are due later, so that these are what no workflow looks at.
+// Effects that are tried again are due later, so that these are what no workflow looks at. Those of deleted organizations wait
+// until they are restored: a page of them alone would be the last one.
 const findLate = systemStatement({
   name: 'booking_effect.late',
   parameters: { afterDueAt: 'timestamptz', afterBookingId: 'uuid', limit: 'int' },
@@ -87,12 +88,13 @@ const findLate = systemStatement({
   },
   text: `select distinct on (l.due_at, l.booking_id) l.booking_id as "bookingId", l.due_at as "dueAt",
           l.organization_id as "organizationId", l.environment, b.correlation_id as "correlationId", o.plan
-     from (select * from booking_effect where status in (${openEffect})
+     from (select * from booking_effect e where status in (${openEffect})
               and due_at < statement_timestamp() - make_interval(mins => ${lateMinutes})
               and (due_at, booking_id) > (:afterDueAt, :afterBookingId)
+              and (select deleted_at from organization where id = e.organization_id) is null
             order by due_at, booking_id limit :limit) l
      join booking b on b.id = l.booking_id
-     join organization o on o.id = l.organization_id and o.deleted_at is null
+     join organization o on o.id = l.organization_id
     order by l.due_at, l.booking_id`,
 });
 

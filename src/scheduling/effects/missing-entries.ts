@@ -8,14 +8,28 @@ export const lookWork = 'booking.look';
 
 const perPage = 500;
 
+/**
+ * Makes the calendar entry of bookings due. Counting an attempt prevents an attempt that is under way and found no calendar
+ * from ending the effect.
+ * @param bookings a relation with `id` and `version`
+ */
+const entryIsDue = (bookings: string) =>
+  `insert into booking_effect (booking_id, version, kind, organization_id, environment, status, attempts, facts, due_at,
+                               created_at, updated_at)
+   select id, version, 'calendar_entry', :organizationId, :environment, 'pending', 0, null, clock_timestamp(),
+          clock_timestamp(), clock_timestamp()
+     from ${bookings}
+   on conflict (booking_id, version, kind) do update
+      set status = 'pending', attempts = booking_effect.attempts + 1, due_at = excluded.due_at,
+          created_at = excluded.created_at, updated_at = excluded.updated_at`;
+
 interface Lacking {
   bookingId: string;
   startAt: Date;
 }
 
 // Bookings whose calendar entry is missing or outdated: bookings without an entry, those whose entry precedes a move,
-// and entries of cancelled bookings. Counting an attempt prevents an attempt that is under way and found no calendar
-// from ending the effect. In the order of the index of a host's bookings, page by page.
+// and entries of cancelled bookings. In the order of the index of a host's bookings, page by page.
 const enqueueMissing = statement({
   name: 'calendar_entry.enqueue_missing',
   parameters: { calendarId: 'uuid', afterStartAt: 'timestamptz', afterBookingId: 'uuid', correlationId: 'text' },
@@ -33,14 +47,7 @@ const enqueueMissing = statement({
                  else not e.is_removed end
       order by b.start_at, b.id limit ${perPage}),
    entries as (
-     insert into booking_effect (booking_id, version, kind, organization_id, environment, status, attempts, facts,
-                                 due_at, created_at, updated_at)
-     select id, version, 'calendar_entry', :organizationId, :environment, 'pending', 0, null, clock_timestamp(),
-            clock_timestamp(), clock_timestamp()
-       from lacking
-     on conflict (booking_id, version, kind) do update
-        set status = 'pending', attempts = booking_effect.attempts + 1, due_at = excluded.due_at,
-            created_at = excluded.created_at, updated_at = excluded.updated_at),
+     ${entryIsDue('lacking')}),
    links as (
      update booking_effect f
         set status = 'pending', attempts = f.attempts + 1, due_at = clock_timestamp(), created_at = clock_timestamp(),
@@ -82,3 +89,28 @@ export async function enqueueMissingEntries(scope: Scope, calendarId: string): P
     after = page.at(-1)!;
   }
 }
+
+const enqueueRemoval = statement({
+  name: 'calendar_entry.enqueue_removal',
+  parameters: { bookingId: 'uuid', correlationId: 'text' },
+  text: `with cancelled as materialized (
+     select id, reschedule_count + 1 as version from booking
+      where organization_id = :organizationId and environment = :environment and id = :bookingId
+        and status = 'cancelled'),
+   in_doubt as (
+     update calendar_entry e set is_removed = false from cancelled
+      where e.organization_id = :organizationId and e.environment = :environment and e.booking_id = cancelled.id
+        and e.is_removed),
+   entry as (
+     ${entryIsDue('cancelled')})
+   ${enqueueSql(lookWork, { subject: 'id', correlation: ':correlationId', from: 'cancelled', due: 'now' })}
+   ${replacingEarlier}`,
+  enqueues: 'drain',
+});
+
+/**
+ * Makes the removal of the calendar entry of a booking due again, if the booking is cancelled: an entry whose write failed
+ * may have been written after it was removed.
+ */
+export const enqueueRemovalIfCancelled = (scope: Scope, bookingId: string): Promise<unknown> =>
+  scope.rows(enqueueRemoval, { bookingId, correlationId: scope.correlationId });

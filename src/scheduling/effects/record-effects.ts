@@ -126,10 +126,13 @@ const retryFailed = statement({
       set status = 'retrying', due_at = clock_timestamp(), created_at = clock_timestamp(), handed_over_at = null,
           updated_at = clock_timestamp()
     where organization_id = :organizationId and environment = :environment and booking_id = :bookingId
-      and status in ('failed', 'retrying')`,
+      and (status = 'failed' or status = 'retrying' and handed_over_at is null)`,
 });
 
-/** Makes failed effects due at once, as if their change happened now. */
+/**
+ * Makes failed effects due at once, as if their change happened now. A mail that is being handed over is not one of them:
+ * it may arrive.
+ */
 export const retryAllNow = (scope: Scope, bookingId: string): Promise<unknown> =>
   scope.rows(retryFailed, { bookingId });
 

@@ -11,7 +11,7 @@ export const studioPrices = {
 } as const;
 
 /** The price of a video in whole credits. */
-export const videoPrice = (seconds: number): number => studioPrices.videoPerSecond * startedUnits(seconds, 1);
+const videoPrice = (seconds: number): number => studioPrices.videoPerSecond * startedUnits(seconds, 1);
 
 /** The price of the request, in whole credits. */
 export function generationPrice(request: GenerationRequest): number {
@@ -27,4 +27,15 @@ export function generationPrice(request: GenerationRequest): number {
     case 'music':
       return studioPrices.musicPer10Seconds * startedUnits(request.duration, 10);
   }
+}
+
+/**
+ * The credits that a generation costs: a video costs its started seconds, up to the reserved credits; everything else
+ * costs what the request says.
+ * @param seconds of the video that was delivered
+ */
+export function settledCredits(request: GenerationRequest, seconds: number | null): number {
+  const reserved = generationPrice(request);
+  if (request.kind !== 'video' || seconds === null) return reserved;
+  return Math.min(reserved, videoPrice(seconds));
 }

@@ -20,7 +20,7 @@ const sentences: Record<string, string> = {
   insufficient_credits: 'The organization does not have enough credits.',
   too_many_items: 'A list has more items than a map step accepts.',
   too_many_steps: 'The run reached the maximum number of steps.',
-  too_many_waiting: 'The organization has as many waiting runs as its plan allows.',
+  too_many_waiting: 'The plan allows no more waiting runs or approvals, or the run has too many waiting steps.',
   too_deep: 'The chain of runs that start each other is too long.',
   child_failed: 'A run that the step started failed, or could not be started.',
   http_error: 'The server answered with a status that the step does not accept.',

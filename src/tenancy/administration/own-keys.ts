@@ -29,10 +29,12 @@ const keyColumns = {
   lastUsedAt: 'timestamptz?',
   expiresAt: 'timestamptz?',
   revokedAt: 'timestamptz?',
+  replacedBy: 'uuid?',
 } as const;
 
 const columns = `id, name, prefix, last_four as "lastFour", environment, scopes, variant, created_at as "createdAt",
-  created_by as "createdBy", last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"`;
+  created_by as "createdBy", last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt",
+  replaced_by as "replacedBy"`;
 
 /** A key sees the keys of its environment, a person those of both. */
 const visible = 'organization_id = :organizationId and (:isEverywhere or environment = :environment)';
@@ -43,6 +45,12 @@ const findPage = statement({
   row: { ...keyColumns, total: 'int' },
   text: `select ${columns}, (count(*) over ())::int as total from api_key where ${visible}
     order by id desc limit :limit offset :offset`,
+});
+const countVisible = statement({
+  name: 'own_key.count_visible',
+  parameters: { isEverywhere: 'boolean' },
+  row: { total: 'int' },
+  text: `select count(*)::int as total from api_key where ${visible}`,
 });
 const lock = statement({
   name: 'own_key.lock',
@@ -80,6 +88,18 @@ const end = statement({
   parameters: { isEverywhere: 'boolean', id: 'uuid', expiresAt: 'timestamptz?', revokedAt: 'timestamptz?' },
   text: `update api_key set expires_at = :expiresAt, revoked_at = :revokedAt where ${visible} and id = :id`,
 });
+const replace = statement({
+  name: 'own_key.replace',
+  parameters: {
+    isEverywhere: 'boolean',
+    id: 'uuid',
+    replacedBy: 'uuid',
+    expiresAt: 'timestamptz?',
+    revokedAt: 'timestamptz?',
+  },
+  text: `update api_key set replaced_by = :replacedBy, expires_at = :expiresAt, revoked_at = :revokedAt
+    where ${visible} and id = :id`,
+});
 
 const count = statement({
   name: 'own_key.count',
@@ -116,6 +136,8 @@ export interface OwnKey {
   lastUsedAt: Date | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
+  /** The key that a rotation made in its place. */
+  replacedBy: string | null;
 }
 
 /** The permissions that the caller may give to a key. */
@@ -183,8 +205,11 @@ export async function listOwnKeys(
   authority: KeyAuthority,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<Page<OwnKey>> {
-  const rows = await scope.rows(findPage, { isEverywhere: isEverywhere(authority), limit, offset });
-  return { items: rows, total: rows[0]?.total ?? 0, limit, offset };
+  const of = { isEverywhere: isEverywhere(authority) };
+  const rows = await scope.rows(findPage, { ...of, limit, offset });
+  // A page behind the end has no row that says how many there are.
+  const { total } = rows[0] ?? (await scope.one(countVisible, of))!;
+  return { items: rows, total, limit, offset };
 }
 
 /** @throws AppError forbidden */
@@ -212,7 +237,7 @@ async function issue(tx: Transaction, given: NewOwnKey & { scopes: readonly stri
     expiresAt,
   };
   await tx.rows(insert, { ...made, ofEnvironment: environment, hash: hashKey(key) });
-  return { ...made, environment, lastUsedAt: null, revokedAt: null, key };
+  return { ...made, environment, lastUsedAt: null, revokedAt: null, replacedBy: null, key };
 }
 
 const factsOf = ({ name, scopes, variant, environment, expiresAt }: OwnKey) => ({
@@ -267,8 +292,9 @@ export async function renameOwnKey(scope: Scope, authority: KeyAuthority, id: st
 }
 
 /**
- * Makes a key in place of another one, which ends after the overlap.
- * @throws AppError not_found, forbidden, conflict (the key has ended)
+ * Makes a key in place of another one, which ends after the overlap. A key is replaced once: of several rotations at the
+ * same time the first one to lock the key wins.
+ * @throws AppError not_found, forbidden, conflict (the key has ended, or was rotated)
  */
 export async function rotateOwnKey(
   scope: Scope,
@@ -287,10 +313,14 @@ export async function rotateOwnKey(
     if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now)) {
       throw new AppError('conflict', 'The key has ended. Create another one.');
     }
+    if (old.replacedBy) {
+      throw new AppError('conflict', 'The key was already rotated. Rotate its replacement, or create another one.');
+    }
     const made = await issue(tx, { ...old, expiresAt: old.expiresAt ?? undefined });
     const ownEnd = old.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
     const expiresAt = new Date(Math.min(now + overlapSeconds * 1000, ownEnd));
-    await tx.rows(end, { ...of, expiresAt, revokedAt: overlapSeconds === 0 ? new Date(now) : null });
+    const revokedAt = overlapSeconds === 0 ? new Date(now) : null;
+    await tx.rows(replace, { ...of, replacedBy: made.id, expiresAt, revokedAt });
     await tx.rows(notifyOwnKeyChange);
     const facts = { ...factsOf(made), replaces: keyIds.format(id), overlapSeconds };
     await tx.audit({ action: 'api_key.rotate', subjectId: made.id, facts });

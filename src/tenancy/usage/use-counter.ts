@@ -51,6 +51,11 @@ const addUse = systemStatement({
 const flushEveryMs = 5_000;
 /** Counters of one statement. */
 const batchSize = 2_000;
+const maxValueLength = 200;
+
+/** The value as a row keeps it. A character that is cut in half would be no JSON, and no batch with it could be written. */
+const keptValue = (value: string): string =>
+  value.length > maxValueLength ? value.slice(0, maxValueLength).toWellFormed() : value;
 
 type Counts = Record<(typeof columns)[number], number>;
 
@@ -73,7 +78,7 @@ class TenantUse {
   }
 
   add(dimension: Counter['dimension'], value: string, amounts: UseAmounts): void {
-    const counts = this.#counterOf(dimension, value.slice(0, 200));
+    const counts = this.#counterOf(dimension, keptValue(value));
     counts.requests += amounts.requests ?? 0;
     counts.runs += amounts.runs ?? 0;
     counts.failed_runs += amounts.failedRuns ?? 0;
@@ -105,6 +110,7 @@ export class UseCounter implements UseOfProcess {
   readonly #database: Database;
   readonly #log: Log;
   #used = new Map<string, TenantUse>();
+  #flushing = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(database: Database, log: Log) {
@@ -141,7 +147,13 @@ export class UseCounter implements UseOfProcess {
     await this.flush();
   }
 
-  async flush(): Promise<void> {
+  /** Resolves when everything that was counted before the call is written. One write follows another. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(() => this.#flushNow());
+    return this.#flushing;
+  }
+
+  async #flushNow(): Promise<void> {
     const used = [...this.#used.values()];
     if (used.length === 0) return;
     this.#used = new Map();

@@ -1,7 +1,7 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { JsonRefused, parseJson } from '../../platform/core/bounded-json.ts';
 import { CollectedBytes, PieceCount } from '../../platform/egress/collected-bytes.ts';
-import { maxMessageLength, maxNotifications } from '../limits.ts';
+import { maxMessageLength, maxMessageStructures, maxNotifications } from '../limits.ts';
 import { AnswerTooComplex, AnswerTooLarge, TooManyNotifications } from '../tool.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -79,7 +79,7 @@ export class ProcessTransport implements Transport {
     if (++this.#lines > maxNotifications + 1) return this.#fail(new TooManyNotifications(maxNotifications));
     if (line.length === 0) return true;
     try {
-      const message = parseJson(line, maxMessageLength) as JSONRPCMessage;
+      const message = parseJson(line, maxMessageLength, { maxStructures: maxMessageStructures }) as JSONRPCMessage;
       this.onmessage?.(message);
       return true;
     } catch (error) {

@@ -1,4 +1,5 @@
 import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
@@ -39,14 +40,23 @@ const limitsScript = 'ulimit -c 0; ulimit -t "$1"; ulimit -n "$2"; ulimit -f "$3
 const unshare = '/usr/bin/unshare';
 const namespaces = ['--user', '--map-current-user', '--net'];
 
-/** Where the kernel gives a network namespace without privileges, the process has one of its own, with no way out. */
+/**
+ * Where the kernel gives a network namespace without privileges, the process has one of its own, with no way out. Only
+ * that it does is remembered: a failure may pass, and what starts after it shall have a namespace again.
+ */
 let namespacesOfSystem: Promise<readonly string[]> | undefined;
+
+/** @throws Error when the kernel could not be asked, for example because no descriptors are left */
 const findNamespaces = async (): Promise<readonly string[]> => {
   try {
     await promisify(execFile)(unshare, [...namespaces, '/bin/true'], { timeout: 5_000 });
     return [unshare, ...namespaces];
-  } catch {
-    return [];
+  } catch (error) {
+    namespacesOfSystem = undefined;
+    const { code } = error as { code?: unknown };
+    const isRefusal = typeof code === 'number' || code === 'ENOENT' || code === 'EACCES';
+    if (isRefusal) return [];
+    throw error;
   }
 };
 
@@ -99,6 +109,8 @@ export class ServerProcess {
     // A process group of its own, so that all its processes can be ended. It gets no environment, because that contains
     // secrets.
     const child = spawn(program!, rest, { cwd: folder, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    // Where no descriptors are left it has no streams, and its error comes after that.
+    if (!child.stdin) throw (await once(child, 'error'))[0];
     return new ServerProcess(child, limits);
   }
 

@@ -6,6 +6,7 @@ import { failedResult, type ToolResult } from '../core/tool-result.ts';
 import type { Secrets } from '../secrets.ts';
 import { AnswerTooLarge, type JsonObject, type ListedTool, type ToolConnection, ToolFailure } from '../tool.ts';
 import { postgresAddress } from './postgres-address.ts';
+import { guardReading } from './read-guarded.ts';
 
 const statementMs = 5_000;
 const connectMs = 5_000;
@@ -170,7 +171,8 @@ export class PostgresConnection implements ToolConnection {
       host,
       port,
       user,
-      password,
+      // A function, because pg would look for another password where this one is empty: for the operator's.
+      password: () => password,
       database,
       application_name: 'atelier',
       types,
@@ -181,6 +183,7 @@ export class PostgresConnection implements ToolConnection {
       options: `-c statement_timeout=${statementMs} -c default_transaction_read_only=on`,
     });
     client.on('error', () => {});
+    guardReading(client, maxBytes);
     return client;
   }
 }

@@ -1,10 +1,12 @@
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { unlessAborted } from '../../platform/concurrency/deadline.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import type { StoredConfiguration } from '../configurations.ts';
 import { connectMcp } from '../mcp-connection.ts';
 import type { ToolServer } from '../servers/server.ts';
 import type { ToolConnection } from '../tool.ts';
 import { authorization } from './authorize.ts';
+import { BoundedTransport } from './bounded-transport.ts';
 import { egressFetch } from './egress-fetch.ts';
 
 /** Longer than any call may take: its caller gives up first. */
@@ -38,37 +40,53 @@ async function begin(
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => {});
   const state = { isBroken: false, isForgotten: false };
-  const transport = new StreamableHTTPClientTransport(addressOf(server, configuration), {
-    fetch: egressFetch({
-      egress,
-      deadlineMs,
-      authorize: authorization(server, configuration, egress),
-      broken(failure) {
-        state.isBroken = true;
-        broken.reject(failure);
-      },
-      forgotten() {
-        state.isForgotten = true;
-      },
-    }),
+  const fail = (failure: Error) => {
+    state.isBroken = true;
+    broken.reject(failure);
+  };
+  const forgotten = () => {
+    state.isForgotten = true;
+  };
+  const authorize = authorization(server, configuration, egress);
+  const options = {
+    fetch: egressFetch({ egress, deadlineMs, authorize, broken: fail, forgotten }),
     reconnectionOptions: {
       maxRetries: 0,
       initialReconnectionDelay: 1_000,
       maxReconnectionDelay: 1_000,
       reconnectionDelayGrowFactor: 1,
     },
-  });
+  };
+  const address = addressOf(server, configuration);
+  const transport = new BoundedTransport(address, options, fail);
   const connecting = connectMcp(transport, signal, { mayBeStateless: true, isAlive: () => !state.isBroken });
-  const connection = await Promise.race([connecting, broken.promise]);
-  return Object.assign(state, { connection, transport, broken: broken.promise });
+  try {
+    const connection = await Promise.race([connecting, broken.promise]);
+    return Object.assign(state, { connection, transport, broken: broken.promise });
+  } catch (error) {
+    const { sessionId } = transport;
+    // The server began a session. The transport was closed, which ends its requests: another one says farewell.
+    if (sessionId !== undefined) {
+      await farewell({ transport: new BoundedTransport(address, { ...options, sessionId }, fail), ...state });
+    }
+    throw error;
+  }
 }
 
-async function end({ connection, transport, isBroken, isForgotten }: Session): Promise<void> {
-  if (transport.sessionId !== undefined && !isBroken && !isForgotten) {
-    const late = new Promise((resolve) => setTimeout(resolve, farewellMs).unref());
-    await Promise.race([transport.terminateSession().catch(() => {}), late]);
-  }
-  await connection.close();
+/** Ends the session at the server, if it can be reached and knows it. */
+async function farewell({
+  transport,
+  isBroken,
+  isForgotten,
+}: Pick<Session, 'transport' | 'isBroken' | 'isForgotten'>): Promise<void> {
+  if (transport.sessionId === undefined || isBroken || isForgotten) return;
+  const late = new Promise((resolve) => setTimeout(resolve, farewellMs).unref());
+  await Promise.race([transport.terminateSession().catch(() => {}), late]);
+}
+
+async function end(session: Session): Promise<void> {
+  await farewell(session);
+  await session.connection.close();
 }
 
 /** Connects to a server of the Model Context Protocol over streamable HTTP. */
@@ -79,6 +97,17 @@ export async function openRemoteServer(
   signal: AbortSignal,
 ): Promise<ToolConnection> {
   let session = await begin(server, configuration, egress, signal);
+  let renewing: Promise<void> | undefined;
+  let isClosed = false;
+  async function renew(forgotten: Session): Promise<void> {
+    const begun = await begin(server, configuration, egress, AbortSignal.timeout(deadlineMs));
+    if (isClosed) {
+      await end(begun);
+      throw new Error('The connection was closed.');
+    }
+    session = begun;
+    await end(forgotten);
+  }
   /** Asks once more, in a new session, when the server has forgotten this one. */
   async function ask<T>(asked: AbortSignal, work: (connection: ToolConnection) => Promise<T>): Promise<T> {
     const of = session;
@@ -86,8 +115,13 @@ export async function openRemoteServer(
       return await Promise.race([work(of.connection), of.broken]);
     } catch (error) {
       if (!of.isForgotten || asked.aborted) throw error;
-      if (session === of) session = await begin(server, configuration, egress, asked);
-      await end(of);
+      if (session === of) {
+        // One for all who ask: the server would keep the sessions of the others.
+        renewing ??= renew(of).finally(() => {
+          renewing = undefined;
+        });
+        await unlessAborted(renewing, asked);
+      }
       return await Promise.race([work(session.connection), session.broken]);
     }
   }
@@ -97,6 +131,9 @@ export async function openRemoteServer(
     get isOpen() {
       return session.connection.isOpen;
     },
-    close: () => end(session),
+    async close() {
+      isClosed = true;
+      await end(session);
+    },
   };
 }

@@ -1,4 +1,4 @@
-import type { Scope } from '../../platform/database/scope.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { bodyOf } from '../core/event-body.ts';
 import type { EventCatalog } from '../core/event-catalog.ts';
@@ -116,6 +116,7 @@ export interface FilteredRecoveryServices {
 
 /**
  * Does the next part of the events of a recovery.
+ * @param atEnd further work of the transaction that ends it
  * @returns whether nothing is left
  * @throws AppError not_found, conflict when the webhook is turned off; WorkQueueFull
  */
@@ -123,6 +124,7 @@ export async function recoverFilteredPart(
   { eventFilters, events }: FilteredRecoveryServices,
   scope: Scope,
   recoveryId: string,
+  atEnd: (tx: Transaction) => Promise<void>,
 ): Promise<boolean> {
   const part = await scope.rows(readPart, { recoveryId });
   const [first] = part;
@@ -150,6 +152,7 @@ export async function recoverFilteredPart(
     const end = { lastId: part.at(-1)!.id, isLast };
     const { queued } = (await tx.one(writePart, { recoveryId, subscriptionId, eventIds, subjects, ...end }))!;
     await takeBacklogShare(tx, queued);
+    if (isLast) await atEnd(tx);
     return isLast;
   });
 }

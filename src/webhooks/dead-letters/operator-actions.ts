@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/database/database.ts';
 import { Scope, type Transaction } from '../../platform/database/scope.ts';
-import { sqlOn, systemStatement } from '../../platform/database/sql.ts';
+import { sqlOn, statement, systemStatement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
@@ -10,7 +10,6 @@ import type { DeliveryStatus } from '../core/delivery-status.ts';
 import { deliveryIds, webhookIds } from '../core/ids.ts';
 import { eventIdOf } from '../deliveries/publish-event.ts';
 import { contentExpunged, deliveryNotFound } from '../errors.ts';
-import { discardDeadLetter } from './discard.ts';
 import {
   type RenewedDelivery,
   type RenewOptions,
@@ -18,6 +17,20 @@ import {
   renewDeadLetter,
   subscriptionDisabled,
 } from './replay.ts';
+
+const discardStatement = statement({
+  name: 'delivery.discard',
+  parameters: { deliveryId: 'uuid' },
+  row: { id: 'uuid', subscriptionId: 'uuid' },
+  text: `update delivery set status = 'failed', error_class = 'discarded', finished_at = clock_timestamp(),
+    parked_at = null
+    where organization_id = :organizationId and environment = :environment and id = :deliveryId
+      and status = 'dead_lettered'
+   returning id, subscription_id as "subscriptionId"`,
+});
+
+/** Fails a dead letter for good, for its workflow. @returns undefined when it is not a dead letter */
+const discardDeadLetter = (scope: Scope, deliveryId: string) => scope.one(discardStatement, { deliveryId });
 
 /** A scope in which an operator acts for a tenant. */
 export const operatorScopeOf = (database: Database, tenant: Tenant, correlationId: string) =>

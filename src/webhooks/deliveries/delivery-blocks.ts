@@ -2,7 +2,7 @@ import { inBatches } from '../../platform/database/batches.ts';
 import type { Database } from '../../platform/database/database.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { sqlOn, statement, systemStatement } from '../../platform/database/sql.ts';
-import { systemTransaction, type UnitOfWork } from '../../platform/database/unit-of-work.ts';
+import { withSweepLock } from '../../platform/database/sweep-lock.ts';
 import { deliveryStatuses } from '../core/delivery-status.ts';
 
 /*
@@ -24,13 +24,6 @@ const isBlockEnd = 'get_byte(uuid_send(id), 15) = 0 and get_byte(uuid_send(id), 
 const youngSeconds = 60;
 
 const noId = '00000000-0000-0000-0000-000000000000';
-
-// Sweeps of several processes run one after another: a change is added to counts that no other sweep is making.
-const tryLock = systemStatement({
-  name: 'delivery_block.take_turn',
-  row: { isMine: 'boolean' },
-  text: `select pg_try_advisory_xact_lock(hashtext('atelier.delivery_blocks')) as "isMine"`,
-});
 
 // Goes from subscription to subscription along the index of ends, and adds what lies beyond the last block of each.
 const addBlocks = systemStatement({
@@ -138,11 +131,11 @@ const removeEmpty = systemStatement({
       and not exists (select from delivery_block_count c where ${isKey('c', 'b')} and not (${isEmpty}))`,
 });
 
-const whileLocked = <T>(database: Database, work: (unit: UnitOfWork) => Promise<T>, otherwise: T): Promise<T> =>
-  systemTransaction(database, async (unit) => ((await unit.one(tryLock))!.isMine ? work(unit) : otherwise));
+// Sweeps of several processes run one after another: a change is added to counts that no other sweep is making.
+const lock = 'atelier.delivery_blocks';
 
 const inLockedBatches = (database: Database, of: typeof addBlocks, size: number) =>
-  inBatches((limit) => whileLocked(database, async (unit) => (await unit.one(of, { limit }))!.count, 0), size);
+  inBatches((limit) => withSweepLock(database, lock, async (unit) => (await unit.one(of, { limit }))!.count, 0), size);
 
 /**
  * Adds blocks where deliveries have come to be, counts them, and adds noted changes to their counts, of all tenants. A
@@ -154,7 +147,7 @@ export async function sweepDeliveryBlocks(database: Database): Promise<number> {
   await sqlOn(database.pool).rows(announceBlocks);
   const counted = await inLockedBatches(database, countBlocks, 50);
   const added = await inLockedBatches(database, addChanges, 1_000);
-  if (added > 0) await whileLocked(database, (unit) => unit.rows(removeEmpty), []);
+  if (added > 0) await withSweepLock(database, lock, (unit) => unit.rows(removeEmpty), []);
   return counted + added;
 }
 

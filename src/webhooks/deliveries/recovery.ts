@@ -259,10 +259,11 @@ async function recoverFiltered(
   scope: Scope,
   { recoveryId, isNarrowed }: { recoveryId: string; isNarrowed: boolean },
 ): Promise<boolean> {
+  const atEnd = async (tx: Transaction) => {
+    if (!isNarrowed) await tx.rows(forgetSkipped, { recoveryId });
+  };
   try {
-    const complete = await recoverFilteredPart(services, scope, recoveryId);
-    if (complete && !isNarrowed) await scope.rows(forgetSkipped, { recoveryId });
-    return complete;
+    return await recoverFilteredPart(services, scope, recoveryId, atEnd);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return false;

@@ -69,7 +69,8 @@ export class AttemptRecorder {
     const { scope, waiting } = batch;
     try {
       const outcomes = waiting.map(({ outcome }) => outcome);
-      const recorded = new Map((await recordAttempts(scope, outcomes, this.#policy)).map((of) => [of.deliveryId, of]));
+      const rows = await recordAttempts(scope, outcomes, this.#policy, batch.tries > 0);
+      const recorded = new Map(rows.map((of) => [of.deliveryId, of]));
       for (const { outcome, done } of waiting) done(recorded.get(outcome.work.deliveryId));
     } catch (error) {
       const again = ++batch.tries < maxTries;

@@ -57,8 +57,9 @@ export const defaultDeliveryPolicy: DeliveryPolicy = {
 export function scaled(policy: DeliveryPolicy, scale: number): DeliveryPolicy {
   const { retry, breaker, clock } = policy;
   const times = (ms: number) => Math.max(1, Math.round(ms * scale));
-  // Limits on real work have a minimum: a machine does not get faster with the scale.
-  const deadlineMs = Math.max(times(policy.deadlineMs), 3_000);
+  // Limits on real work have a minimum: a machine does not get faster with the scale. A busy one has taken three seconds for
+  // an attempt that its receiver answers at once.
+  const deadlineMs = Math.max(times(policy.deadlineMs), 9_000);
   return {
     ...policy,
     retry: {
@@ -75,7 +76,8 @@ export function scaled(policy: DeliveryPolicy, scale: number): DeliveryPolicy {
     },
     breaker: { ...breaker, probeEveryMs: times(breaker.probeEveryMs) },
     deadlineMs,
-    leaseMs: Math.max(times(policy.leaseMs), 2 * deadlineMs),
+    // An attempt that took all of its time is still to be recorded.
+    leaseMs: Math.max(times(policy.leaseMs), deadlineMs + 3_000),
     parkedMs: times(policy.parkedMs),
     failingLimitMs: times(policy.failingLimitMs),
     strandedMs: Math.max(times(policy.strandedMs), 5_000),

@@ -242,12 +242,14 @@ const countSuccesses = (scope: Scope, bySubscription: [string, Judged[]][], poli
 /**
  * Records attempts of one tenant and their consequences: states, retries, breakers, and subscriptions to turn off. One
  * statement if all succeeded, otherwise one transaction.
+ * @param isRepeated after a call that failed: it may have recorded attempts, and not counted their successes
  * @returns the new states, without deliveries that had ended before
  */
 export async function recordAttempts(
   scope: Scope,
   outcomes: AttemptOutcome[],
   policy: DeliveryPolicy,
+  isRepeated = false,
 ): Promise<Recorded[]> {
   const judged = outcomes.map((outcome): Judged => {
     const { work, result } = outcome;
@@ -256,7 +258,7 @@ export async function recordAttempts(
     return { outcome, verdict: judge(result, facts) };
   });
   const bySubscription = Map.groupBy(judged, ({ outcome }) => outcome.work.subscriptionId);
-  const changing = [...bySubscription].filter(([, of]) => of.some(changesSubscription));
+  const changing = [...bySubscription].filter(([, of]) => isRepeated || of.some(changesSubscription));
   const ids = outcomes.map(({ work }) => work.deliveryId);
   const record = (on: Scope) => on.rows(recordStatement, { rows: JSON.stringify(judged.map(rowOf)), ids });
   const unaware = bySubscription.size - changing.length;
@@ -277,9 +279,10 @@ export async function recordAttempts(
     for (const [id, of] of changing.sort(byId)) states.push({ row: await tx.one(lockState, { id }), id, judged: of });
     const recorded = await record(tx);
     const statusOf = new Map(recorded.map(({ deliveryId, status }) => [deliveryId, status]));
-    const once = states.map(({ row, id, judged }) => {
-      return { row, id, judged: judged.filter(({ outcome }) => statusOf.has(outcome.work.deliveryId)) };
-    });
+    // A success may be counted twice: it says the same of the receiver.
+    const isCounted = ({ outcome, verdict }: Judged) =>
+      statusOf.has(outcome.work.deliveryId) || (isRepeated && verdict.status === 'delivered');
+    const once = states.map(({ row, id, judged }) => ({ row, id, judged: judged.filter(isCounted) }));
     const isRetried = ({ judged }: Locked) =>
       judged.some(({ outcome }) => statusOf.get(outcome.work.deliveryId) === 'retrying');
     const changed = await saveAll(tx, once, policy);

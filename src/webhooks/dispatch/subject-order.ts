@@ -126,11 +126,13 @@ const releaseForgotten = systemStatement({
      update delivery set is_held = false where id = any(array(${firstHeld('held')}))
      returning subscription_id, organization_id, environment, attempts),
    retried as (
-     insert into retry_release (subscription_id, organization_id, environment, released_until, looks_at, created_at)
-     select distinct subscription_id, organization_id, environment, clock_timestamp() + interval '10 seconds',
+     insert into retry_release as c (subscription_id, organization_id, environment, released_until, looks_at, created_at)
+     select subscription_id, organization_id, environment, clock_timestamp() + interval '10 seconds',
             '-infinity'::timestamptz, clock_timestamp()
-       from released where attempts > 0
-     on conflict (subscription_id) do nothing)
+       from (select distinct on (subscription_id) subscription_id, organization_id, environment from released where attempts > 0
+              order by subscription_id) r
+     on conflict (subscription_id) do update
+        set released_until = greatest(c.released_until, excluded.released_until), looks_at = excluded.looks_at)
    select count(*)::int as read, (select count(*)::int from released) as released,
           (array_agg(subscription_id order by nth desc))[1] as "lastId",
           (array_agg(subject order by nth desc))[1] as "lastSubject"

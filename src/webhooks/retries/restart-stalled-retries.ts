@@ -103,8 +103,8 @@ export function restartStalledRetries(services: RestartServices): () => Promise<
     askedAt = performance.now();
     const asOf = new Date();
     const stopped = await stoppedRetryWorkflows(services.temporal, new Date(since.getTime() - lateMs));
-    since = asOf;
     if (stopped.length > 0) await sql.rows(markLost, { stopped, strandedMs });
+    since = asOf;
   };
 
   const restart = async (): Promise<DrainReport> => {

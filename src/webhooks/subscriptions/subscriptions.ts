@@ -1,4 +1,5 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
 import type { Page, PageRequest } from '../../platform/database/page.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
@@ -7,19 +8,39 @@ import { typed } from '../../platform/database/sql-types.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
+import { enforceLimit } from '../../tenancy/index.ts';
 import type { EventFilters } from '../addressing/filters.ts';
 import type { DeliveryOptions, Ordering, PayloadForm, SignatureKind } from '../core/delivery-options.ts';
 import { webhookIds } from '../core/ids.ts';
+import { webhookLimits } from '../core/limits.ts';
 import { newKeys, type SigningKeys } from '../dispatch/signing-keys.ts';
 import { WebhookSubscription } from '../entities.ts';
 import { webhookNotFound } from '../errors.ts';
 import { recordEvents } from '../events/recording.ts';
 import { checkSubscription } from './check-subscription.ts';
 import type { OffReason } from './disable-subscription.ts';
-import { enforcePlanLimit } from './plan-limit.ts';
 import { checkSameUrl } from './same-url.ts';
 import type { SubscribedTypes } from './subscribed-types.ts';
 import { type Headers, openHeaders, sealedColumn, sealHeaders } from './subscription-secrets.ts';
+
+const countWebhooks = statement({
+  name: 'plan_limit.webhooks',
+  row: { plan: typed<PlanName>('text'), count: 'int' },
+  text: `select o.plan, (select count(*)::int from webhook_subscription
+                    where organization_id = :organizationId and environment = :environment
+                      and deleted_at is null) as count
+     from organization o where o.id = :organizationId`,
+});
+
+/**
+ * Whether the plan includes one more webhook, of whichever kind. Transactions of a tenant that ask run one after another.
+ * @throws AppError forbidden
+ */
+async function enforcePlanLimit(tx: Transaction): Promise<void> {
+  await lockForTransaction(tx, 'webhooks');
+  enforceLimit(webhookLimits.webhooks, (await tx.one(countWebhooks))!, 'webhooks');
+}
 
 export interface SubscriptionServices {
   eventFilters: Pick<EventFilters, 'check'>;
@@ -44,7 +65,7 @@ interface NewSubscription extends DeliveryOptions {
 }
 
 /** The fields of an integration's webhook besides those of all webhooks. */
-export interface IntegrationWebhook {
+interface IntegrationWebhook {
   integration: string;
   /** Chosen by its owner, or generated if it is absent. */
   secret?: string | undefined;

@@ -10,13 +10,15 @@ export interface OAuthRequest {
   endpoint: 'authorize' | 'token' | 'revoke' | 'api';
   form: Record<string, string>;
   worked: boolean;
+  /** When it came, in ms since the epoch. */
+  at: number;
 }
 
 /** What a token or revocation endpoint does with a request. */
 export type OAuthBehaviour =
   | { fail: { status: number; headers?: Record<string, string>; body?: unknown } }
-  /** Answers after this many milliseconds. */
-  | { after: number }
+  /** Answers after this many milliseconds, or after something else. */
+  | { after: number | Promise<unknown> }
   /** Takes the request and says nothing for ever. */
   | 'silence'
   /** Ends the connection before anything was done. */
@@ -130,7 +132,9 @@ export async function startFakeOAuth({ like, api, ...rules }: FakeOAuthOptions):
       const { status, body = {}, headers } = behaviour.fail;
       return void write(response, status, body, headers);
     }
-    if (typeof behaviour === 'object') await sleep(behaviour.after);
+    if (typeof behaviour === 'object') {
+      await (typeof behaviour.after === 'number' ? sleep(behaviour.after) : behaviour.after);
+    }
     const body = answer();
     request.worked = true;
     if (behaviour === 'lose the answer') return void response.destroy();
@@ -147,7 +151,7 @@ export async function startFakeOAuth({ like, api, ...rules }: FakeOAuthOptions):
     const endpoint = (['authorize', 'token', 'revoke'] as const).find((name) => url.pathname === `/oauth/${name}`);
     const sent = request.method === 'POST' ? await read(request) : Object.fromEntries(url.searchParams);
     const form = { ...sent, ...clientOf(request) };
-    const received: OAuthRequest = { endpoint: endpoint ?? 'api', form, worked: false };
+    const received: OAuthRequest = { endpoint: endpoint ?? 'api', form, worked: false, at: Date.now() };
     journal.push(received);
     if (endpoint === 'authorize') {
       const { status, location } = authorize(url, fake, like);

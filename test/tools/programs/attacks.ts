@@ -26,6 +26,9 @@ const attempts: Record<string, () => unknown> = {
   nest: () => {
     process.stdout.write(`${'['.repeat(2_000_000)}\n`);
   },
+  fill: () => {
+    process.stdout.write(`[${'{},'.repeat(20_000)}{}]\n`);
+  },
   pour: () => {
     setInterval(() => process.stdout.write('x'.repeat(500_000)), 1);
   },

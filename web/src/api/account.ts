@@ -13,12 +13,14 @@ export const readIdentities = () => accounts.account.identities.list().page();
 /** @throws AtelierError where the person could sign in by nothing else */
 export const unlinkIdentity = (id: string) => accounts.account.identities.delete(id);
 
+/** @throws Error where the session may go on */
 export async function signOut(): Promise<void> {
-  await fetch('/api/auth/sign-out', {
+  const { ok, status } = await fetch('/api/auth/sign-out', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'X-Atelier-CSRF': '1' },
     body: '{}',
   });
+  if (!ok && status !== 401) throw new Error('You are still signed in: the service did not end the session.');
 }
 
 /** Where a person signs in; `next` is the page that they come back to. */

@@ -9,20 +9,25 @@ const looks = {
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   look?: keyof typeof looks;
-  /** While the action is under way the button is disabled and shows it. */
+  /** While the action is under way the button does nothing, and shows it. It keeps the focus, as a disabled one would not. */
   isBusy?: boolean;
 }
 
 /** Classes of a button, for links that look like one. */
 const buttonClass = (look: keyof typeof looks = 'secondary') =>
-  `inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md border px-3 py-1 text-sm font-medium wrap-break-word disabled:opacity-50 ${looks[look]}`;
+  `inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md border px-3 py-1 text-sm font-medium wrap-break-word disabled:opacity-50 aria-disabled:opacity-50 ${looks[look]}`;
 
-export function Button({ look = 'secondary', isBusy = false, className = '', disabled, ...rest }: ButtonProps) {
+export function Button({ look = 'secondary', isBusy = false, className = '', onClick, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       aria-busy={isBusy}
-      disabled={disabled || isBusy}
+      aria-disabled={isBusy || undefined}
+      onClick={(event) => {
+        // Enter in a field of a form clicks the button of the form too.
+        if (isBusy) event.preventDefault();
+        else onClick?.(event);
+      }}
       className={`${buttonClass(look)} ${className}`}
       {...rest}
     />

@@ -8,12 +8,14 @@ interface DialogProps {
   onClose(): void;
   children: ReactNode;
   isWide?: boolean;
+  /** A click outside does not close it. */
+  isKept?: boolean;
 }
 
 /** A modal dialog. Escape and a click outside close it; focus returns to its earlier place. */
-export function Dialog({ title, description, isOpen, onClose, children, isWide = false }: DialogProps) {
+export function Dialog({ title, description, isOpen, onClose, children, isWide = false, isKept = false }: DialogProps) {
   return (
-    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()} disablePointerDismissal={isKept}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-black/50" />
         <Base.Popup

@@ -15,7 +15,7 @@ export function SecretOnce({
   onClose(): void;
 }) {
   return (
-    <Dialog title={title} description={note} isOpen={secret !== undefined} onClose={onClose}>
+    <Dialog title={title} description={note} isOpen={secret !== undefined} onClose={onClose} isKept>
       <Code label={title} text={secret ?? ''} />
       <div className="mt-4 flex justify-end">
         <Button look="primary" onClick={onClose}>

@@ -1,4 +1,6 @@
 import type { ReactNode } from 'react';
+import type { Page } from '../../../sdk/typescript/src/index.ts';
+import { totalText } from './counted.ts';
 
 export interface Column<Row> {
   title: string;
@@ -55,20 +57,18 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
 }
 
 interface PagerProps {
-  total: number;
+  page: Pick<Page<unknown>, 'items' | 'total' | 'totalIsExact' | 'hasMore'>;
   limit: number;
   offset: number;
-  hasMore: boolean;
-  /** Whether `total` is exact; a list of very many entries counts the first 10,000. */
-  isExact?: boolean;
   onOffset(offset: number): void;
 }
 
 /** Which part of a list is shown of how many, and the ways to its other parts where there are any. */
-export function Pager({ total, limit, offset, hasMore, isExact = true, onOffset }: PagerProps) {
-  const last = Math.min(offset + limit, total);
-  const range =
-    total === 0 ? 'None' : `${offset + 1} to ${last} of ${isExact ? '' : 'more than '}${total.toLocaleString()}`;
+export function Pager({ page, limit, offset, onOffset }: PagerProps) {
+  const { items, total, hasMore } = page;
+  // What was behind the offset may be gone: the way back is to the last page that there is.
+  const end = items.length === 0 ? Math.min(offset, Math.ceil(total / limit) * limit) : offset;
+  const range = items.length === 0 ? 'None' : `${offset + 1} to ${offset + items.length} of ${totalText(page)}`;
   if (total <= limit && offset === 0) return <p className="mt-3 text-sm text-muted">{range}</p>;
   return (
     <nav aria-label="Pages" className="mt-3 flex items-center justify-between gap-3 text-sm text-muted">
@@ -77,7 +77,7 @@ export function Pager({ total, limit, offset, hasMore, isExact = true, onOffset 
         <button
           type="button"
           disabled={offset === 0}
-          onClick={() => onOffset(Math.max(0, offset - limit))}
+          onClick={() => onOffset(Math.max(0, end - limit))}
           className="rounded border border-line px-2 py-1 text-ink disabled:opacity-50"
         >
           Previous
@@ -96,6 +96,11 @@ export function Pager({ total, limit, offset, hasMore, isExact = true, onOffset 
 }
 
 /** How many entries a list has that is shown as a whole. */
-export const Whole = ({ of: { length } }: { of: readonly unknown[] }) => (
-  <Pager total={length} limit={length} offset={0} hasMore={false} onOffset={() => {}} />
+export const Whole = ({ of: items }: { of: readonly unknown[] }) => (
+  <Pager
+    page={{ items: [...items], total: items.length, totalIsExact: true, hasMore: false }}
+    limit={items.length}
+    offset={0}
+    onOffset={() => {}}
+  />
 );

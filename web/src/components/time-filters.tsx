@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react';
 import { TextField } from './field.tsx';
 
 interface TimeFiltersProps {
@@ -11,23 +12,40 @@ interface TimeFiltersProps {
 export function TimeFilters({ from, to, onChange }: TimeFiltersProps) {
   return (
     <>
-      <TextField
-        label="From"
-        isLabelHidden
-        type="datetime-local"
-        title="Created at or after"
-        defaultValue={localTime(from)}
-        onChange={({ target }) => onChange({ from: instant(target.value) })}
-      />
-      <TextField
-        label="To"
-        isLabelHidden
-        type="datetime-local"
-        title="Created before"
-        defaultValue={localTime(to)}
-        onChange={({ target }) => onChange({ to: instant(target.value) })}
-      />
+      <TimeFilter label="From" title="Created at or after" at={from} onChange={(next) => onChange({ from: next })} />
+      <TimeFilter label="To" title="Created before" at={to} onChange={(next) => onChange({ to: next })} />
     </>
+  );
+}
+
+function TimeFilter({
+  label,
+  title,
+  at,
+  onChange,
+}: {
+  label: string;
+  title: string;
+  at: string | undefined;
+  onChange(at: string | undefined): void;
+}) {
+  const frame = useRef<HTMLDivElement>(null);
+  // Others change the address too. A field in which a time is being typed is left alone.
+  useEffect(() => {
+    const field = frame.current!.querySelector('input')!;
+    if (field !== document.activeElement) field.value = localTime(at);
+  }, [at]);
+  return (
+    <div ref={frame}>
+      <TextField
+        label={label}
+        isLabelHidden
+        type="datetime-local"
+        title={title}
+        defaultValue={localTime(at)}
+        onChange={({ target }) => onChange(instant(target.value))}
+      />
+    </div>
   );
 }
 

@@ -1,3 +1,6 @@
+import { useSyncExternalStore } from 'react';
+import { formatDuration } from './duration.ts';
+
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -13,13 +16,26 @@ export function distance(seconds: number): string {
   return relative.format(Math.trunc(seconds / length), unit);
 }
 
+const tickMs = 5_000;
+const subscribe = (onTick: () => void) => {
+  const timer = setInterval(onTick, tickMs);
+  return () => clearInterval(timer);
+};
+const tick = () => Math.floor(Date.now() / tickMs);
+
+/** How long it is to an instant, or since, while the page is open. */
+function Distance({ to }: { to: Date }) {
+  useSyncExternalStore(subscribe, tick);
+  return distance((to.getTime() - Date.now()) / 1_000);
+}
+
 /** An instant in the viewer's zone, and in UTC on hover. */
 export function Time({ at, isRelative = false }: { at: string | null | undefined; isRelative?: boolean }) {
   if (!at) return <span className="text-muted">–</span>;
   const date = new Date(at);
   return (
     <time dateTime={at} title={`${date.toISOString()} (UTC)`} className="whitespace-nowrap">
-      {isRelative ? distance((date.getTime() - Date.now()) / 1000) : absolute.format(date)}
+      {isRelative ? <Distance to={date} /> : absolute.format(date)}
     </time>
   );
 }
@@ -28,12 +44,4 @@ export function Time({ at, isRelative = false }: { at: string | null | undefined
 export function Duration({ ms }: { ms: number | null | undefined }) {
   if (ms === null || ms === undefined) return <span className="text-muted">–</span>;
   return <span className="whitespace-nowrap tabular-nums">{formatDuration(ms)}</span>;
-}
-
-export function formatDuration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1_000)} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

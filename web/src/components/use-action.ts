@@ -10,6 +10,11 @@ export interface Action<Args extends unknown[]> {
   reset(): void;
 }
 
+/** What had the focus may be gone with what was changed, a row of a list for example: the focus is then in the page. */
+function keepFocus(): void {
+  if (document.activeElement === document.body) document.getElementById('content')?.focus({ preventScroll: true });
+}
+
 /** An action of a person, with its display while it is under way and after a failure. */
 export function useAction<Args extends unknown[]>(act: (...args: Args) => Promise<unknown>): Action<Args> {
   const [isBusy, setBusy] = useState(false);
@@ -25,6 +30,7 @@ export function useAction<Args extends unknown[]>(act: (...args: Args) => Promis
       return false;
     } finally {
       setBusy(false);
+      setTimeout(keepFocus);
     }
   };
   return { isBusy, error, run, reset: () => setError(undefined) };

@@ -1,9 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FocusEvent, type KeyboardEvent, useRef, useState } from 'react';
-import { signInAddress, signOut } from '../api/account.ts';
+import { signOut } from '../api/account.ts';
 import { SelectField } from '../components/field.tsx';
-import { announceEnd } from '../session/ended.ts';
+import { Problem } from '../components/problem.tsx';
+import { useAction } from '../components/use-action.ts';
+import { leaveAllWindows } from '../session/ended.ts';
 import type { Account, Membership } from '../session/session.ts';
 import { applyTheme, chosenTheme, type Theme } from './theme.ts';
 
@@ -26,12 +28,10 @@ export function AccountMenu({
   const close = () => {
     menu.current!.open = false;
   };
-  const leave = async () => {
+  const leave = useAction(async () => {
     await signOut();
-    queries.clear();
-    announceEnd();
-    location.assign(signInAddress('/app'));
-  };
+    leaveAllWindows(queries);
+  });
   const closeOnEscape = (event: KeyboardEvent) => {
     if (event.key !== 'Escape') return;
     close();
@@ -71,9 +71,10 @@ export function AccountMenu({
         <Link to="/account" className={item} onClick={close}>
           Your account
         </Link>
-        <button type="button" className={item} onClick={() => void leave()}>
+        <button type="button" className={item} disabled={leave.isBusy} onClick={() => void leave.run()}>
           Sign out
         </button>
+        {leave.error !== undefined && <Problem error={leave.error} />}
       </div>
     </details>
   );

@@ -21,8 +21,9 @@ import { SearchDialog } from './search-dialog.tsx';
 export function Shell() {
   const { env = 'test' } = useSearch({ strict: false }) as { env?: Environment };
   const account = useQuery({ queryKey: ['account'], queryFn: readAccount });
-  const [chosen, setChosen] = useState<Membership>();
-  if (account.error && !isSignedOut(account.error)) {
+  const [chosenId, setChosenId] = useState<string>();
+  // What is on the page stays while the account cannot be read again: it may have forms in it.
+  if (account.error && !account.data && !isSignedOut(account.error)) {
     return (
       <main className="mx-auto max-w-xl p-6">
         <Problem error={account.error} retry={() => void account.refetch()} />
@@ -30,7 +31,8 @@ export function Shell() {
     );
   }
   if (!account.data) return <Loading what="Atelier" />;
-  const organization = chosen ?? chosenOrganization(account.data.organizations);
+  const { organizations } = account.data;
+  const organization = organizations.find(({ id }) => id === chosenId) ?? chosenOrganization(organizations);
   if (!organization) {
     return (
       <main className="mx-auto max-w-xl p-6">
@@ -41,7 +43,7 @@ export function Shell() {
   }
   const choose = (next: Membership) => {
     rememberOrganization(next.id);
-    setChosen(next);
+    setChosenId(next.id);
   };
   return (
     <SessionProvider account={account.data} organization={organization} environment={env}>
@@ -73,7 +75,7 @@ export function Shell() {
               ))}
           </nav>
         </header>
-        <main id="content" tabIndex={-1} className="min-w-0 p-4 outline-none md:p-6" key={organization.id}>
+        <main id="content" tabIndex={-1} className="min-w-0 p-4 outline-none md:p-6" key={`${organization.id} ${env}`}>
           <Outlet />
         </main>
       </div>

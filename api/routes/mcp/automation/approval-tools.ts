@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import { getApproval, listApprovals } from '../../../../src/automation/approvals/approvals.ts';
+import { listApprovals } from '../../../../src/automation/approvals/approval-list.ts';
+import { getApproval } from '../../../../src/automation/approvals/approvals.ts';
 import { fitList } from '../../../../src/automation/approvals/fit-list.ts';
 import { respond } from '../../../../src/automation/approvals/respond.ts';
 import { approvalStates } from '../../../../src/automation/core/approvals.ts';

@@ -2,9 +2,9 @@ import { workflowNotFound } from '../../../../src/automation/errors.ts';
 import { createRun, type RunRequest } from '../../../../src/automation/runs/create-run.ts';
 import { followFlow } from '../../../../src/automation/runs/follow-flow.ts';
 import { followRun } from '../../../../src/automation/runs/follow-run.ts';
-import { getRun, type RunDetail } from '../../../../src/automation/runs/runs.ts';
+import { getRun } from '../../../../src/automation/runs/runs.ts';
 import { resourceDeleted } from '../../../../src/platform/database/idempotency.ts';
-import { awaitRun } from '../../v1/automation/execute-run.ts';
+import { awaitRun } from '../../v1/automation/await-run.ts';
 import { failedResult } from '../results.ts';
 import { claimOf, type ToolAnswer, type ToolCall } from '../tool.ts';
 import { factsOfRun, resultOfRun, unfinishedResult } from './run-result.ts';
@@ -16,10 +16,11 @@ const maxReported = 200;
 /** Reports the events of a run to the client until `stop` is aborted. */
 async function reportProgress(
   { services, scope, progress }: ToolCall,
-  run: RunDetail,
+  runId: string,
   stop: AbortSignal,
 ): Promise<void> {
   if (!progress) return;
+  const run = await getRun(scope, runId);
   const { isFlow } = await factsOfRun(scope, run.id);
   let reported = 0;
   for await (const { name, step } of (isFlow ? followFlow : followRun)(services.waiters, scope, run, 0, stop)) {
@@ -64,7 +65,7 @@ export async function startRun(call: ToolCall, { workflowId, request, outputSche
     const run = await createRun(services, scope, workflowId, { ...request, idempotency, waiter });
     if (run.runId === null) return skipped;
     const ending = awaitRun(services, scope, run, signal);
-    const reporting = call.progress && reportProgress(call, await getRun(scope, run.runId), signal).catch(() => {});
+    const reporting = call.progress && reportProgress(call, run.runId, signal).catch(() => {});
     const ended = await ending;
     const refusal = await open.refusal();
     if (refusal) throw refusal;

@@ -13,7 +13,7 @@ import { shownOutput } from '../../../dialects/automation/outputs.ts';
 import { publishedError } from '../../../dialects/automation/published-error.ts';
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { checkScopes } from '../../../middleware/authenticate.ts';
-import { awaitRun } from '../../v1/automation/execute-run.ts';
+import { awaitRun } from '../../v1/automation/await-run.ts';
 import {
   type AskedOfWorkflow,
   modelOf,

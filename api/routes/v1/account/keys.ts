@@ -16,6 +16,7 @@ import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
+import { stillAllowed } from '../../../middleware/still-allowed.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import {
@@ -55,6 +56,7 @@ export function keyRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { database, sealer } = services;
   const operation = operationsOf({ tag: 'Keys', key: requireKey(services, 'keys') });
   const params = prefixedIdInPath('keyId', exampleKeyIds);
+  const checks = [stillAllowed(services)];
 
   const list = operation({
     method: 'get',
@@ -82,6 +84,7 @@ export function keyRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'Returns the key, once. The caller must have every scope and the environment that the new key gets. A key cannot create a key that outlives it.',
     body: jsonContent(newKeySchema, newKeyExamples),
     idempotent: true,
+    checks,
     answers: {
       201: answer('Returns the key.', issuedKeySchema, {
         examples: issuedKeyExamples,
@@ -112,10 +115,11 @@ export function keyRoutes(services: Services): OpenAPIHono<ApiEnv> {
     'x-client-method': 'keys.rotate',
     summary: 'Rotate an API key',
     description:
-      'Returns a new key with the name, scopes, environment and expiration of the old one. The old key stays valid for the overlap. A key cannot rotate a key that outlives it (403).',
+      'Returns a new key with the name, scopes, environment and expiration of the old one. The old key stays valid for the overlap, and cannot be rotated again (409). A key cannot rotate a key that outlives it (403).',
     params,
     body: jsonContent(rotationSchema, rotationExamples),
     idempotent: true,
+    checks,
     failures: [409],
     answers: {
       201: answer('Returns the new key.', issuedKeySchema, {

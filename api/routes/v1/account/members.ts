@@ -13,6 +13,7 @@ import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { requirePerson } from '../../../middleware/session.ts';
+import { stillAllowed } from '../../../middleware/still-allowed.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import {
@@ -50,6 +51,7 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const operation = operationsOf({ tag: 'Organization', key });
   // Every key has the scope by default, and a key must not raise the role of its user.
   const ofPeople = operationsOf({ tag: 'Organization', key, security: [{ session: [] }] });
+  const checks = [stillAllowed(services)];
 
   const list = operation({
     method: 'get',
@@ -78,6 +80,7 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'Needs the session of an admin, or of an owner to change an owner. The last owner cannot be changed (409).',
     params: prefixedIdInPath('memberId', exampleMemberId),
     body: jsonContent(newRoleSchema, newRoleExamples),
+    checks,
     failures: [409],
     answers: { 200: answer('Returns the member.', memberSchema, { examples: memberExamples }) },
   });
@@ -122,6 +125,7 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description:
       'Mails a link that makes its reader a member. The link works once, within 48 hours. An earlier invitation of the address ends. Needs the session of an admin, or of an owner to invite an owner.',
     body: jsonContent(newInvitationSchema, newInvitationExamples),
+    checks,
     failures: [409],
     answers: {
       201: answer('Returns the invitation.', invitationSchema, {

@@ -77,8 +77,7 @@ export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const span = spanOf(from, to, groupBy);
     const ofMonth = async () => {
       const used = await readUsage(scope);
-      const credits = await creditsUsed(scope, new Date(used.period.start), new Date(used.period.end));
-      return { ...used, credits };
+      return { ...used, credits: await creditsUsed(scope, used.period.start) };
     };
     const ofSpan = async () => {
       const { requests, runs, tokens, credits } = await usageBetween(scope, span, isHourly(groupBy) ? 'hour' : 'day');

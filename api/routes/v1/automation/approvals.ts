@@ -1,5 +1,6 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import { getApproval, listApprovals } from '../../../../src/automation/approvals/approvals.ts';
+import { listApprovals } from '../../../../src/automation/approvals/approval-list.ts';
+import { getApproval } from '../../../../src/automation/approvals/approvals.ts';
 import { respond } from '../../../../src/automation/approvals/respond.ts';
 import { approvalStates } from '../../../../src/automation/core/approvals.ts';
 import type { Services } from '../../../../src/services.ts';

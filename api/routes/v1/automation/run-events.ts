@@ -4,7 +4,7 @@ import { isTerminal } from '../../../../src/automation/core/run-status.ts';
 import { countFlowEvents, followFlow, isFlowRun } from '../../../../src/automation/runs/follow-flow.ts';
 import { followRun } from '../../../../src/automation/runs/follow-run.ts';
 import { getRun, type RunDetail } from '../../../../src/automation/runs/runs.ts';
-import { withDeltas } from '../../../../src/automation/step-texts/delta-reader.ts';
+import { DeltaReader, withDeltas } from '../../../../src/automation/step-texts/delta-reader.ts';
 import type { Scope } from '../../../../src/platform/database/scope.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
@@ -48,7 +48,7 @@ async function read(scope: Scope, id: string): Promise<{ run: RunDetail; isFlow:
 }
 
 export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { waiters, openRequests, stepTexts } = services;
+  const { waiters, openRequests, stepTexts, boundedWork } = services;
   const operation = operationsOf({ tag: 'Runs', key: alsoForTokens(requireKey(services, 'runs:read')) });
 
   const events = operation({
@@ -92,9 +92,9 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
       return c.body(null, 204);
     }
     const events = (isFlow ? followFlow : followRun)(waiters, scope, run, after, open.signal);
-    if (!c.req.valid('query').deltas) return streamEvents(c, open, events);
-    const from = { runId: run.id, isResumed: after > 0 };
-    return streamEvents(c, open, withDeltas(stepTexts, scope.tenant, events, from));
+    if (!c.req.valid('query').deltas) return streamEvents(c, open, boundedWork, events);
+    const reader = new DeltaReader(stepTexts, scope.tenant, after > 0);
+    return streamEvents(c, open, boundedWork, withDeltas(reader, events, run.id));
   });
   return routes;
 }

@@ -1,6 +1,6 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { followRuns } from '../../../../src/automation/run-streams/follow-runs.ts';
-import { withDeltas } from '../../../../src/automation/step-texts/delta-reader.ts';
+import { DeltaReader, withDeltas } from '../../../../src/automation/step-texts/delta-reader.ts';
 import { invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
@@ -23,7 +23,7 @@ const lastEventId = z.string().max(2_000).optional().openapi({
 
 /** One stream of the events of many runs. */
 export function runsEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { openRequests, stepTexts, streamReads } = services;
+  const { openRequests, stepTexts, streamReads, boundedWork } = services;
   const operation = operationsOf({ tag: 'Runs', key: alsoForTokens(requireKey(services, 'runs:read')) });
 
   const events = operation({
@@ -56,10 +56,13 @@ export function runsEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const open = await openRequests.open(c.get('caller'), 'eventStreams');
     try {
       const after = c.req.valid('header')['last-event-id'];
-      const found = await followRuns(streamReads, scope, namedRuns(c, filterOf(query)), after, open.signal);
-      const isResumed = after !== undefined;
-      const shown = hasDeltas ? withDeltas(stepTexts, scope.tenant, found, { isResumed }) : found;
-      return streamEvents(c, open, shown);
+      const reader = hasDeltas ? new DeltaReader(stepTexts, scope.tenant, after !== undefined) : undefined;
+      const found = await followRuns(scope, namedRuns(c, filterOf(query)), after, {
+        reads: streamReads,
+        left: (runId) => reader?.leave(runId),
+        stop: open.signal,
+      });
+      return streamEvents(c, open, boundedWork, reader ? withDeltas(reader, found) : found);
     } catch (error) {
       open.close();
       throw error;

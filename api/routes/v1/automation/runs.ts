@@ -1,6 +1,7 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { runIds } from '../../../../src/automation/core/ids.ts';
 import { runNotFound } from '../../../../src/automation/errors.ts';
+import { createRun } from '../../../../src/automation/runs/create-run.ts';
 import { listRuns } from '../../../../src/automation/runs/run-list.ts';
 import { getInput, getRun } from '../../../../src/automation/runs/runs.ts';
 import type { Services } from '../../../../src/services.ts';
@@ -36,9 +37,8 @@ import { testRunExamples, testRunSchema } from '../../../schemas/automation/test
 import { exampleWorkflowIds } from '../../../schemas/automation/workflow-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
-import { executeRun } from './execute-run.ts';
-import { namedRunInPath } from './named-runs.ts';
-import { testWorkflow } from './test-run.ts';
+import { executeAndWait, testWorkflow } from './await-run.ts';
+import { checkStart, namedRunInPath } from './named-runs.ts';
 
 const statusQuery = z
   .string()
@@ -155,15 +155,25 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(execute, async (c) => {
     const { id } = c.req.valid('param');
-    const call = { caller: c.get('caller'), id, body: c.req.valid('json'), idempotency: readIdempotency(c) };
-    const result = await executeRun(services, c.get('scope'), automationDialect(c), call);
+    const [scope, caller, dialect] = [c.get('scope'), c.get('caller'), automationDialect(c)];
+    const idempotency = readIdempotency(c);
+    const { wait, ...asked } = dialect.readExecution(c.req.valid('json'));
+    checkStart(caller, id, asked.options?.tags);
+    const request = { ...asked, idempotency };
+    const skipped = () => success({ ...dialect.skipped(), reason: 'concurrency' as const });
+    if (!wait) {
+      const run = await createRun(services, scope, id, { ...request, waiter: null });
+      markReplayed(c, run.replayed);
+      return c.json(run.runId === null ? skipped() : success(dialect.accepted(run)), 200);
+    }
+    const result = await executeAndWait(services, scope, dialect, { caller, id, request });
     markReplayed(c, result.replayed);
     if (result.kind === 'failed') {
       c.set('failedRun', result.code ?? 'internal_error');
       throw result.failure;
     }
-    if (result.kind === 'unfinished') return c.json(success(result.data), 202);
-    return c.json(success(result.data), 200);
+    if (result.kind === 'skipped') return c.json(skipped(), 200);
+    return c.json(success(result.data), result.kind === 'unfinished' ? 202 : 200);
   });
   routes.openapi(test, async (c) => {
     const { id } = c.req.valid('param');

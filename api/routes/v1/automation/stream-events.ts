@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { streamSSE } from 'hono/streaming';
 import type { SeenEvent } from '../../../../src/automation/runs/follow-run.ts';
 import type { StepDelta } from '../../../../src/automation/step-texts/delta-reader.ts';
+import type { BoundedWork } from '../../../../src/platform/bounded-work/bounded-work.ts';
 import type { OpenRequest } from '../../../../src/tenancy/open-requests.ts';
 import type { ApiContext } from '../../../context.ts';
+import type { AutomationDialect } from '../../../dialects/automation/dialect.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 
 /** Proxies close connections that are silent for longer than this. */
@@ -12,6 +14,8 @@ const pingEveryMs = 10_000;
 const comeBackAfterMs = 1_000;
 /** How soon the validity of the key is checked again. */
 const askAgainMs = 250;
+/** The characters from which on events that were read together are written, and the next ones apart. */
+const writtenTogether = 64 * 1024;
 
 /** An event with the id that a client continues after. */
 export type StreamedEvent = SeenEvent & { cursor?: string };
@@ -32,29 +36,63 @@ async function isRefused(open: OpenRequest): Promise<boolean> {
   }
 }
 
-/** Answers with events as Server-Sent Events until they end. Closes `open` then. */
+/** Events as they are sent, in texts of a bounded size. */
+function writeEvents(dialect: AutomationDialect, events: readonly StreamedEvent[]): string[] {
+  const texts = [''];
+  for (const event of events) {
+    if (texts.at(-1)!.length >= writtenTogether) texts.push('');
+    const data = JSON.stringify(dialect.runEvent(event));
+    texts[texts.length - 1] += `event: ${event.name}\ndata: ${data}\nid: ${event.cursor ?? event.id}\n\n`;
+  }
+  return texts;
+}
+
+/**
+ * Answers with events as Server-Sent Events until they end. Closes `open` then. Events that were read together are written
+ * together, because each write to a connection takes as long as ten events; and in turns with other large work of this
+ * thread, because a run may have twenty thousand, and be asked for again and again.
+ */
 export function streamEvents(
   c: ApiContext,
   open: OpenRequest,
+  work: BoundedWork,
   events: AsyncIterable<StreamedEvent | StepDelta>,
 ): Response {
   const dialect = automationDialect(c);
+  const { tenantKey } = c.get('scope');
   // Prevents proxies from buffering the stream.
   c.header('X-Accel-Buffering', 'no');
   const answer = streamSSE(c, async (stream) => {
     stream.onAbort(() => open.close());
     const ping = setInterval(() => stream.write(': ping\n\n').catch(() => {}), pingEveryMs);
+    let together: StreamedEvent[] = [];
+    /** @returns whether the stream goes on */
+    const write = async (): Promise<boolean> => {
+      const written = together;
+      together = [];
+      if (written.length === 0) return true;
+      const texts =
+        written.length === 1
+          ? writeEvents(dialect, written)
+          : await work.inMainThread(tenantKey, () => writeEvents(dialect, written));
+      for (const text of texts) {
+        if (await isRefused(open)) return false;
+        await stream.write(text);
+      }
+      return true;
+    };
     try {
       await stream.write(`retry: ${comeBackAfterMs}\n\n`);
       for await (const event of events) {
-        if (await isRefused(open)) break;
-        if (event.name === 'step.delta') {
-          await stream.writeSSE({ event: event.name, data: JSON.stringify(dialect.stepDelta(event)) });
+        if (event.name !== 'step.delta') {
+          together.push(event);
+          if (!event.isFollowed && !(await write())) break;
         } else {
-          const id = event.cursor ?? String(event.id);
-          await stream.writeSSE({ id, event: event.name, data: JSON.stringify(dialect.runEvent(event)) });
+          if (!(await write()) || (await isRefused(open))) break;
+          await stream.writeSSE({ event: event.name, data: JSON.stringify(dialect.stepDelta(event)) });
         }
       }
+      await write();
     } finally {
       clearInterval(ping);
       open.close();

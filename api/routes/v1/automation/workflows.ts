@@ -10,8 +10,9 @@ import {
   setPaused,
   updateAutomation,
 } from '../../../../src/automation/definitions/automations.ts';
-import { importAutomation } from '../../../../src/automation/documents/import-automation.ts';
+import { type ImportedDocument, importAutomation } from '../../../../src/automation/documents/import-automation.ts';
 import { workflowNotFound } from '../../../../src/automation/errors.ts';
+import { findTemplate } from '../../../../src/automation/templates/gallery.ts';
 import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
@@ -22,12 +23,16 @@ import { checkScopes, requireKey, requireKeyAndId } from '../../../middleware/au
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
 import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
+import { triggersSchema } from '../../../schemas/automation/event.ts';
+import { readSchedule, readTriggers } from '../../../schemas/automation/read-starts.ts';
 import { readNewWorkflow, readWorkflowChange } from '../../../schemas/automation/read-workflow.ts';
+import { newScheduleSchema } from '../../../schemas/automation/schedule.ts';
 import { findIgnoredFields } from '../../../schemas/automation/unknown-fields.ts';
 import {
   changedWorkflowSchema,
   createdWorkflowSchema,
   type NewWorkflowBody,
+  newWorkflowSchema,
   workflowChangeSchema,
   workflowDetailSchema,
   workflowListSchema,
@@ -44,12 +49,24 @@ import {
 import {
   createWorkflowComponents,
   createWorkflowSchema,
+  type FromTemplateBody,
   isFromTemplate,
 } from '../../../schemas/automation/workflow-template.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
-import { readTemplate } from './read-template.ts';
 import { checkStepScopes } from './step-scopes.ts';
+
+/** A workflow of a template, with its triggers and its schedule, which is paused. */
+function readTemplate({ template: id, name }: FromTemplateBody): ImportedDocument {
+  const template = findTemplate(id)!;
+  const { description, steps, inputs, triggers = [], schedule } = template;
+  const workflow = newWorkflowSchema.parse({ name: name ?? template.name, description, steps, inputs });
+  return {
+    workflow: readNewWorkflow(workflow),
+    triggers: readTriggers(triggersSchema.parse({ triggers })),
+    schedule: schedule ? readSchedule(newScheduleSchema.parse({ ...schedule, paused: true })) : null,
+  };
+}
 
 const params = idInPath(exampleWorkflowIds);
 

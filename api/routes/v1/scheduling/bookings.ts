@@ -1,7 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { readBooking } from '../../../../src/scheduling/booking-body.ts';
-import { bookingRecord } from '../../../../src/scheduling/booking-record.ts';
-import { getBooking, listBookings } from '../../../../src/scheduling/bookings/booking-view.ts';
+import { readBooking } from '../../../../src/scheduling/bookings/booking-input.ts';
+import { bookingRecord, getBooking, listBookings } from '../../../../src/scheduling/bookings/booking-view.ts';
 import { cancelBooking, rescheduleBooking } from '../../../../src/scheduling/bookings/change-booking.ts';
 import { tryBooking } from '../../../../src/scheduling/bookings/check-booking.ts';
 import { createBooking } from '../../../../src/scheduling/bookings/create-booking.ts';

@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import { listEvents } from '../../../../src/webhooks/events/event-list.ts';
+import { closeWhenLeft } from '../../../connection/close-when-left.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
@@ -39,6 +40,8 @@ export function eventListRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { waitSeconds = 0, offset: _, ...query } = withPageDefaults(c, c.req.valid('query'));
     if (waitSeconds === 0) return c.json(success(await listEvents(services, scope, query)), 200);
     const open = await services.openRequests.open(c.get('caller'), 'waitingRequests');
+    c.get('releaseSlot')();
+    closeWhenLeft(c.env.outgoing, open);
     try {
       const wait = { withinMs: waitSeconds * 1_000, giveUp: open.signal };
       const page = await listEvents(services, scope, query, wait);

@@ -3,6 +3,8 @@ export interface Page<Item> {
   items: Item[];
   /** How many items there are in all. The service counts the largest lists up to a limit. */
   total: number;
+  /** Whether there are no more than `total`. */
+  totalIsExact: boolean;
   hasMore: boolean;
   /** Reads the page after this one. Absent on the last page. */
   next?: () => Promise<Page<Item>>;
@@ -15,6 +17,7 @@ export type ReadPage = (query: Query) => Promise<unknown>;
 
 interface Paging {
   total?: number;
+  totalIsExact?: boolean;
   offset?: number;
   hasMore?: boolean;
   nextCursor?: string | null;
@@ -63,6 +66,7 @@ export class List<Item> implements AsyncIterable<Item> {
     return {
       items,
       total: paging.total ?? items.length,
+      totalIsExact: paging.totalIsExact ?? true,
       hasMore: next !== undefined,
       ...(next && { next: () => this.#page(next) }),
     };

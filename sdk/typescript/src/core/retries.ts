@@ -4,6 +4,8 @@ import { type AtelierError, ConflictError, ConnectionError, TimeoutError } from 
 const maxRetryAfterSeconds = 60;
 const firstPauseMs = 500;
 const maxPauseMs = 8_000;
+/** The longest pause that the service can have a stream make before it is opened anew. */
+export const maxRequestedPauseMs = maxRetryAfterSeconds * 1_000;
 
 const passingStatuses: readonly (number | null)[] = [408, 429, 502, 503, 504];
 
@@ -39,6 +41,22 @@ export function pauseBeforeRetry(error: AtelierError, attempts: Attempts): numbe
 export function pauseAfter(failures: number): number {
   const whole = Math.min(firstPauseMs * 2 ** (failures - 1), maxPauseMs);
   return whole * (0.5 + Math.random() / 2);
+}
+
+/** The longest time of a timer. One that is set to more fires at once. */
+export const maxTimerMs = 2 ** 31 - 1;
+
+/** Calls `then` after a time of any length, in milliseconds. @returns how that is called off */
+export function after(ms: number, then: () => void): () => void {
+  let left = ms;
+  let timer: ReturnType<typeof setTimeout>;
+  const wait = () => {
+    const next = Math.min(left, maxTimerMs);
+    left -= next;
+    timer = setTimeout(left > 0 ? wait : then, next);
+  };
+  wait();
+  return () => clearTimeout(timer);
 }
 
 /** Resolves after a time. @throws the reason of `signal` when it is aborted before */

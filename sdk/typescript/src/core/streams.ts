@@ -1,6 +1,6 @@
 import { createSseClient } from '../generated/api/core/serverSentEvents.gen.ts';
 import { AtelierError, ConnectionError, TimeoutError } from './errors.ts';
-import { pause, pauseBeforeRetry } from './retries.ts';
+import { after, maxRequestedPauseMs, pause, pauseBeforeRetry } from './retries.ts';
 
 /** An event of a stream. */
 export interface ServerEvent<Name extends string = string, Content = unknown> {
@@ -37,21 +37,29 @@ export interface StreamSettings {
 const eventWithoutId = 'step.delta';
 /** A pause that the service did not request, in milliseconds. */
 const usualPauseMs = 1_000;
-/** A connection that lasted longer was a good one, whatever ended it: proxies close them after some minutes. */
+/** A connection that was heard for longer was a good one, whatever ended it: proxies close them after some minutes. */
 const goodConnectionMs = 15_000;
+
+/** What is learned from a connection besides its events. */
+interface Observed {
+  /** Something was received: an event or a comment. */
+  onReceived(): void;
+  /** The service requests a pause before the next connection. */
+  onRetry(ms: number): void;
+}
 
 /** The events of one connection. */
 async function* eventsOf(
   open: (signal: AbortSignal) => Promise<Response>,
   { silenceMs, signal }: Pick<StreamSettings, 'silenceMs' | 'signal'>,
-  onRetry: (ms: number) => void,
+  { onReceived, onRetry }: Observed,
 ): AsyncGenerator<ServerEvent> {
   const stop = new AbortController();
   const silent = new TimeoutError(`The stream was silent for ${silenceMs} ms.`);
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let rest = () => {};
   const listen = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => stop.abort(silent), silenceMs);
+    rest();
+    rest = after(silenceMs, () => stop.abort(silent));
   };
   const leave = () => stop.abort(signal?.reason);
   signal?.addEventListener('abort', leave, { once: true });
@@ -66,27 +74,32 @@ async function* eventsOf(
       fetch: () => open(stop.signal),
       signal: stop.signal,
       sseMaxRetryAttempts: 1,
+      sseDefaultRetryDelay: usualPauseMs,
       onSseError: (error) => {
         failure = error;
       },
       onSseEvent: ({ data, event, id, retry }) => {
         listen();
+        onReceived();
         if (retry !== undefined) onRetry(retry);
         // The reader repeats the last id for an event that has none.
         current = { id: (event === eventWithoutId ? undefined : id) ?? null, event: event ?? 'message', data };
       },
     });
     for await (const data of stream) {
+      // Events that arrived together would follow.
+      stop.signal.throwIfAborted();
       if (!current) continue;
       if (typeof data === 'string') throw new ConnectionError('The stream contained something that is no JSON.');
-      yield current;
       // The reader may take its time.
+      rest();
+      yield current;
       listen();
     }
     if (stop.signal.aborted) throw stop.signal.reason;
     if (failure !== undefined) throw failure;
   } finally {
-    clearTimeout(timer);
+    rest();
     signal?.removeEventListener('abort', leave);
     stop.abort();
   }
@@ -118,6 +131,7 @@ export class EventStream<Event extends ServerEvent = ServerEvent> implements Asy
     for (let failures = 0; ; ) {
       let hasEnded = false;
       const openedAt = Date.now();
+      let receivedAt = openedAt;
       const connect = async (ofConnection: AbortSignal) => {
         const response = await open({ lastEventId, signal: ofConnection });
         hasEnded = response.status === 204;
@@ -125,8 +139,13 @@ export class EventStream<Event extends ServerEvent = ServerEvent> implements Asy
       };
       let failure: unknown;
       try {
-        for await (const event of eventsOf(connect, this.#settings, (ms) => {
-          pauseMs = ms;
+        for await (const event of eventsOf(connect, this.#settings, {
+          onReceived: () => {
+            receivedAt = Date.now();
+          },
+          onRetry: (ms) => {
+            pauseMs = Math.min(ms, maxRequestedPauseMs);
+          },
         })) {
           if (isOld(event.id, lastEventId)) continue;
           failures = 0;
@@ -139,7 +158,7 @@ export class EventStream<Event extends ServerEvent = ServerEvent> implements Asy
       }
       signal?.throwIfAborted();
       if (hasEnded) return;
-      if (!(failure instanceof TimeoutError) && Date.now() - openedAt > goodConnectionMs) failures = 0;
+      if ((failure instanceof TimeoutError ? receivedAt : Date.now()) - openedAt > goodConnectionMs) failures = 0;
       failures += 1;
       const error = asError(failure);
       const waitMs = failure === undefined ? pauseMs : pauseBeforeRetry(error, { made: failures, madeKey: isAgain });

@@ -4,7 +4,7 @@ import { AtelierError, ConnectionError, errorOf, TimeoutError } from './errors.t
 import type { ClientOptions, RequestOptions, StreamOptions } from './options.ts';
 import { List, type Query } from './pagination.ts';
 import { ReplyStream } from './replies.ts';
-import { type Attempts, pause, pauseBeforeRetry } from './retries.ts';
+import { type Attempts, maxTimerMs, pause, pauseBeforeRetry } from './retries.ts';
 import { type Connection, EventStream, type ServerEvent } from './streams.ts';
 import { prepareForm } from './uploads.ts';
 
@@ -33,6 +33,8 @@ export interface Traits {
 interface Outcome {
   data?: unknown;
   error?: unknown;
+  /** Absent if there was nothing to send: the arguments are no request. */
+  request?: globalThis.Request;
   response?: Response;
 }
 
@@ -182,7 +184,8 @@ export class Transport {
     };
     // A generated stream parses by itself. Ours is opened by the same operation as any request.
     const client = { ...this.#client, sse: this.#client };
-    const { error, response } = await this.#run(operation, { ...opened, client });
+    const { error, request: sending, response } = await this.#run(operation, { ...opened, client });
+    if (!sending && !signal.aborted) throw error;
     if (!response) throw signal.aborted ? signal.reason : lost(error);
     if (!response.ok) throw errorOf(response, error);
     return response;
@@ -218,7 +221,7 @@ export class Transport {
 
   async #attempt(operation: Operation, sent: object, traits: Traits, options: RequestOptions): Promise<unknown> {
     const { timeoutMs } = this.#limits(options);
-    const late = AbortSignal.timeout(timeoutMs);
+    const late = AbortSignal.timeout(Math.min(timeoutMs, maxTimerMs));
     const signal = options.signal ? AbortSignal.any([options.signal, late]) : late;
     const outcome = await this.#run(operation, {
       ...sent,
@@ -229,6 +232,7 @@ export class Transport {
     const { error, response } = outcome;
     if (error === undefined && response?.ok) return dataOf(outcome, traits);
     if (options.signal?.aborted) throw options.signal.reason;
+    if (!outcome.request) throw error;
     if (late.aborted) throw new TimeoutError(`There was no answer within ${timeoutMs} ms.`);
     if (!response || response.ok) throw lost(error);
     throw errorOf(response, readBody(error));

@@ -1,5 +1,5 @@
 import { AtelierError, TimeoutError } from './errors.ts';
-import { pause } from './retries.ts';
+import { after, pause } from './retries.ts';
 
 export interface WaitOptions {
   /** How long to wait, in milliseconds. Without it there is no limit. */
@@ -22,15 +22,15 @@ export async function withinTime<Result>(
   const leave = () => stop.abort(signal?.reason);
   if (signal?.aborted) leave();
   signal?.addEventListener('abort', leave, { once: true });
-  const timer =
+  const cancel =
     timeoutMs === undefined
       ? undefined
-      : setTimeout(() => stop.abort(new TimeoutError(`It did not end within ${timeoutMs} ms.`)), timeoutMs);
+      : after(timeoutMs, () => stop.abort(new TimeoutError(`It did not end within ${timeoutMs} ms.`)));
   try {
     stop.signal.throwIfAborted();
     return await work(stop.signal);
   } finally {
-    clearTimeout(timer);
+    cancel?.();
     signal?.removeEventListener('abort', leave);
   }
 }
@@ -48,10 +48,15 @@ export async function poll<Read>(
   }
 }
 
-/** Reads a stream to its end as far as that is possible. What prevents it is found out by the requests that follow. */
+/**
+ * Reads a stream to its end as far as that is possible. What prevents it is found out by the requests that follow: a proxy
+ * may hold back a stream, and let them pass.
+ * @throws the reason of `signal`; what `onEvent` throws, when the stream is closed
+ */
 export async function follow<Event>(
   events: AsyncIterable<Event>,
   onEvent: ((event: Event) => void) | undefined,
+  signal: AbortSignal,
 ): Promise<void> {
   const iterator = events[Symbol.asyncIterator]();
   for (;;) {
@@ -59,10 +64,16 @@ export async function follow<Event>(
     try {
       next = await iterator.next();
     } catch (error) {
-      if (error instanceof AtelierError && !(error instanceof TimeoutError && error.status === null)) return;
+      signal.throwIfAborted();
+      if (error instanceof AtelierError) return;
       throw error;
     }
     if (next.done) return;
-    onEvent?.(next.value);
+    try {
+      onEvent?.(next.value);
+    } catch (error) {
+      await iterator.return?.();
+      throw error;
+    }
   }
 }

@@ -29,7 +29,7 @@ export class Runs extends GeneratedRuns {
   wait(id: string, { onEvent, ...options }: RunWaitOptions = {}): Promise<RunDetail> {
     return withinTime(options, async (signal) => {
       const request: RequestOptions = { signal };
-      await follow(this.events(id, undefined, request), onEvent);
+      await follow(this.events(id, undefined, request), onEvent, signal);
       return poll(
         () => this.get(id, request),
         ({ status }) => endedStatuses.includes(status),

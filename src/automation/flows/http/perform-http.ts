@@ -21,7 +21,7 @@ import {
 import type { TemplateValues, Warning } from '../../core/template.ts';
 import { failPoint } from '../../fail-points.ts';
 import { openSecrets } from '../../secrets/secrets.ts';
-import type { StepEnd, StepFault } from '../../steps/step-end.ts';
+import type { StepEnd, StepFault } from '../../steps/step-context.ts';
 import { storable } from '../../steps/storable.ts';
 import { type Hide, hideSecrets } from './hide-secrets.ts';
 import type { HttpAnswer, HttpSender, HttpSenders } from './http-sender.ts';
@@ -109,15 +109,15 @@ async function headerSecrets(
 ): Promise<{ secrets: Record<string, string> } | { fault: StepFault }> {
   try {
     const opened = await openSecrets({ sealer }, scope, Object.values(secretHeaders));
-    const secrets: Record<string, string> = {};
+    const secrets: [string, string][] = [];
     for (const [header, name] of Object.entries(secretHeaders)) {
       const value = opened.get(name);
       if (value === undefined) {
         return { fault: { status: 'failed', code: 'secret_not_found', message: `No secret has the name ${name}.` } };
       }
-      secrets[header] = value;
+      secrets.push([header, value]);
     }
-    return { secrets };
+    return { secrets: Object.fromEntries(secrets) };
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     return { fault: { status: 'failed', code: 'internal_error', message: secretsUnreadableMessage } };

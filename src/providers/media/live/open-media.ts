@@ -3,7 +3,7 @@ import { AddressRanges } from '../../../platform/egress/address-ranges.ts';
 import { knownAddresses } from '../../../platform/egress/egress-destination.ts';
 import type { PlatformEnv } from '../../../platform/env.ts';
 import type { MediaProvider } from '../../core/media/models.ts';
-import type { ProviderEnv } from '../../live.ts';
+import type { ProviderEnv } from '../../registry.ts';
 import type { MediaModel } from '../media-ports.ts';
 import { falHost } from './fal.ts';
 import type { MediaHost } from './media-host.ts';

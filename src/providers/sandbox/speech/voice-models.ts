@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { BoundedWork } from '../../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../../platform/bounded-work/task.ts';
-import { ProviderFailure } from '../../../platform/provider-failure.ts';
 import type { TenantKey } from '../../../platform/security/tenant-key.ts';
 import { openWorkFolder } from '../../../platform/work-folder.ts';
 import { readSandboxWords } from '../../core/sandbox-words.ts';
 import { examineAudio } from '../../speech/audio/audio-examination.ts';
 import type { MadeSpeech, SpeechModel, SpeechRequest, TranscriptionModel } from '../../speech/voice-ports.ts';
 import { pause, requestedFailure } from '../requested.ts';
+import { tooCostly } from '../too-costly.ts';
 import { sayText } from './saying.ts';
 
 /** The name that `sandbox:fail@<model>` has to give. */
@@ -18,11 +18,6 @@ const modelName = 'speech';
 
 /** How long a text may wait for a slot. */
 const waitMs = 60_000;
-
-const tooCostly = (error: unknown): unknown =>
-  error instanceof WorkTooCostly
-    ? new ProviderFailure('timeout', `The sandbox gave up the request. ${error.message}`, { retryable: false })
-    : error;
 
 async function say(work: BoundedWork, tenantKey: TenantKey, request: SpeechRequest): Promise<MadeSpeech> {
   const { path: folder, discard } = await openWorkFolder();
@@ -32,7 +27,7 @@ async function say(work: BoundedWork, tenantKey: TenantKey, request: SpeechReque
     return { path, seconds, discard };
   } catch (error) {
     await discard();
-    throw tooCostly(error);
+    throw error instanceof WorkTooCostly ? tooCostly('The sandbox gave up the request.', error) : error;
   }
 }
 
@@ -59,7 +54,7 @@ export const sandboxTranscriptionModel = (work: BoundedWork): TranscriptionModel
   async transcribe({ path, seconds, language = 'en' }, { tenantKey, signal }) {
     signal.throwIfAborted();
     const examined = await work.run(examineAudio, tenantKey, { path }, { waitMs }).catch((error) => {
-      throw tooCostly(error);
+      throw error instanceof WorkTooCostly ? tooCostly('The sandbox gave up the request.', error) : error;
     });
     const other = async () => `Sandbox transcription of ${seconds} seconds of audio (sha256 ${await digestOf(path)})`;
     return { text: examined?.transcript ?? (await other()), language };

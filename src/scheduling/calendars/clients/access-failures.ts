@@ -8,7 +8,8 @@ import { CalendarGone } from './ports.ts';
 /** Why a calendar has to be connected again. */
 export type LostAccess = 'auth_expired' | 'disconnected';
 
-function lostAccessOf(error: unknown): LostAccess | undefined {
+/** Why a client failed: access was withdrawn, or the calendar was deleted. Undefined for another failure. */
+export function lostAccessOf(error: unknown): LostAccess | undefined {
   if (error instanceof AuthExpired || error instanceof ConnectionMissing) return 'auth_expired';
   return error instanceof CalendarGone ? 'disconnected' : undefined;
 }

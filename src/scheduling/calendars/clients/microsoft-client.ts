@@ -18,11 +18,19 @@ import {
   type WrittenEvent,
 } from './ports.ts';
 
-const perPage = 500;
+/**
+ * Outlook lists events with all their members: about a hundred values each, and ten more for each attendee. What
+ * `readJson` takes in one answer is 40,000.
+ */
+const perPage = 50;
+/** Only ids are found. */
+const perFoundPage = 500;
 /** Outlook allows a little less than seven days. */
 const channelMs = 6 * 86_400_000;
 /** Ids that stay the same when an event is moved between folders, and times in UTC. */
-const prefer = `outlook.timezone="UTC", IdType="ImmutableId", odata.maxpagesize=${perPage}`;
+const preferred = 'outlook.timezone="UTC", IdType="ImmutableId"';
+const prefer = `${preferred}, odata.maxpagesize=${perFoundPage}`;
+const preferPage = `${preferred}, odata.maxpagesize=${perPage}`;
 
 const link = z.string().min(1).max(16_384);
 const pageSchema = z.object({
@@ -35,9 +43,12 @@ const writtenSchema = z.object({
   id: z.string().min(1).max(1_024),
   onlineMeeting: z.object({ joinUrl: z.string().nullish() }).nullish(),
 });
-const foundSchema = z.object({ value: z.array(writtenSchema.extend({ createdDateTime: z.string().nullish() })) });
-/** Maximum number of events with our tag: a user may have copied ours. */
-const maxFound = 25;
+const foundSchema = z.object({
+  value: z.array(z.object({ id: z.string().min(1).max(1_024), createdDateTime: z.string().nullish() })).max(5_000),
+  '@odata.nextLink': link.optional(),
+});
+/** Maximum number of pages of events with our tag: people may have copied ours. */
+const maxFoundPages = 20;
 const channelSchema = z.object({ id: z.string().max(200), expirationDateTime: z.string() });
 const errorSchema = z.object({ error: z.object({ code: z.string().optional() }) });
 
@@ -70,7 +81,8 @@ export class MicrosoftCalendarClient implements CalendarClient {
       const [startDateTime, endDateTime] = [new Date(startsAt).toISOString(), new Date(endsAt).toISOString()];
       return `/me/calendarView/delta?${new URLSearchParams({ startDateTime, endDateTime })}`;
     };
-    const request = { method: 'GET', path: page ?? first(), headers: { prefer }, signal: call.signal } as const;
+    const headers = { prefer: preferPage };
+    const request = { method: 'GET', path: page ?? first(), headers, signal: call.signal } as const;
     try {
       const answer = await this.#http.ask(account, request, pageSchema);
       const { '@odata.nextLink': nextLink, '@odata.deltaLink': deltaLink } = answer;
@@ -239,14 +251,28 @@ export class MicrosoftCalendarClient implements CalendarClient {
     }
   }
 
-  /** The oldest event with our property: copies that others made of it have the property too. */
+  /**
+   * The oldest event with our property: copies that others made of it have the property too. Microsoft does not sort what
+   * it filters by a property, so all pages are read.
+   */
   async #find(account: Account, bookingId: string, signal: AbortSignal): Promise<string | undefined> {
     const property = `singleValueExtendedProperties/Any(ep: ep/id eq '${tagId}' and ep/value eq '${bookingId}')`;
-    const query = new URLSearchParams({ $filter: property, $select: 'id,createdDateTime', $top: String(maxFound) });
-    const request = { method: 'GET', path: `/me/events?${query}`, headers: { prefer }, signal } as const;
-    const { value } = await this.#http.ask(account, request, foundSchema);
-    const createdAt = ({ createdDateTime }: (typeof value)[number]) => Date.parse(createdDateTime ?? '') || Infinity;
-    return value.toSorted((one, other) => createdAt(one) - createdAt(other) || 0)[0]?.id;
+    const query = new URLSearchParams({ $filter: property, $select: 'id,createdDateTime', $top: String(perFoundPage) });
+    let oldest: { id: string; createdAt: number } | undefined;
+    let path: string | undefined = `/me/events?${query}`;
+    for (let pages = 0; path !== undefined && pages < maxFoundPages; pages++) {
+      const page: z.infer<typeof foundSchema> = await this.#http.ask(
+        account,
+        { method: 'GET', path, headers: { prefer }, signal },
+        foundSchema,
+      );
+      for (const { id, createdDateTime } of page.value) {
+        const createdAt = Date.parse(createdDateTime ?? '') || Infinity;
+        if (!oldest || createdAt < oldest.createdAt) oldest = { id, createdAt };
+      }
+      path = page['@odata.nextLink'];
+    }
+    return oldest?.id;
   }
 
   #bodyOf({ bookingId, startsAt, endsAt, title, description, location, withMeeting }: EntryToWrite) {

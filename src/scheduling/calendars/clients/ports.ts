@@ -111,7 +111,8 @@ export class CalendarTooLarge extends ProviderFailure {
   override name = 'CalendarTooLarge';
 
   constructor(maxEvents: number) {
-    super('invalid_request', `The calendar has more than ${maxEvents.toLocaleString('en-US')} events.`);
+    const count = maxEvents.toLocaleString('en-US');
+    super('invalid_request', `The calendar has more than ${count} events. Until it has fewer, its host is busy.`);
   }
 }
 

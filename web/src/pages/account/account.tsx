@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { readIdentities, signInAddress, unlinkIdentity } from '../../api/account.ts';
+import { readIdentities, unlinkIdentity } from '../../api/account.ts';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
@@ -7,7 +7,7 @@ import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { notify } from '../../components/toast.tsx';
 import { useSession } from '../../session/context.tsx';
-import { announceEnd } from '../../session/ended.ts';
+import { leaveAllWindows } from '../../session/ended.ts';
 
 const ways = [
   { href: '/api/auth/password', label: 'Set or change the password' },
@@ -21,9 +21,7 @@ export default function Account() {
   const queries = useQueryClient();
   const endAll = async () => {
     await api.account.sessions.revoke();
-    queries.clear();
-    announceEnd();
-    location.assign(signInAddress('/app'));
+    leaveAllWindows(queries);
   };
   return (
     <Page title="Your account">

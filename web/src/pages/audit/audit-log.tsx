@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Button } from '../../components/button.tsx';
 import { Json } from '../../components/code.tsx';
 import { Copy } from '../../components/copy.tsx';
-import { TextField } from '../../components/field.tsx';
+import { FilterText } from '../../components/filter-text.tsx';
 import { useFilters } from '../../components/filters.ts';
 import { Empty, Loading, Page } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
@@ -28,19 +28,17 @@ export default function AuditLog() {
   return (
     <Page title="Audit log">
       <search className="mb-4 grid max-w-2xl gap-2 md:grid-cols-2" aria-label="Filters">
-        <TextField
+        <FilterText
           label="Actor"
-          isLabelHidden
           placeholder="Id of a key or a person"
-          defaultValue={filters.actor ?? ''}
-          onBlur={({ target }) => set({ actor: target.value.trim() || undefined })}
+          value={filters.actor}
+          onChange={(actor) => set({ actor })}
         />
-        <TextField
+        <FilterText
           label="Action"
-          isLabelHidden
           placeholder="Action: workflow.update"
-          defaultValue={filters.action ?? ''}
-          onBlur={({ target }) => set({ action: target.value.trim() || undefined })}
+          value={filters.action}
+          onChange={(action) => set({ action })}
         />
         <TimeFilters from={filters.from} to={filters.to} onChange={set} />
       </search>
@@ -53,7 +51,7 @@ export default function AuditLog() {
         <Table
           label="Audit log"
           rows={rows}
-          keyOf={({ at, action, requestId }) => `${at} ${action} ${requestId}`}
+          keyOf={({ at, action, requestId, target }) => `${at} ${action} ${requestId} ${target?.type} ${target?.id}`}
           columns={[
             { title: 'When', cell: ({ at }) => <Time at={at} /> },
             { title: 'Who', cell: ({ actor }) => actor.name ?? actor.id ?? actor.type },

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { Approval } from '../../../../sdk/typescript/src/index.ts';
+import { type Approval, ConflictError } from '../../../../sdk/typescript/src/index.ts';
 import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
 import { Json, RequestExample } from '../../components/code.tsx';
@@ -47,7 +47,7 @@ export default function Inbox() {
       </div>
       {approvals.error && <Problem error={approvals.error} retry={() => void approvals.refetch()} />}
       {approvals.isPending && <Loading what="approvals" />}
-      {approvals.data?.items.length === 0 && (
+      {approvals.data?.total === 0 && (
         <Empty title={status === 'pending' ? 'Nothing waits for an answer' : `No ${status} approvals`}>
           A workflow asks people with a step of the type <code>approval</code>.{' '}
           <a href="/docs/guides/approvals">Read the guide</a>
@@ -57,13 +57,7 @@ export default function Inbox() {
         <ApprovalCard key={approval.id} approval={approval} />
       ))}
       {approvals.data && approvals.data.total > 0 && (
-        <Pager
-          total={approvals.data.total}
-          limit={limit}
-          offset={offset}
-          hasMore={approvals.data.hasMore}
-          onOffset={setOffset}
-        />
+        <Pager page={approvals.data} limit={limit} offset={offset} onOffset={setOffset} />
       )}
     </Page>
   );
@@ -121,6 +115,10 @@ function Answer({ approval }: { approval: Approval }) {
     try {
       await api.approvals.respond(approval.id, bodyOf(action));
       notify('The answer has been recorded.');
+    } catch (error) {
+      // The form goes with an approval that is open no more, and its problem too.
+      if (error instanceof ConflictError) notify(error.message);
+      throw error;
     } finally {
       // Another person may have answered first.
       await queries.invalidateQueries({ queryKey: key('approvals') });

@@ -52,32 +52,17 @@ export function ToolServers() {
   );
 }
 
+/** The configuration of one tool server. */
 function Configure({ server }: { server: ToolServer }) {
-  const { api, key, environment } = useSession();
+  const { api, key } = useSession();
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(false);
-  const [isEnabled, setEnabled] = useState(server.enabled);
-  const [url, setUrl] = useState(server.url ?? '');
-  const [values, setValues] = useState(JSON.stringify(server.values, null, 2));
-  const [secrets, setSecrets] = useState('');
   const refresh = () => queries.invalidateQueries({ queryKey: key('tools') });
-  const save = useAction(async () => {
-    await api.tools.put(server.id, {
-      enabled: isEnabled,
-      ...(url && { url }),
-      values: JSON.parse(values) as Record<string, string>,
-      ...(secrets && { secrets: JSON.parse(secrets) as Record<string, string> }),
-    });
-    setOpen(false);
-    notify(`${server.name} has been configured.`);
-    await refresh();
-  });
-  // Secrets that are being typed are not repeated.
-  const shownBody = { enabled: isEnabled, ...(url && { url }), values: server.values };
   const remove = async () => {
     await api.tools.delete(server.id);
     await refresh();
   };
+  const close = () => setOpen(false);
   return (
     <span className="flex gap-2">
       <Button onClick={() => setOpen(true)}>Configure</Button>
@@ -93,42 +78,77 @@ function Configure({ server }: { server: ToolServer }) {
           Remove
         </ConfirmButton>
       )}
-      <Dialog title={server.name} description={server.description} isOpen={isOpen} onClose={() => setOpen(false)}>
-        {save.error !== undefined && <Problem error={save.error} />}
-        <CheckField label="Enabled" checked={isEnabled} onChange={({ target }) => setEnabled(target.checked)} />
-        <TextField label="Address (optional)" type="url" value={url} onChange={({ target }) => setUrl(target.value)} />
-        <TextArea
-          label="Values"
-          hint="A JSON object."
-          className="font-mono text-xs"
-          value={values}
-          onChange={({ target }) => setValues(target.value)}
-        />
-        <TextArea
-          label="Secrets (optional)"
-          hint={`A JSON object. Stored: ${server.secrets.join(', ') || 'none'}. Omitted values stay unchanged.`}
-          className="font-mono text-xs"
-          value={secrets}
-          onChange={({ target }) => setSecrets(target.value)}
-        />
-        <div className="flex justify-end gap-2">
-          <Button onClick={() => setOpen(false)}>Cancel</Button>
-          <Button look="primary" isBusy={save.isBusy} onClick={() => void save.run()}>
-            Save
-          </Button>
-        </div>
-        <RequestExample
-          {...exampleOf(
-            {
-              method: 'PUT',
-              path: `/api/v1/tools/${server.id}`,
-              body: shownBody,
-              call: `tools.put('${server.id}', ${JSON.stringify(shownBody)})`,
-            },
-            environment,
-          )}
-        />
+      <Dialog title={server.name} description={server.description} isOpen={isOpen} onClose={close}>
+        <Configuration server={server} onClose={close} onSaved={refresh} />
       </Dialog>
     </span>
+  );
+}
+
+/** The form of a configuration. It begins with what is stored, and its secrets go with it when it is closed. */
+function Configuration({
+  server,
+  onClose,
+  onSaved,
+}: {
+  server: ToolServer;
+  onClose(): void;
+  onSaved(): Promise<void>;
+}) {
+  const { api, environment } = useSession();
+  const [isEnabled, setEnabled] = useState(server.enabled);
+  const [url, setUrl] = useState(server.url ?? '');
+  const [values, setValues] = useState(JSON.stringify(server.values, null, 2));
+  const [secrets, setSecrets] = useState('');
+  const save = useAction(async () => {
+    await api.tools.put(server.id, {
+      enabled: isEnabled,
+      ...(url && { url }),
+      values: JSON.parse(values) as Record<string, string>,
+      ...(secrets && { secrets: JSON.parse(secrets) as Record<string, string> }),
+    });
+    onClose();
+    notify(`${server.name} has been configured.`);
+    await onSaved();
+  });
+  // Secrets that are being typed are not repeated.
+  const shownBody = { enabled: isEnabled, ...(url && { url }), values: server.values };
+  return (
+    <>
+      {save.error !== undefined && <Problem error={save.error} />}
+      <CheckField label="Enabled" checked={isEnabled} onChange={({ target }) => setEnabled(target.checked)} />
+      <TextField label="Address (optional)" type="url" value={url} onChange={({ target }) => setUrl(target.value)} />
+      <TextArea
+        label="Values"
+        hint="A JSON object."
+        className="font-mono text-xs"
+        value={values}
+        onChange={({ target }) => setValues(target.value)}
+      />
+      <TextArea
+        label="Secrets (optional)"
+        hint={`A JSON object. Stored: ${server.secrets.join(', ') || 'none'}. Omitted values stay unchanged.`}
+        className="font-mono text-xs"
+        value={secrets}
+        onChange={({ target }) => setSecrets(target.value)}
+      />
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button look="primary" isBusy={save.isBusy} onClick={() => void save.run()}>
+          Save
+        </Button>
+      </div>
+      <RequestExample
+        {...exampleOf(
+          {
+            method: 'PUT',
+            path: `/api/v1/tools/${server.id}`,
+            body: shownBody,
+            call: `tools.put('${server.id}', ${JSON.stringify(shownBody)})`,
+          },
+          environment,
+        )}
+      />
+    </>
   );
 }

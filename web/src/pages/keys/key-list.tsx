@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ApiKey } from '../../../../sdk/typescript/src/index.ts';
 import { exampleOf } from '../../api/example.ts';
+import { ActionForm } from '../../components/action-form.tsx';
 import { Button } from '../../components/button.tsx';
 import { RequestExample } from '../../components/code.tsx';
 import { ConfirmButton } from '../../components/confirm.tsx';
@@ -46,8 +47,8 @@ export default function KeyList() {
     <Page title="Keys" actions={may('admin') && <NewKey onMade={show} />}>
       {keys.error && <Problem error={keys.error} retry={() => void keys.refetch()} />}
       {keys.isPending && <Loading what="keys" />}
-      {keys.data?.items.length === 0 && <Empty title="No keys yet">Programs call the API with a key.</Empty>}
-      {keys.data && keys.data.items.length > 0 && (
+      {keys.data?.total === 0 && <Empty title="No keys yet">Programs call the API with a key.</Empty>}
+      {keys.data && keys.data.total > 0 && (
         <>
           <Table
             label="Keys"
@@ -97,13 +98,7 @@ export default function KeyList() {
               },
             ]}
           />
-          <Pager
-            total={keys.data.total}
-            limit={limit}
-            offset={offset}
-            hasMore={keys.data.hasMore}
-            onOffset={setOffset}
-          />
+          <Pager page={keys.data} limit={limit} offset={offset} onOffset={setOffset} />
         </>
       )}
       <SecretOnce
@@ -157,13 +152,7 @@ function NewKey({ onMade }: { onMade(key: string): Promise<void> }) {
         New key
       </Button>
       <Dialog title="New key" isOpen={isOpen} onClose={() => setOpen(false)}>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void create.run();
-          }}
-        >
-          {create.error !== undefined && <Problem error={create.error} />}
+        <ActionForm action={create}>
           <TextField
             label="Name"
             required
@@ -206,7 +195,7 @@ function NewKey({ onMade }: { onMade(key: string): Promise<void> }) {
               environment,
             )}
           />
-        </form>
+        </ActionForm>
       </Dialog>
     </>
   );

@@ -37,8 +37,8 @@ export function InvitationList() {
       {may('admin') && <Invite onSent={refresh} />}
       {invitations.error && <Problem error={invitations.error} retry={() => void invitations.refetch()} />}
       {invitations.isPending && <Loading what="invitations" />}
-      {invitations.data?.items.length === 0 && <Empty title="No invitations" />}
-      {invitations.data && invitations.data.items.length > 0 && (
+      {invitations.data?.total === 0 && <Empty title="No invitations" />}
+      {invitations.data && invitations.data.total > 0 && (
         <>
           <Table
             label="Invitations"
@@ -67,13 +67,7 @@ export function InvitationList() {
               },
             ]}
           />
-          <Pager
-            total={invitations.data.total}
-            limit={limit}
-            offset={offset}
-            hasMore={invitations.data.hasMore}
-            onOffset={setOffset}
-          />
+          <Pager page={invitations.data} limit={limit} offset={offset} onOffset={setOffset} />
         </>
       )}
     </>

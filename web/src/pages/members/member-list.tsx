@@ -90,13 +90,7 @@ export function MemberList() {
           },
         ]}
       />
-      <Pager
-        total={members.data.total}
-        limit={limit}
-        offset={offset}
-        hasMore={members.data.hasMore}
-        onOffset={setOffset}
-      />
+      <Pager page={members.data} limit={limit} offset={offset} onOffset={setOffset} />
     </>
   );
 }

@@ -21,11 +21,15 @@ export function OrganizationSettings() {
     queryKey: key('organization'),
     queryFn: ({ signal }) => api.organization.get({ signal }),
   });
-  if (organization.error) return <Problem error={organization.error} retry={() => void organization.refetch()} />;
-  if (!organization.data) return <Loading what="the organization" />;
+  if (!organization.data) {
+    if (organization.error) return <Problem error={organization.error} retry={() => void organization.refetch()} />;
+    return <Loading what="the organization" />;
+  }
   return (
     <>
-      <Form key={organization.dataUpdatedAt} organization={organization.data} />
+      {organization.error && <Problem error={organization.error} retry={() => void organization.refetch()} />}
+      {/* What is typed stays when the same is read again. */}
+      <Form key={JSON.stringify(organization.data)} organization={organization.data} />
       <RedirectUrls />
       {may('owner') && <Delete organization={organization.data} />}
     </>
@@ -102,7 +106,7 @@ function RedirectUrls() {
   });
   const change = useAction(async (way: 'add' | 'remove', changed: string) => {
     await (way === 'add' ? api.redirectUrls.create({ url: changed }) : api.redirectUrls.delete({ url: changed }));
-    setUrl('');
+    if (way === 'add') setUrl('');
     await queries.invalidateQueries({ queryKey: key('redirects') });
   });
   return (

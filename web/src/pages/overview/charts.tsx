@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { Chart } from '../../components/chart.tsx';
 import type { ChartTone } from '../../components/chart-series.ts';
-import { Section } from '../../components/page.tsx';
+import { Loading, Section } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { type Amount, type UsageWindow, useUsageChart, useUsageGroups } from '../usage/usage-data.ts';
 
@@ -49,6 +49,7 @@ function FailureChart({ window }: { window: UsageWindow }) {
     };
   }, [errors.data]);
   if (errors.error) return <Problem error={errors.error} />;
+  if (!errors.data) return <Loading what="failures" />;
   if (labels.length === 0) return <p className="m-0 text-muted">No run failed in this time.</p>;
   return <Chart label="Failed runs by error" labels={labels} series={series} />;
 }

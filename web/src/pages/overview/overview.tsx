@@ -1,8 +1,9 @@
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { totalText } from '../../components/counted.ts';
 import { SelectField } from '../../components/field.tsx';
 import { useFilters } from '../../components/filters.ts';
-import { Facts, Page, Section } from '../../components/page.tsx';
+import { Facts, Loading, Page, Section } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RunLink } from '../../components/run-link.tsx';
 import { Status } from '../../components/status.tsx';
@@ -51,7 +52,8 @@ function Totals({ from }: { from: string }) {
   const count = (status?: 'COMPLETED' | 'FAILED' | 'RUNNING') => ({
     queryKey: key('run-count', from, status),
     queryFn: async ({ signal }: { signal: AbortSignal }) =>
-      (await api.runs.list({ from, ...(status && { status }), limit: 1 }, { signal }).page()).total,
+      totalText(await api.runs.list({ from, ...(status && { status }), limit: 1 }, { signal }).page()),
+    placeholderData: keepPreviousData,
     refetchInterval: 10_000,
   });
   const all = useQuery(count());
@@ -61,28 +63,28 @@ function Totals({ from }: { from: string }) {
   const credits = useQuery({ queryKey: key('credits'), queryFn: ({ signal }) => api.credits.get({ signal }) });
   const inbox = useQuery({
     queryKey: key('approvals', 'open'),
-    queryFn: async ({ signal }) => (await api.approvals.list({ status: 'pending', limit: 1 }, { signal }).page()).total,
+    queryFn: async ({ signal }) =>
+      totalText(await api.approvals.list({ status: 'pending', limit: 1 }, { signal }).page()),
   });
-  const shown = (query: { data: number | undefined }) => query.data?.toLocaleString() ?? '…';
   const error = all.error ?? completed.error ?? failed.error ?? running.error ?? credits.error ?? inbox.error;
   return (
     <Section title="Now">
       {error && <Problem error={error} />}
       <Facts
         facts={[
-          ['Runs', shown(all)],
-          ['Completed', shown(completed)],
+          ['Runs', all.data ?? '…'],
+          ['Completed', completed.data ?? '…'],
           [
             'Failed',
             <Link key="failed" to="/runs" search={{ status: 'FAILED', from } as never}>
-              {shown(failed)}
+              {failed.data ?? '…'}
             </Link>,
           ],
-          ['Running', shown(running)],
+          ['Running', running.data ?? '…'],
           [
             'Waiting for an answer',
             <Link key="inbox" to="/inbox">
-              {shown(inbox)}
+              {inbox.data ?? '…'}
             </Link>,
           ],
           ['Credits left', credits.data?.balance.toLocaleString() ?? '…'],
@@ -98,15 +100,16 @@ function Failures({ from }: { from: string }) {
   const failures = useQuery({
     queryKey: key('failures', from),
     queryFn: ({ signal }) => api.runs.list({ from, status: 'FAILED', limit: maxFailures }, { signal }).page(),
+    placeholderData: keepPreviousData,
     refetchInterval: 30_000,
   });
   const rows = failures.data?.items ?? [];
   return (
     <Section title="Failed runs">
       {failures.error && <Problem error={failures.error} />}
-      {rows.length === 0 ? (
-        <p className="m-0 text-muted">No run failed in this time.</p>
-      ) : (
+      {failures.isPending && <Loading what="failed runs" />}
+      {failures.data?.items.length === 0 && <p className="m-0 text-muted">No run failed in this time.</p>}
+      {rows.length > 0 && (
         <Table
           label="Failed runs"
           rows={rows.slice(0, 10)}

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
 import { Json, RequestExample } from '../../components/code.tsx';
@@ -14,6 +14,9 @@ interface Message {
   content: string;
   toolCalls?: unknown[];
 }
+
+/** Why a reply is no longer read: its conversation is gone. */
+const anew = new Error('The conversation has ended.');
 
 /** A conversation with a model: with a system prompt it is an agent's. Replies appear as they are written. */
 export function Chat() {
@@ -49,7 +52,8 @@ export function Chat() {
   const chat = { messages: [...history, { role: 'user' as const, content: text }], ...common };
 
   const send = async () => {
-    const sent: Message[] = [...messages, { role: 'user', content: text }];
+    const before = messages;
+    const sent: Message[] = [...before, { role: 'user', content: text }];
     setMessages(sent);
     forgetText();
     setText('');
@@ -69,20 +73,29 @@ export function Chat() {
         setMessages([...sent, { ...reply }]);
       }
     } catch (thrown) {
+      if (signal.reason === anew) return;
       if (!signal.aborted) setError(thrown);
+      // What got no reply is no part of the conversation: it can be sent again.
+      if (reply.content === '') {
+        setMessages(before);
+        setText(text);
+      }
     } finally {
       setBusy(false);
     }
   };
+  const beginAnew = () => {
+    abort.current?.abort(anew);
+    setMessages([]);
+    setError(undefined);
+  };
+  useEffect(() => () => abort.current?.abort(anew), []);
   const toggle = (id: string) =>
     setServers((before) => (before.includes(id) ? before.filter((one) => one !== id) : [...before, id]));
 
   return (
     <div className="grid items-start gap-x-5 lg:grid-cols-[1fr_18rem]">
-      <Section
-        title="Conversation"
-        actions={messages.length > 0 && <Button onClick={() => setMessages([])}>Begin anew</Button>}
-      >
+      <Section title="Conversation" actions={messages.length > 0 && <Button onClick={beginAnew}>Begin anew</Button>}>
         <ol aria-label="Messages" aria-live="polite" className="m-0 list-none p-0">
           {messages.map((message, index) => (
             <li

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react';
 import { exampleOf } from '../../api/example.ts';
+import { ActionForm } from '../../components/action-form.tsx';
 import { Button } from '../../components/button.tsx';
 import { RequestExample } from '../../components/code.tsx';
 import { SelectField, TextArea } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
-import { Problem } from '../../components/problem.tsx';
 import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
 
@@ -21,13 +21,7 @@ export function Speech() {
   useEffect(() => () => void (url && URL.revokeObjectURL(url)), [url]);
   return (
     <Section title="Text to speech">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void speak.run();
-        }}
-      >
-        {speak.error !== undefined && <Problem error={speak.error} />}
+      <ActionForm action={speak}>
         <TextArea
           label="Text"
           required
@@ -44,7 +38,7 @@ export function Speech() {
         <Button look="primary" type="submit" isBusy={speak.isBusy}>
           Speak
         </Button>
-      </form>
+      </ActionForm>
       {url && (
         <div className="mt-4">
           <audio src={url} controls aria-label="The spoken text" className="w-full">

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { Transcription } from '../../../../sdk/typescript/src/index.ts';
 import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
@@ -26,9 +26,22 @@ export function Transcribe() {
   const [result, setResult] = useState<Transcription>();
   const recorder = useRef<MediaRecorder>(undefined);
   const [isRecording, setRecording] = useState(false);
+  const isLeft = useRef(false);
+  // The microphone is not left open behind another page.
+  useEffect(() => {
+    isLeft.current = false;
+    return () => {
+      isLeft.current = true;
+      if (recorder.current?.state === 'recording') recorder.current.stop();
+    };
+  }, []);
   const transcribe = useAction(async () => setResult(await api.voice.transcribe({ audio: file! })));
   const record = useAction(async () => {
     const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+    if (isLeft.current) {
+      for (const track of stream.getTracks()) track.stop();
+      return;
+    }
     const pieces: Blob[] = [];
     const recording = new MediaRecorder(stream);
     recording.ondataavailable = ({ data }) => pieces.push(data);

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { SelectField, TextField } from '../../components/field.tsx';
+import { SelectField } from '../../components/field.tsx';
+import { FilterText } from '../../components/filter-text.tsx';
 import { useFilters } from '../../components/filters.ts';
 import { Empty, Loading, Page } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
@@ -66,13 +67,18 @@ export default function RunList() {
           ]}
         />
         {(['workflowId', 'tag', 'errorCode', 'correlationId'] as const).map((name) => (
-          <FilterText key={name} name={name} value={filters[name]} onChange={(value) => set({ [name]: value })} />
+          <FilterText
+            key={name}
+            label={titles[name]}
+            value={filters[name]}
+            onChange={(value) => set({ [name]: value })}
+          />
         ))}
         <TimeFilters from={filters.from} to={filters.to} onChange={set} />
       </search>
       {runs.error && <Problem error={runs.error} retry={() => void runs.refetch()} />}
       {runs.isPending && <Loading what="runs" />}
-      {runs.data && runs.data.items.length === 0 && (
+      {runs.data && runs.data.total === 0 && (
         <Empty title={Object.keys(filters).length > 0 ? 'No run matches these filters' : 'No runs yet'}>
           {Object.keys(filters).length > 0 ? (
             <button
@@ -90,7 +96,7 @@ export default function RunList() {
           )}
         </Empty>
       )}
-      {runs.data && runs.data.items.length > 0 && (
+      {runs.data && runs.data.total > 0 && (
         <>
           <Table
             label="Runs"
@@ -121,13 +127,7 @@ export default function RunList() {
               { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} isRelative /> },
             ]}
           />
-          <Pager
-            total={runs.data.total}
-            limit={limit}
-            offset={offset}
-            hasMore={runs.data.hasMore}
-            onOffset={setOffset}
-          />
+          <Pager page={runs.data} limit={limit} offset={offset} onOffset={setOffset} />
         </>
       )}
     </Page>
@@ -140,36 +140,3 @@ const titles = {
   errorCode: 'Error code',
   correlationId: 'Correlation id',
 };
-
-/** A text filter takes effect when the field is left or Enter is pressed. */
-function FilterText({
-  name,
-  value,
-  onChange,
-}: {
-  name: keyof typeof titles;
-  value: string | undefined;
-  onChange(value: string | undefined): void;
-}) {
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        onChange((new FormData(event.currentTarget).get(name) as string).trim() || undefined);
-      }}
-    >
-      <TextField
-        key={value}
-        label={titles[name]}
-        isLabelHidden
-        name={name}
-        placeholder={titles[name]}
-        defaultValue={value ?? ''}
-        onBlur={({ target }) => {
-          const next = target.value.trim() || undefined;
-          if (next !== value) onChange(next);
-        }}
-      />
-    </form>
-  );
-}

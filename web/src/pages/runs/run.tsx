@@ -39,7 +39,7 @@ export default function Run() {
   });
   const { events, error: streamError } = useRunEvents(runId);
 
-  if (run.error) {
+  if (run.error && !run.data) {
     return (
       <Page title="Run">
         <Problem error={run.error} retry={() => void run.refetch()} />
@@ -91,6 +91,7 @@ export default function Run() {
         </>
       }
     >
+      {run.error && <Problem error={run.error} retry={() => void run.refetch()} />}
       <Section title="Summary">
         <Facts
           facts={[

@@ -11,6 +11,8 @@ export interface RunEvent {
 
 /** A stretch of time in which a step executed, or waited. Milliseconds since the epoch; `end` is null while it lasts. */
 export interface Stretch {
+  /** Its place among the stretches of its step: two can begin in the same millisecond. */
+  position: number;
   start: number;
   end: number | null;
   isWaiting: boolean;
@@ -27,7 +29,8 @@ export function stretchesOf(events: readonly RunEvent[]): Map<Path, Stretch[]> {
   };
   const open = (path: Path, at: number, isWaiting: boolean) => {
     close(path, at);
-    found.set(path, [...(found.get(path) ?? []), { start: at, end: null, isWaiting }]);
+    const earlier = found.get(path) ?? [];
+    found.set(path, [...earlier, { position: earlier.length, start: at, end: null, isWaiting }]);
   };
   for (const event of events) {
     const at = Date.parse(event.at);

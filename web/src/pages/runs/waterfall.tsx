@@ -1,5 +1,5 @@
+import { formatDuration } from '../../components/duration.ts';
 import { Status } from '../../components/status.tsx';
-import { formatDuration } from '../../components/time.tsx';
 import { nest, type Step, type Stretch } from './timeline.ts';
 
 interface ShownStep extends Step {
@@ -40,7 +40,7 @@ export function Waterfall<One extends ShownStep>({ steps, stretches, selected, o
             <span aria-hidden="true" className="relative block h-3 rounded bg-raised max-md:hidden">
               {(stretches.get(path) ?? []).map((stretch) => (
                 <span
-                  key={stretch.start}
+                  key={stretch.position}
                   title={`${stretch.isWaiting ? 'Waited' : 'Executed'} ${formatDuration((stretch.end ?? now) - stretch.start)}`}
                   className={`absolute h-3 min-w-0.5 rounded ${stretch.isWaiting ? 'border border-warn bg-transparent' : step.status === 'failed' ? 'bg-bad' : 'bg-accent'}`}
                   style={{ left: share(stretch.start - start), width: share((stretch.end ?? now) - stretch.start) }}

@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { EventType } from '../../../../sdk/typescript/src/index.ts';
 import { exampleOf } from '../../api/example.ts';
+import { ActionForm } from '../../components/action-form.tsx';
 import { Button } from '../../components/button.tsx';
 import { Json, RequestExample } from '../../components/code.tsx';
 import { ConfirmButton } from '../../components/confirm.tsx';
@@ -192,13 +193,7 @@ function EventTypeForm({ eventType, onSaved }: { eventType: EventType | undefine
     minNotice: 'Hours of notice',
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save.run();
-      }}
-    >
-      {save.error !== undefined && <Problem error={save.error} />}
+    <ActionForm action={save}>
       <TextField label="Name" required value={name} onChange={({ target }) => setName(target.value)} />
       <TextArea
         label="Description (optional)"
@@ -251,6 +246,6 @@ function EventTypeForm({ eventType, onSaved }: { eventType: EventType | undefine
           environment,
         )}
       />
-    </form>
+    </ActionForm>
   );
 }

@@ -20,9 +20,17 @@ export function Hours() {
     queryKey: key('hours'),
     queryFn: ({ signal }) => api.scheduling.businessHours.get({ signal }),
   });
-  if (hours.error) return <Problem error={hours.error} retry={() => void hours.refetch()} />;
-  if (!hours.data) return <Loading what="hours" />;
-  return <HoursForm key={hours.dataUpdatedAt} hours={hours.data} />;
+  if (!hours.data) {
+    if (hours.error) return <Problem error={hours.error} retry={() => void hours.refetch()} />;
+    return <Loading what="hours" />;
+  }
+  return (
+    <>
+      {hours.error && <Problem error={hours.error} retry={() => void hours.refetch()} />}
+      {/* What is typed stays when the same is read again. */}
+      <HoursForm key={JSON.stringify(hours.data)} hours={hours.data} />
+    </>
+  );
 }
 
 function HoursForm({ hours }: { hours: BusinessHours }) {
@@ -37,9 +45,11 @@ function HoursForm({ hours }: { hours: BusinessHours }) {
   const [exceptions, setExceptions] = useState(JSON.stringify(hours.exceptions, null, 2));
   const [holidays, setHolidays] = useState(hours.holidays.join(', '));
   const items = (text: string) => text.split(',').flatMap((item) => item.trim() || []);
+  // Without a restriction every day is empty too. It stays one until a day has hours.
+  const isUnrestricted = hours.default === null && weekdays.every((day) => items(week[day] ?? '').length === 0);
   const bodyOf = () => ({
     timezone: timezone || null,
-    default: Object.fromEntries(weekdays.map((day) => [day, items(week[day] ?? '')])),
+    default: isUnrestricted ? null : Object.fromEntries(weekdays.map((day) => [day, items(week[day] ?? '')])),
     exceptions: JSON.parse(exceptions) as BusinessHours['exceptions'],
     holidays: items(holidays),
   });
@@ -64,7 +74,12 @@ function HoursForm({ hours }: { hours: BusinessHours }) {
           placeholder="Europe/Berlin"
           onChange={({ target }) => setTimezone(target.value)}
         />
-        <p className="text-sm text-muted">Ranges such as 09:00-12:00, 13:00-17:00. An empty day is closed.</p>
+        <p className="text-sm text-muted">
+          Ranges such as 09:00-12:00, 13:00-17:00.{' '}
+          {isUnrestricted
+            ? 'No hours are set: each host can be booked at any of their own times.'
+            : 'An empty day is closed.'}
+        </p>
         <div className="grid gap-x-3 md:grid-cols-2">
           {weekdays.map((day) => (
             <TextField

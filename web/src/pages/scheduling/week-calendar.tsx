@@ -19,8 +19,8 @@ import { useSession } from '../../session/context.tsx';
 import { addDays, dateText, mondayOf, placeInDay, readDate } from './week.ts';
 
 const maxShown = 100;
-const firstHour = 6;
-const hours = Array.from({ length: 24 - firstHour }, (_, index) => firstHour + index);
+/** The first hour that is shown, unless a booking begins earlier. */
+const usualFirstHour = 6;
 const hourRem = 2.5;
 const dayName = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short' });
 const timeOfDay = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
@@ -44,6 +44,10 @@ export function WeekCalendar() {
   const days = Array.from({ length: 7 }, (_, index) => addDays(monday, index));
   const go = (weeks: number) => set({ week: dateText(addDays(monday, 7 * weeks)) });
   const confirmed = bookings.data?.filter(({ status }) => status === 'confirmed') ?? [];
+  const placed = days.map((day) => ({ day, bookings: placeInDay(confirmed, day) }));
+  const begins = placed.flatMap((one) => one.bookings.map(({ from }) => Math.floor(from / 60)));
+  const firstHour = Math.min(usualFirstHour, ...begins);
+  const hours = Array.from({ length: 24 - firstHour }, (_, index) => firstHour + index);
   return (
     <>
       <div className="mb-3 flex items-center gap-2">
@@ -66,16 +70,16 @@ export function WeekCalendar() {
                 </div>
               ))}
             </div>
-            {days.map((day) => (
+            {placed.map(({ day, bookings: ofDay }) => (
               <section key={day.getTime()} aria-label={dayName.format(day)} className="border-l border-line">
                 <h2 className="m-0 h-8 px-2 py-1 text-xs font-medium text-muted">{dayName.format(day)}</h2>
                 <ul className="relative m-0 list-none p-0" style={{ height: `${hours.length * hourRem}rem` }}>
-                  {placeInDay(confirmed, day).map(({ item, from, to, column, columns }) => (
+                  {ofDay.map(({ item, from, to, column, columns }) => (
                     <li
                       key={item.id}
                       className="absolute p-px"
                       style={{
-                        top: `${Math.max(0, (from / 60 - firstHour) * hourRem)}rem`,
+                        top: `${(from / 60 - firstHour) * hourRem}rem`,
                         height: `${Math.max(1.2, ((to - from) / 60) * hourRem)}rem`,
                         left: `${(100 * column) / columns}%`,
                         width: `${100 / columns}%`,

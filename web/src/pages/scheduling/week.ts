@@ -38,17 +38,19 @@ interface Placed<Item> {
 /** @returns the items of one day, side by side where they overlap */
 export function placeInDay<Item extends Interval>(items: readonly Item[], day: Date): Placed<Item>[] {
   const next = addDays(day, 1);
-  const minutes = (at: Date) => (at.getTime() - day.getTime()) / 60_000;
+  // By the clock: a day on which it is changed has an hour less or more.
+  const minutes = (at: Date) => at.getHours() * 60 + at.getMinutes();
   const ofDay = items
     .map((item) => ({ item, begin: new Date(item.start), end: new Date(item.end) }))
     .filter(({ begin, end }) => begin < next && end > day)
     .map(({ item, begin, end }) => ({
       item,
-      from: Math.max(0, minutes(begin)),
-      to: Math.min(24 * 60, minutes(end)),
+      from: begin < day ? 0 : minutes(begin),
+      to: end >= next ? 24 * 60 : minutes(end),
       column: 0,
       columns: 1,
     }))
+    .map((placed) => Object.assign(placed, { to: Math.max(placed.from, placed.to) }))
     .toSorted((one, other) => one.from - other.from);
   let group: Placed<Item>[] = [];
   let groupEnd = 0;

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { exampleOf } from '../../api/example.ts';
+import { ActionForm } from '../../components/action-form.tsx';
 import { Button } from '../../components/button.tsx';
 import { RequestExample } from '../../components/code.tsx';
 import { ConfirmButton } from '../../components/confirm.tsx';
@@ -35,13 +36,13 @@ export default function SecretList() {
     <Page title="Secrets" actions={<SetSecret />}>
       {secrets.error && <Problem error={secrets.error} retry={() => void secrets.refetch()} />}
       {secrets.isPending && <Loading what="secrets" />}
-      {secrets.data?.items.length === 0 && (
+      {secrets.data?.total === 0 && (
         <Empty title="No secrets yet">
           A step of the type <code>http</code> sends a secret with <code>secretHeaders</code>, and its value is nowhere
           shown.
         </Empty>
       )}
-      {secrets.data && secrets.data.items.length > 0 && (
+      {secrets.data && secrets.data.total > 0 && (
         <>
           <Table
             label="Secrets"
@@ -71,13 +72,7 @@ export default function SecretList() {
               },
             ]}
           />
-          <Pager
-            total={secrets.data.total}
-            limit={limit}
-            offset={offset}
-            hasMore={secrets.data.hasMore}
-            onOffset={setOffset}
-          />
+          <Pager page={secrets.data} limit={limit} offset={offset} onOffset={setOffset} />
         </>
       )}
     </Page>
@@ -109,13 +104,7 @@ function SetSecret({ name: existing }: { name?: string }) {
         isOpen={isOpen}
         onClose={() => setOpen(false)}
       >
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void save.run();
-          }}
-        >
-          {save.error !== undefined && <Problem error={save.error} />}
+        <ActionForm action={save}>
           {!existing && (
             <TextField
               label="Name"
@@ -153,7 +142,7 @@ function SetSecret({ name: existing }: { name?: string }) {
               environment,
             )}
           />
-        </form>
+        </ActionForm>
       </Dialog>
     </>
   );

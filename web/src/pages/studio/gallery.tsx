@@ -45,10 +45,10 @@ export function Gallery() {
       </div>
       {history.error && <Problem error={history.error} retry={() => void history.refetch()} />}
       {history.isPending && <Loading what="generations" />}
-      {history.data?.items.length === 0 && (
+      {history.data?.total === 0 && (
         <Empty title="Nothing has been generated yet">Describe an image, a video or a piece of music.</Empty>
       )}
-      {history.data && history.data.items.length > 0 && (
+      {history.data && history.data.total > 0 && (
         <>
           <ul className="m-0 grid list-none grid-cols-[repeat(auto-fill,minmax(15rem,1fr))] gap-4 p-0">
             {history.data.items.map((item) => (
@@ -82,13 +82,7 @@ export function Gallery() {
               </li>
             ))}
           </ul>
-          <Pager
-            total={history.data.total}
-            limit={limit}
-            offset={offset}
-            hasMore={history.data.hasMore}
-            onOffset={setOffset}
-          />
+          <Pager page={history.data} limit={limit} offset={offset} onOffset={setOffset} />
         </>
       )}
       <Dialog title="Generation" isOpen={shown !== undefined} onClose={() => show(undefined)} isWide>

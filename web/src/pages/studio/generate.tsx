@@ -1,8 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { exampleOf } from '../../api/example.ts';
+import { ActionForm } from '../../components/action-form.tsx';
 import { Button } from '../../components/button.tsx';
 import { RequestExample } from '../../components/code.tsx';
+import { counted } from '../../components/counted.ts';
 import { useDraft } from '../../components/draft.ts';
 import { SelectField, TextArea, TextField } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
@@ -21,6 +23,8 @@ interface Result {
   url?: string;
   creditsUsed?: number;
 }
+
+const cancelled = { message: 'The generation was cancelled.' };
 
 /** The form of one type of generation, and its result. */
 export function Generate({ type }: { type: Type }) {
@@ -55,7 +59,10 @@ export function Generate({ type }: { type: Type }) {
   const make = async (): Promise<Result> => {
     if (type === 'video') {
       const { id } = await api.studio.videos.generate(body as never);
-      return (await api.studio.videos.wait(id, { timeoutMs: 30 * 60_000 })) as Result;
+      const video = await api.studio.videos.wait(id, { timeoutMs: 30 * 60_000 });
+      if (video.status === 'failed') throw video.error;
+      if (video.status === 'cancelled') throw cancelled;
+      return video;
     }
     const made = await (type === 'image'
       ? api.studio.images.generate(body as never)
@@ -65,6 +72,7 @@ export function Generate({ type }: { type: Type }) {
     for (;;) {
       const record = await api.studio.generations.get(made.id);
       if (record.error) throw record.error;
+      if (record.status === 'cancelled') throw cancelled;
       if (record.status !== 'processing') return record;
       await new Promise((resolve) => setTimeout(resolve, pollMs));
     }
@@ -75,13 +83,7 @@ export function Generate({ type }: { type: Type }) {
   return (
     <div className="grid items-start gap-x-5 lg:grid-cols-2">
       <Section title={`Generate ${type === 'image' ? 'an image' : type === 'video' ? 'a video' : 'music'}`}>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void generate.run();
-          }}
-        >
-          {generate.error !== undefined && <Problem error={generate.error} />}
+        <ActionForm action={generate}>
           {enhance.error !== undefined && <Problem error={enhance.error} />}
           <TextArea
             label="Prompt"
@@ -147,13 +149,15 @@ export function Generate({ type }: { type: Type }) {
               environment,
             )}
           />
-        </form>
+        </ActionForm>
       </Section>
       <Section title="Result">
         <div aria-live="polite">
           {generate.isBusy && <p className="mt-0 text-muted">Generating…</p>}
           {result?.url && <Media type={type} url={result.url} description={prompt || `A generated ${type}`} />}
-          {result?.creditsUsed !== undefined && <p className="text-sm text-muted">{result.creditsUsed} credits</p>}
+          {result?.creditsUsed !== undefined && (
+            <p className="text-sm text-muted">{counted(result.creditsUsed, 'credit')}</p>
+          )}
           {!generate.isBusy && !result && <p className="mt-0 text-muted">It appears here.</p>}
         </div>
       </Section>

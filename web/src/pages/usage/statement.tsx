@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Button } from '../../components/button.tsx';
 import { Copy } from '../../components/copy.tsx';
+import { counted } from '../../components/counted.ts';
 import { Empty, Loading } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Table } from '../../components/table.tsx';
@@ -25,9 +26,7 @@ export function Statement() {
   if (!entries.data) return <Loading what="the statement" />;
   return (
     <>
-      {credits.data && (
-        <p className="mt-0 text-lg font-semibold">{credits.data.balance.toLocaleString()} credits left</p>
-      )}
+      {credits.data && <p className="mt-0 text-lg font-semibold">{counted(credits.data.balance, 'credit')} left</p>}
       {rows.length === 0 && <Empty title="No entries yet" />}
       {rows.length > 0 && (
         <Table

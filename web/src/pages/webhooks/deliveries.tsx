@@ -5,7 +5,8 @@ import { Code, RequestExample } from '../../components/code.tsx';
 import { ConfirmButton } from '../../components/confirm.tsx';
 import { Copy } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { SelectField, TextField } from '../../components/field.tsx';
+import { SelectField } from '../../components/field.tsx';
+import { FilterText } from '../../components/filter-text.tsx';
 import { useFilters, useShown } from '../../components/filters.ts';
 import { Empty, Facts, Loading } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
@@ -43,18 +44,12 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
             ...statuses.map((value) => ({ value, label: value.replaceAll('_', ' ') })),
           ]}
         />
-        <TextField
-          label="Event type"
-          isLabelHidden
-          placeholder="Event type"
-          defaultValue={filters.eventType ?? ''}
-          onBlur={({ target }) => set({ eventType: target.value.trim() || undefined })}
-        />
+        <FilterText label="Event type" value={filters.eventType} onChange={(eventType) => set({ eventType })} />
       </div>
       {deliveries.error && <Problem error={deliveries.error} retry={() => void deliveries.refetch()} />}
       {deliveries.isPending && <Loading what="deliveries" />}
-      {deliveries.data?.items.length === 0 && <Empty title="No deliveries" />}
-      {deliveries.data && deliveries.data.items.length > 0 && (
+      {deliveries.data?.total === 0 && <Empty title="No deliveries" />}
+      {deliveries.data && deliveries.data.total > 0 && (
         <>
           <Table
             label="Deliveries"
@@ -81,13 +76,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
               { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} isRelative /> },
             ]}
           />
-          <Pager
-            total={deliveries.data.total}
-            limit={limit}
-            offset={offset}
-            hasMore={deliveries.data.hasMore}
-            onOffset={setOffset}
-          />
+          <Pager page={deliveries.data} limit={limit} offset={offset} onOffset={setOffset} />
         </>
       )}
       {may('member') && (

@@ -35,7 +35,8 @@ export function Recover({ webhookId }: { webhookId: string }) {
   } as DeliveryRecovery;
   const recover = useAction(async () => {
     const { queued, complete } = await api.webhooks.recover(webhookId, body);
-    notify(complete ? `${queued.toLocaleString()} deliveries are being sent.` : 'Missed events are being sent again.');
+    const sent = queued === 1 ? '1 delivery is being sent.' : `${queued.toLocaleString()} deliveries are being sent.`;
+    notify(complete ? sent : 'Missed events are being sent again.');
   });
   return (
     <Section title="Recover missed events">

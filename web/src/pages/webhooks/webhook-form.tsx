@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import { exampleOf } from '../../api/example.ts';
+import { ActionForm } from '../../components/action-form.tsx';
 import { Button } from '../../components/button.tsx';
 import { RequestExample } from '../../components/code.tsx';
 import { CheckField, SelectField, TextArea, TextField } from '../../components/field.tsx';
-import { Problem } from '../../components/problem.tsx';
 import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
 
@@ -76,13 +76,7 @@ export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormP
   };
   const submit = useAction(() => onSubmit(body));
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit.run();
-      }}
-    >
-      {submit.error !== undefined && <Problem error={submit.error} />}
+    <ActionForm action={submit}>
       <TextField label="Name" required value={name} onChange={({ target }) => setName(target.value)} />
       <TextField
         label="URL"
@@ -148,6 +142,6 @@ export function WebhookForm({ initial, submitLabel, id, onSubmit }: WebhookFormP
           environment,
         )}
       />
-    </form>
+    </ActionForm>
   );
 }

@@ -42,7 +42,7 @@ function List() {
   });
   if (webhooks.error) return <Problem error={webhooks.error} retry={() => void webhooks.refetch()} />;
   if (!webhooks.data) return <Loading what="webhooks" />;
-  if (webhooks.data.items.length === 0) {
+  if (webhooks.data.total === 0) {
     return <Empty title="No webhooks yet">A webhook sends events, signed, to an address of yours.</Empty>;
   }
   return (
@@ -73,13 +73,7 @@ function List() {
           { title: 'Created', isWideOnly: true, cell: ({ createdAt }) => <Time at={createdAt} isRelative /> },
         ]}
       />
-      <Pager
-        total={webhooks.data.total}
-        limit={limit}
-        offset={offset}
-        hasMore={webhooks.data.hasMore}
-        onOffset={setOffset}
-      />
+      <Pager page={webhooks.data} limit={limit} offset={offset} onOffset={setOffset} />
     </>
   );
 }

@@ -28,7 +28,7 @@ export default function Webhook() {
     queryFn: ({ signal }) => api.webhooks.get(webhookId, { signal }),
     refetchInterval: 10_000,
   });
-  if (webhook.error) {
+  if (webhook.error && !webhook.data) {
     return (
       <Page title="Webhook">
         <Problem error={webhook.error} retry={() => void webhook.refetch()} />
@@ -39,6 +39,7 @@ export default function Webhook() {
   const { data } = webhook;
   return (
     <Page title={data.name} actions={may('member') && <Actions webhook={data} />}>
+      {webhook.error && <Problem error={webhook.error} retry={() => void webhook.refetch()} />}
       <Section title="Health">
         <Facts
           facts={[

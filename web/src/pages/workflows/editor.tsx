@@ -1,6 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
-import type { WorkflowDetail } from '../../../../sdk/typescript/src/index.ts';
 import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
 import { RequestExample } from '../../components/code.tsx';
@@ -12,19 +11,28 @@ import { useSession } from '../../session/context.tsx';
 import { type EditorProblem, JsonEditor } from './json-editor.tsx';
 import type { StepDefinition } from './step-fields.ts';
 import { DefinitionForms } from './step-list.tsx';
+import type { WorkflowWithInputs } from './variables-input.tsx';
 
 interface Definition extends Record<string, unknown> {
   steps: StepDefinition[];
 }
 
 /** The members of a workflow that the editor shows, as one document. */
-const definitionOf = (workflow: WorkflowDetail): Definition => {
-  const { aiModel, aiProvider, config, steps, concurrency, maxDurationSeconds } = workflow;
-  const { inputs } = workflow as { inputs?: unknown[] };
+const definitionOf = (workflow: WorkflowWithInputs): Definition => {
+  const { aiModel, aiProvider, config, inputs, steps, concurrency, maxDurationSeconds } = workflow;
   return JSON.parse(
     JSON.stringify({ aiModel, aiProvider, config, inputs, concurrency, maxDurationSeconds, steps }),
   ) as Definition;
 };
+
+/** What a member becomes that is removed from the document. The others keep their value. */
+const removedMembers: Record<string, unknown> = { config: {}, inputs: [], concurrency: null, maxDurationSeconds: null };
+
+/** What a save of the document changes. */
+function changeOf(workflow: WorkflowWithInputs, definition: Definition): Record<string, unknown> {
+  const isRemoved = ([name]: [string, unknown]) => name in definitionOf(workflow) && !(name in definition);
+  return { ...Object.fromEntries(Object.entries(removedMembers).filter(isRemoved)), ...definition };
+}
 
 const pretty = (value: unknown) => JSON.stringify(value, null, 2);
 
@@ -39,15 +47,24 @@ function read(text: string): { definition?: Definition; problem?: string } {
   }
 }
 
+/** Edits that are not saved, with the version that they began from. */
+interface Edits {
+  text: string;
+  version: number;
+}
+
 /**
  * Edits a definition, as forms or as JSON: both are views of one document. It is validated while it is edited, and the
- * edits survive a reload of the page. Saving is refused if another person has saved in the meantime.
+ * edits survive a reload of the page. If another version was saved in the meantime, they stay, and the person decides.
  */
-export function Editor({ workflow }: { workflow: WorkflowDetail }) {
+export function Editor({ workflow }: { workflow: WorkflowWithInputs }) {
   const { api, environment, key, may } = useSession();
   const queries = useQueryClient();
   const saved = pretty(definitionOf(workflow));
-  const [text, setText, forgetDraft] = useDraft(`workflow.${workflow.id}.${workflow.version}`, saved);
+  const [edits, setEdits, forgetEdits] = useDraft<Edits | null>(`workflow.${workflow.id}`, null);
+  const text = edits?.text ?? saved;
+  const version = edits?.version ?? workflow.version;
+  const setText = (next: string) => setEdits({ text: next, version });
   const [isJson, setJson] = useState(false);
   const { definition, problem } = read(text);
   const validated = useDeferredValue(text);
@@ -66,19 +83,20 @@ export function Editor({ workflow }: { workflow: WorkflowDetail }) {
           ...(validation.data?.errors ?? []),
           ...(validation.data?.warnings ?? []).map((warning) => ({ ...warning, isWarning: true })),
         ];
-  const body = { ...definition, expectedVersion: workflow.version };
+  const body = { ...(definition && changeOf(workflow, definition)), expectedVersion: version };
+  const discard = () => {
+    setEdits(null);
+    forgetEdits();
+  };
   const save = useAction(async () => {
     await api.workflows.update(workflow.id, body as never);
-    forgetDraft();
     notify('Saved.');
     await queries.invalidateQueries({ queryKey: key('workflow', workflow.id) });
+    discard();
     await queries.invalidateQueries({ queryKey: key('versions', workflow.id) });
   });
   const isReadOnly = !may('member');
-  const discard = () => {
-    forgetDraft();
-    setText(saved);
-  };
+  const isOutdated = text !== saved && version !== workflow.version && !save.isBusy;
   return (
     <>
       <div className="mb-3 flex flex-wrap items-center gap-2">
@@ -93,7 +111,7 @@ export function Editor({ workflow }: { workflow: WorkflowDetail }) {
             {text !== saved && <Button onClick={discard}>Discard changes</Button>}
             <Button
               look="primary"
-              disabled={definition === undefined || text === saved}
+              disabled={definition === undefined || text === saved || isOutdated}
               isBusy={save.isBusy}
               onClick={() => void save.run()}
             >
@@ -103,6 +121,12 @@ export function Editor({ workflow }: { workflow: WorkflowDetail }) {
         )}
       </div>
       {save.error !== undefined && <Problem error={save.error} />}
+      {isOutdated && (
+        <p role="alert" className="text-warn">
+          Version {workflow.version} was saved after you began to edit version {version}.{' '}
+          <Button onClick={() => setEdits({ text, version: workflow.version })}>Keep my changes in place of it</Button>
+        </p>
+      )}
       {isJson || !definition ? (
         <JsonEditor label="Definition" text={text} onChange={setText} problems={problems} isReadOnly={isReadOnly} />
       ) : (

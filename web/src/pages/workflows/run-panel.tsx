@@ -1,6 +1,5 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { WorkflowDetail } from '../../../../sdk/typescript/src/index.ts';
 import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
 import { RequestExample } from '../../components/code.tsx';
@@ -10,10 +9,10 @@ import { Problem } from '../../components/problem.tsx';
 import { notify } from '../../components/toast.tsx';
 import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
-import { type RunArguments, VariablesInput } from './variables-input.tsx';
+import { type RunArguments, VariablesInput, type WorkflowWithInputs } from './variables-input.tsx';
 
 /** Starts a run, and leads to it. */
-export function RunPanel({ workflow }: { workflow: WorkflowDetail }) {
+export function RunPanel({ workflow }: { workflow: WorkflowWithInputs }) {
   const { api, environment } = useSession();
   const navigate = useNavigate();
   const [given, setGiven] = useState<RunArguments>({});

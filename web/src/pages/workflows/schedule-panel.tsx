@@ -1,6 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { NotFoundError, type Schedule, type WorkflowDetail } from '../../../../sdk/typescript/src/index.ts';
+import {
+  type NewSchedule,
+  NotFoundError,
+  type Schedule,
+  type WorkflowDetail,
+} from '../../../../sdk/typescript/src/index.ts';
 import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
 import { RequestExample } from '../../components/code.tsx';
@@ -8,11 +13,11 @@ import { ConfirmButton } from '../../components/confirm.tsx';
 import { CheckField, TextArea, TextField } from '../../components/field.tsx';
 import { Empty, Facts, Loading, Section } from '../../components/page.tsx';
 import { Problem } from '../../components/problem.tsx';
+import { jsonOrText } from '../../components/schema-form.tsx';
 import { Time } from '../../components/time.tsx';
 import { notify } from '../../components/toast.tsx';
 import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
-import { jsonOrText } from './variables-input.tsx';
 
 /** When the workflow runs by itself. */
 export function SchedulePanel({ workflow }: { workflow: WorkflowDetail }) {
@@ -34,10 +39,14 @@ export function SchedulePanel({ workflow }: { workflow: WorkflowDetail }) {
     notify('The schedule has been removed.');
     await queries.invalidateQueries({ queryKey: key('schedule', workflow.id) });
   };
-  if (schedule.error) return <Problem error={schedule.error} retry={() => void schedule.refetch()} />;
-  if (schedule.data === undefined) return <Loading what="the schedule" />;
+  if (schedule.data === undefined) {
+    if (schedule.error) return <Problem error={schedule.error} retry={() => void schedule.refetch()} />;
+    return <Loading what="the schedule" />;
+  }
+  const asked = schedule.data ? askedOf(schedule.data) : undefined;
   return (
     <>
+      {schedule.error && <Problem error={schedule.error} retry={() => void schedule.refetch()} />}
       {schedule.data ? (
         <Section
           title="Next times"
@@ -88,20 +97,28 @@ export function SchedulePanel({ workflow }: { workflow: WorkflowDetail }) {
         !may('member') && <Empty title="This workflow has no schedule" />
       )}
       {may('member') && (
-        <ScheduleForm key={schedule.dataUpdatedAt} workflow={workflow} schedule={schedule.data ?? undefined} />
+        // What is typed stays when the same is read again.
+        <ScheduleForm key={JSON.stringify(asked ?? null)} workflow={workflow} schedule={asked} />
       )}
     </>
   );
 }
 
-function ScheduleForm({ workflow, schedule }: { workflow: WorkflowDetail; schedule: Schedule | undefined }) {
+/** What a schedule was made of, without what is known of its runs. */
+function askedOf({ nextRunTimes: _, lastRunAt: __, lastSkipped: ___, ...asked }: Schedule): NewSchedule {
+  return asked;
+}
+
+function ScheduleForm({ workflow, schedule }: { workflow: WorkflowDetail; schedule: NewSchedule | undefined }) {
   const { api, environment, key } = useSession();
   const queries = useQueryClient();
   const [cron, setCron] = useState(schedule?.cron ?? '0 9 * * 1-5');
   const [timezone, setTimezone] = useState(schedule?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone);
   const [isPaused, setPaused] = useState(schedule?.paused ?? false);
   const [input, setInput] = useState(schedule?.input === undefined ? '' : JSON.stringify(schedule.input));
-  const body = { cron, timezone, paused: isPaused, ...(input && { input: jsonOrText(input) }) };
+  // The form has no fields for the rest, such as variables and tags: saving keeps it.
+  const { input: _, ...kept } = schedule ?? {};
+  const body = { ...kept, cron, timezone, paused: isPaused, ...(input && { input: jsonOrText(input) }) };
   const save = useAction(async () => {
     await api.workflows.schedule.put(workflow.id, body);
     notify('Saved.');

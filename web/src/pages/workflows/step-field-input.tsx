@@ -41,6 +41,8 @@ export function StepFieldInput({ field, value, onChange }: StepFieldInputProps) 
       <TextField
         label={label}
         hint={hint}
+        // Steps move and go: the field is then another step's.
+        key={JSON.stringify(value)}
         defaultValue={Array.isArray(value) ? value.join(', ') : ''}
         onBlur={({ target }) => {
           const items = target.value.split(',').flatMap((item) => item.trim() || []);
@@ -60,15 +62,26 @@ export function StepFieldInput({ field, value, onChange }: StepFieldInputProps) 
   );
 }
 
+const textOf = (value: unknown) => (value === undefined ? '' : JSON.stringify(value, null, 2));
+
 /** A field whose value is JSON. Invalid JSON stays in the field and changes nothing. */
 function JsonField({ field, value, onChange }: StepFieldInputProps) {
-  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, null, 2));
+  const [text, setText] = useState(textOf(value));
   const [problem, setProblem] = useState<string>();
+  // The value that the text was last made of, or made. Another one comes from elsewhere: a step was moved or removed.
+  const [known, setKnown] = useState(JSON.stringify(value));
+  if (JSON.stringify(value) !== known) {
+    setKnown(JSON.stringify(value));
+    setText(textOf(value));
+    setProblem(undefined);
+  }
   const read = (next: string) => {
     setText(next);
     try {
-      onChange(next.trim() === '' ? undefined : JSON.parse(next));
+      const made: unknown = next.trim() === '' ? undefined : JSON.parse(next);
+      setKnown(JSON.stringify(made));
       setProblem(undefined);
+      onChange(made);
     } catch (error) {
       setProblem(`This is no JSON: ${(error as Error).message}`);
     }

@@ -1,5 +1,4 @@
 import { useState } from 'react';
-import type { WorkflowDetail } from '../../../../sdk/typescript/src/index.ts';
 import { exampleOf } from '../../api/example.ts';
 import { Button } from '../../components/button.tsx';
 import { Json, RequestExample } from '../../components/code.tsx';
@@ -12,7 +11,7 @@ import { Duration } from '../../components/time.tsx';
 import { useAction } from '../../components/use-action.ts';
 import { useSession } from '../../session/context.tsx';
 import { JsonEditor } from './json-editor.tsx';
-import { type RunArguments, VariablesInput } from './variables-input.tsx';
+import { type RunArguments, VariablesInput, type WorkflowWithInputs } from './variables-input.tsx';
 
 interface TestedStep {
   stepId: string;
@@ -32,7 +31,7 @@ interface TestedRun {
 }
 
 /** Runs the workflow in the sandbox, with given results of steps. Nothing is charged, sent or booked. */
-export function TestPanel({ workflow }: { workflow: WorkflowDetail }) {
+export function TestPanel({ workflow }: { workflow: WorkflowWithInputs }) {
   const { api, environment } = useSession();
   const [given, setGiven] = useState<RunArguments>({});
   const [mocks, setMocks] = useDraft(`mocks.${workflow.id}`, '{}');

@@ -25,10 +25,18 @@ export function TriggersPanel({ workflow }: { workflow: WorkflowDetail }) {
     queryKey: key('triggers', workflow.id),
     queryFn: ({ signal }) => api.workflows.triggers.get(workflow.id, { signal }),
   });
-  if (triggers.error) return <Problem error={triggers.error} retry={() => void triggers.refetch()} />;
-  if (!triggers.data) return <Loading what="triggers" />;
+  if (!triggers.data) {
+    if (triggers.error) return <Problem error={triggers.error} retry={() => void triggers.refetch()} />;
+    return <Loading what="triggers" />;
+  }
+  const initial = triggers.data.triggers.map(({ event, filter, inputs }) => ({
+    event,
+    filter: filter ?? '',
+    inputs: inputs ? JSON.stringify(inputs) : '',
+  }));
   return (
     <>
+      {triggers.error && <Problem error={triggers.error} retry={() => void triggers.refetch()} />}
       <Section title="Events">
         {triggers.data.triggers.map(({ event, lastFiredAt, lastSkipped }) => (
           <p key={event} className="mt-0 text-sm text-muted">
@@ -40,15 +48,8 @@ export function TriggersPanel({ workflow }: { workflow: WorkflowDetail }) {
             )}
           </p>
         ))}
-        <TriggerForm
-          key={triggers.dataUpdatedAt}
-          workflow={workflow}
-          initial={triggers.data.triggers.map(({ event, filter, inputs }) => ({
-            event,
-            filter: filter ?? '',
-            inputs: inputs ? JSON.stringify(inputs) : '',
-          }))}
-        />
+        {/* What is typed stays when the same is read again. */}
+        <TriggerForm key={JSON.stringify(initial)} workflow={workflow} initial={initial} />
       </Section>
       <Section title="Requests">
         <p className="mt-0">A request to this address, with an API key, starts a run with its body.</p>

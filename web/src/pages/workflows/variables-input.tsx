@@ -1,26 +1,15 @@
 import { useState } from 'react';
-import type { WorkflowDetail } from '../../../../sdk/typescript/src/index.ts';
+import type { InputDefinition, WorkflowDetail } from '../../../../sdk/typescript/src/index.ts';
 import { TextArea } from '../../components/field.tsx';
-import { type FormProperty, SchemaForm } from '../../components/schema-form.tsx';
+import { jsonOrText, SchemaForm } from '../../components/schema-form.tsx';
 
-interface InputDefinition extends FormProperty {
-  name: string;
-  required: boolean;
-}
+/** A workflow with the inputs that it declares. */
+export type WorkflowWithInputs = WorkflowDetail & { inputs?: InputDefinition[] | undefined };
 
 /** What a run is started with. */
 export interface RunArguments {
   input?: unknown;
   variables?: Record<string, unknown>;
-}
-
-/** A text as JSON where it is some, and as a string otherwise. */
-export function jsonOrText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Fields for the inputs that a workflow declares, or one for its input where it declares none. */
@@ -29,11 +18,11 @@ export function VariablesInput({
   value,
   onChange,
 }: {
-  workflow: WorkflowDetail;
+  workflow: WorkflowWithInputs;
   value: RunArguments;
   onChange(value: RunArguments): void;
 }) {
-  const declared = (workflow as { inputs?: InputDefinition[] }).inputs ?? [];
+  const declared = workflow.inputs ?? [];
   const [text, setText] = useState(typeof value.input === 'string' ? value.input : '');
   if (declared.length === 0) {
     return (

@@ -71,13 +71,7 @@ export function Versions({ workflow }: { workflow: WorkflowDetail }) {
           },
         ]}
       />
-      <Pager
-        total={versions.data.total}
-        limit={limit}
-        offset={offset}
-        hasMore={versions.data.hasMore}
-        onOffset={setOffset}
-      />
+      <Pager page={versions.data} limit={limit} offset={offset} onOffset={setOffset} />
       {shown !== undefined && <Version key={shown} workflow={workflow} version={shown} />}
     </>
   );

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { exampleOf } from '../../api/example.ts';
+import { ActionForm } from '../../components/action-form.tsx';
 import { Button } from '../../components/button.tsx';
 import { RequestExample } from '../../components/code.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -44,12 +45,12 @@ export default function WorkflowList() {
       </div>
       {workflows.error && <Problem error={workflows.error} retry={() => void workflows.refetch()} />}
       {workflows.isPending && <Loading what="workflows" />}
-      {workflows.data?.items.length === 0 && (
+      {workflows.data?.total === 0 && (
         <Empty title="No workflows yet">
           Create one, or <Link to={'/templates' as '/workflows'}>begin with a template</Link>.
         </Empty>
       )}
-      {workflows.data && workflows.data.items.length > 0 && (
+      {workflows.data && workflows.data.total > 0 && (
         <>
           <Table
             label="Workflows"
@@ -72,13 +73,7 @@ export default function WorkflowList() {
               { title: 'Changed', isWideOnly: true, cell: ({ updatedAt }) => <Time at={updatedAt} isRelative /> },
             ]}
           />
-          <Pager
-            total={workflows.data.total}
-            limit={limit}
-            offset={offset}
-            hasMore={workflows.data.hasMore}
-            onOffset={setOffset}
-          />
+          <Pager page={workflows.data} limit={limit} offset={offset} onOffset={setOffset} />
         </>
       )}
     </Page>
@@ -104,13 +99,7 @@ function NewWorkflow() {
         New workflow
       </Button>
       <Dialog title="New workflow" isOpen={isOpen} onClose={() => setOpen(false)}>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void create.run();
-          }}
-        >
-          {create.error !== undefined && <Problem error={create.error} />}
+        <ActionForm action={create}>
           <TextField
             label="Name"
             required
@@ -141,7 +130,7 @@ function NewWorkflow() {
               environment,
             )}
           />
-        </form>
+        </ActionForm>
       </Dialog>
     </>
   );

@@ -12,6 +12,7 @@ import { SchedulePanel } from './schedule-panel.tsx';
 import { Settings } from './settings.tsx';
 import { TestPanel } from './test-panel.tsx';
 import { TriggersPanel } from './triggers-panel.tsx';
+import type { WorkflowWithInputs } from './variables-input.tsx';
 import { Versions } from './versions.tsx';
 
 /** One workflow: its definition, what starts it, its versions, and the ways to run and test it. */
@@ -22,16 +23,24 @@ export default function Workflow() {
   const navigate = useNavigate();
   const workflow = useQuery({
     queryKey: key('workflow', workflowId),
-    queryFn: ({ signal }) => api.workflows.get(workflowId, { signal }),
+    // The record of a workflow has no inputs: those of its version are its. Both are read together, because a document with
+    // the inputs of an earlier version would be saved with them.
+    queryFn: async ({ signal }): Promise<WorkflowWithInputs> => {
+      const record = await api.workflows.get(workflowId, { signal });
+      const { definition } = await api.workflows.versions.get(workflowId, String(record.version), { signal });
+      return { ...record, inputs: definition.inputs };
+    },
   });
-  if (workflow.error) {
+  const { error } = workflow;
+  const refetch = () => void workflow.refetch();
+  if (!workflow.data) {
+    if (!error) return <Loading what="the workflow" />;
     return (
       <Page title="Workflow">
-        <Problem error={workflow.error} retry={() => void workflow.refetch()} />
+        <Problem error={error} retry={refetch} />
       </Page>
     );
   }
-  if (!workflow.data) return <Loading what="the workflow" />;
   const detail = workflow.data;
   const remove = async () => {
     await api.workflows.delete(workflowId);
@@ -61,9 +70,10 @@ export default function Workflow() {
         )
       }
     >
+      {error && <Problem error={error} retry={refetch} />}
       <Tabs
         tabs={[
-          { name: 'definition', title: 'Definition', content: () => <Editor key={detail.version} workflow={detail} /> },
+          { name: 'definition', title: 'Definition', content: () => <Editor workflow={detail} /> },
           ...(may('member')
             ? [
                 { name: 'run', title: 'Run', content: () => <RunPanel workflow={detail} /> },

@@ -49,7 +49,7 @@ export class Keys extends Resource {
    * Rotate an API key.
    *
    * Returns a new key with the name, scopes, environment and expiration of the old one. The old key stays valid
-   * for the overlap. A key cannot rotate a key that outlives it (403).
+   * for the overlap, and cannot be rotated again (409). A key cannot rotate a key that outlives it (403).
    */
   rotate(keyId: string, body: NonNullable<api.RotateKeyData['body']>, options?: RequestOptions): Promise<api.IssuedApiKey> {
     return this.transport.call(sdk.rotateKey, { path: { keyId }, body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);

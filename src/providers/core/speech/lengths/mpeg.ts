@@ -88,8 +88,9 @@ export function mpegSeconds(file: Buffer): number {
   let expectedAt = -1;
   for (let at = start; at < file.length; ) {
     const frame = frameAt(file, at);
-    const follows = frame !== undefined && at === expectedAt && frame.kind === kind;
-    if (!frame || !(follows || beginsStream(file, at, at === start))) {
+    // Players that have found sound play every frame, also one of another kind, and behind other bytes.
+    const isPlayed = kind !== undefined && (at === expectedAt || (frame && at + frame.size <= file.length));
+    if (!frame || !(isPlayed || beginsStream(file, at, at === start))) {
       at += 1;
       continue;
     }

@@ -1,53 +1,46 @@
-/** Ids of elements, with their marks. */
-const ids = {
-  segment: 0x18538067,
-  info: 0x1549a966,
-  timestampScale: 0x2ad7b1,
-  tracks: 0x1654ae6b,
-  track: 0xae,
-  trackNumber: 0xd7,
-  trackType: 0x83,
-  defaultDuration: 0x23e383,
-  cluster: 0x1f43b675,
-  timestamp: 0xe7,
-  group: 0xa0,
-  block: 0xa1,
-  simpleBlock: 0xa3,
-} as const;
-
-/** Elements whose contents are walked through like what follows them: live recordings do not know their sizes. */
-const entered: ReadonlySet<number> = new Set([ids.segment, ids.info, ids.tracks, ids.track, ids.cluster, ids.group]);
+import type { Measure } from './measures.ts';
+import { CollectedSamples, Unmeasurable } from './samples.ts';
+import { measureOf } from './webm-codecs.ts';
+import { type Element, elements, hidesCluster, ids, readNumber } from './webm-elements.ts';
+import { framesOf, hasLaces } from './webm-lacing.ts';
 
 const sound = 2;
 /** More than any recording has. */
 const maxTracks = 64;
+const maxElements = 3_000_000;
+/** No name of a codec is as long. */
+const maxCodecBytes = 64;
 /** Nanoseconds of a unit, where a file does not say. */
 const defaultScale = 1_000_000;
+/** Times are rounded to units. */
+const roundingSeconds = 0.002;
 
-interface VariableNumber {
-  value: number;
-  /** In bytes. */
-  size: number;
+const unsigned = (content: Buffer) => content.subarray(0, 8).reduce((sum, byte) => sum * 256 + byte, 0);
+
+function float(content: Buffer | undefined): number {
+  if (content?.length === 4) return content.readFloatBE(0);
+  return content?.length === 8 ? content.readDoubleBE(0) : 0;
 }
 
-/** A number of variable size. @param keepsMark true for ids */
-function readNumber(file: Buffer, at: number, keepsMark: boolean): VariableNumber | undefined {
-  const first = file[at];
-  if (first === undefined || first === 0) return undefined;
-  const size = Math.clz32(first) - 23;
-  if (at + size > file.length) return undefined;
-  let value = keepsMark ? first : first & (0xff >> size);
-  for (let index = 1; index < size; index++) value = value * 256 + file[at + index]!;
-  return { value, size };
-}
-
-const unsigned = (content: Buffer) => [...content.subarray(0, 8)].reduce((sum, byte) => sum * 256 + byte, 0);
+/** What a track says once. */
+const fields: ReadonlySet<number> = new Set([
+  ids.trackNumber,
+  ids.trackType,
+  ids.defaultDuration,
+  ids.codec,
+  ids.codecPrivate,
+  ids.encodings,
+  ids.audio,
+  ids.hertz,
+  ids.channels,
+  ids.bits,
+]);
 
 interface Track {
-  number: number;
+  fields: Map<number, Buffer>;
   isSound: boolean;
-  /** Nanoseconds of a block. */
-  blockLength: number;
+  isOpaque: boolean;
+  samples: CollectedSamples;
   /** Times of its blocks, in units. */
   first: number;
   last: number;
@@ -55,68 +48,118 @@ interface Track {
   step: number;
 }
 
+const codecOf = ({ fields }: Track) =>
+  fields.get(ids.codec)?.subarray(0, maxCodecBytes).toString('latin1').split('\0')[0] ?? '';
+const numberIn = ({ fields }: Track, id: number) => unsigned(fields.get(id) ?? Buffer.alloc(0));
+
+/** Players take a track of a format of sound for one, too. */
+const isSound = (track: Track) => numberIn(track, ids.trackType) === sound || codecOf(track).startsWith('A_');
+
+/** Players lose their way in what they cannot take apart. They take blocks of these formats as they are. */
+const opaqueCodecs = ['V_VP', 'V_AV1', 'V_MPEG4/ISO/', 'V_MPEGH/ISO/', 'A_'];
+
+const isOpaque = (track: Track) =>
+  !track.fields.has(ids.encodings) && opaqueCodecs.some((prefix) => codecOf(track).startsWith(prefix));
+
+/** @returns undefined for sound that cannot be measured, and also where its packets are encoded once more */
+function measureOfTrack(track: Track): Measure | undefined {
+  if (track.fields.has(ids.encodings)) return undefined;
+  const hertz = float(track.fields.get(ids.hertz)) || 8_000;
+  const config = track.fields.get(ids.codecPrivate) ?? Buffer.alloc(0);
+  const channels = numberIn(track, ids.channels) || 1;
+  return measureOf({ codec: codecOf(track), config, hertz, channels, bits: numberIn(track, ids.bits) });
+}
+
 class Recording {
   readonly #tracks: Track[] = [];
+  #byNumber = new Map<number, Track>();
   #scale = defaultScale;
   #cluster = 0;
+  #elements = 0;
 
-  enter(id: number): void {
-    if (id !== ids.track || this.#tracks.length >= maxTracks) return;
-    const [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    this.#tracks.push({ number: 0, isSound: false, blockLength: 0, first, last, step: 0 });
-  }
-
-  read(id: number, content: Buffer): void {
-    const track = this.#tracks.at(-1);
+  /** Reads what a file says about its tracks. Players find that behind the sound, too. @throws Unmeasurable */
+  readTracks({ id, content }: Element): void {
+    if (++this.#elements > maxElements) throw new Unmeasurable();
     if (id === ids.timestampScale) this.#scale = unsigned(content) || defaultScale;
-    else if (id === ids.timestamp) this.#cluster = unsigned(content);
-    else if (id === ids.trackNumber && track) track.number = unsigned(content);
-    else if (id === ids.trackType && track) track.isSound = unsigned(content) === sound;
-    else if (id === ids.defaultDuration && track) track.blockLength = unsigned(content);
-    else if (id === ids.block || id === ids.simpleBlock) this.#readBlock(content);
+    if (id === ids.track) {
+      if (this.#tracks.length >= maxTracks) throw new Unmeasurable();
+      const [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+      this.#tracks.push({
+        fields: new Map(),
+        isSound: false,
+        isOpaque: false,
+        samples: new CollectedSamples(),
+        first,
+        last,
+        step: 0,
+      });
+    }
+    const track = this.#tracks.at(-1);
+    if (!track || !fields.has(id)) return;
+    if (track.fields.has(id)) throw new Unmeasurable();
+    track.fields.set(id, content);
   }
 
-  #readBlock(content: Buffer): void {
-    const number = readNumber(content, 0, false);
-    const track = this.#tracks.find((one) => one.isSound && one.number === number?.value);
-    if (!number || !track || number.size + 2 > content.length) return;
+  /** @throws Unmeasurable for tracks with the same number */
+  numberTracks(): void {
+    this.#byNumber = new Map(this.#tracks.map((track) => [numberIn(track, ids.trackNumber), track]));
+    if (this.#byNumber.size < this.#tracks.length) throw new Unmeasurable();
+    for (const track of this.#tracks) {
+      track.isSound = isSound(track);
+      track.isOpaque = isOpaque(track);
+    }
+  }
+
+  /** Reads the sound. @throws Unmeasurable where players would find another end of an element, and more sound behind it */
+  readSound({ id, content, at, isWhole }: Element): void {
+    if (id === ids.timestamp) this.#cluster = unsigned(content);
+    const isBlock = id === ids.block || id === ids.simpleBlock;
+    const number = isBlock ? readNumber(content, 0, false) : undefined;
+    const track = number && number.size + 3 <= content.length ? this.#byNumber.get(number.value) : undefined;
+    const isRead = isWhole && track?.isOpaque && !hasLaces(content, number!.size + 2);
+    if (!isRead && hidesCluster(content)) throw new Unmeasurable();
+    if (!number || !track?.isSound) return;
     const time = this.#cluster + content.readInt16BE(number.size);
     if (time > track.last) {
       track.step = Number.isFinite(track.last) ? time - track.last : 0;
       track.last = time;
     }
     track.first = Math.min(track.first, time);
+    // The sizes of frames are not those of a block that ends with a truncated file.
+    if (!isWhole && hasLaces(content, number.size + 2)) return;
+    for (const frame of framesOf(content, number.size + 2)) track.samples.add(at + frame.at, frame.size);
   }
 
-  get seconds(): number {
-    const lengths = this.#tracks
-      .filter(({ isSound, last }) => isSound && Number.isFinite(last))
-      .map(
-        ({ first, last, step, blockLength }) => (last - first + step) * this.#scale + (step === 0 ? blockLength : 0),
-      );
-    return Math.max(0, ...lengths) / 1e9;
+  /** @throws Unmeasurable */
+  secondsIn(file: Buffer): number {
+    return this.#tracks.reduce((max, track) => Math.max(max, this.#secondsOf(track, file)), 0);
+  }
+
+  #secondsOf(track: Track, file: Buffer): number {
+    const { samples, first, last, step } = track;
+    if (!track.isSound || !Number.isFinite(last)) return 0;
+    const measure = measureOfTrack(track);
+    if (!measure) throw new Unmeasurable();
+    const blockLength = step === 0 ? numberIn(track, ids.defaultDuration) : 0;
+    const declared = ((last - first + step) * this.#scale + blockLength) / 1e9;
+    return Math.max(declared, samples.count === 0 ? 0 : measure(samples, file) - roundingSeconds);
   }
 }
 
 /**
- * The length of the sound of a WebM file: from its first block to its last, whatever its header says. Recordings of
- * browsers have no length in their headers.
- * @returns seconds, 0 without sound
+ * The length of the sound of a WebM file: from its first block to its last, whatever its header says, or that of all packets
+ * in these blocks if that is longer, because the caller writes the times. Recordings of browsers have no length in their headers.
+ * @returns seconds, 0 without sound, and for a file that contradicts itself or has sound that cannot be measured
  */
 export function webmSeconds(file: Buffer): number {
   const recording = new Recording();
-  for (let at = 0; at < file.length; ) {
-    const id = readNumber(file, at, true);
-    const size = id && readNumber(file, at + id.size, false);
-    if (!id || !size) break;
-    const start = at + id.size + size.size;
-    if (entered.has(id.value)) {
-      recording.enter(id.value);
-      at = start;
-    } else {
-      recording.read(id.value, file.subarray(start, Math.min(file.length, start + size.value)));
-      at = start + size.value;
-    }
+  try {
+    for (const element of elements(file)) recording.readTracks(element);
+    recording.numberTracks();
+    for (const element of elements(file)) recording.readSound(element);
+    return recording.secondsIn(file);
+  } catch (error) {
+    if (error instanceof Unmeasurable) return 0;
+    throw error;
   }
-  return recording.seconds;
 }
