@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes, randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
@@ -15,10 +15,10 @@ export const eventsUrl = (integration: string) => `${publicUrl}/api/v1/integrati
 /** Each from an address of its own: what an address gets wrong is limited. */
 export const from = () => ({ 'x-forwarded-for': `198.51.${[...randomBytes(2)].join('.')}` });
 
-let accounts = 0;
-/** An account that no other tenant has connected. Digits, as HubSpot's are, and no more than a number keeps: 15. */
-export const newAccount = () =>
-  String(Date.now() % 1e8) + String(process.pid % 1_000) + String(++accounts).padStart(4, '0');
+/** A new provider account. HubSpot's ids are numbers, so it is an integer that a JSON number keeps. */
+export const newAccount = () => String(randomInt(2 ** 48 - 1));
+
+let paths = 0;
 
 /** What a receiver writes after reading the interface. @returns the payload without its signature */
 export function readPayload({ body, headers }: Received, secret: string) {
@@ -58,7 +58,7 @@ export function eventsScene(): EventsScene {
       connect: (integration: string, accountId: string, { organizationId } = tenant) =>
         addConnection(product.database, { organizationId, environment: 'live', integration, accountId }),
       async listen(integration: string, event: string, client = live) {
-        const path = `/${integration}-${event}-${++accounts}`;
+        const path = `/${integration}-${event}-${++paths}`;
         const answer = await client.post(`/v1/integrations/${integration}/webhooks`, {
           event,
           url: receiver.url(path),
