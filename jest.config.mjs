@@ -6,6 +6,9 @@ if (!process.features.typescript) {
   );
 }
 
+// After the check: older versions of Node cannot load it.
+const { deepFolders } = await import('./test/gate/tiers.ts');
+
 const ofEveryProject = {
   rootDir: import.meta.dirname,
   // What is imported is loaded once by each of Jest's workers instead of once for each file.
@@ -22,8 +25,10 @@ export const withServers = {
   globalTeardown: '<rootDir>/test/global-teardown.ts',
 };
 
-const crashing = ['test/crash/', 'test/local-stack/'];
+/** These start no process of the product and no server. */
+const fast = ['<rootDir>/{src,api,bench,security}/**/*.test.ts', '<rootDir>/test/gate/*.test.ts'];
 
+// Each test file belongs to a project by its folder, and to a tier by its project: docs/development.md.
 export default {
   // Far more than anything takes alone: files share the machine.
   testTimeout: 180_000,
@@ -31,29 +36,19 @@ export default {
   maxConcurrency: 3,
   // What a file has loaded stays in its worker's memory.
   workerIdleMemoryLimit: '1GB',
-  // Most files wait for half of their time, for a process to start or for a death to be noticed. Many more than there are
-  // processors would only make each other late.
-  maxWorkers: availableParallelism() + 2,
+  maxWorkers: availableParallelism(),
   testSequencer: '<rootDir>/test/sequencer.ts',
-  reporters: ['<rootDir>/test/file-times.ts', 'default'],
   projects: [
-    {
-      // Beside the code: these start no process and no server.
-      ...ofEveryProject,
-      displayName: 'fast',
-      testMatch: ['<rootDir>/{src,api,bench,security}/**/*.test.ts'],
-    },
+    { ...ofEveryProject, displayName: 'fast', testMatch: fast },
     {
       ...withServers,
       displayName: 'product',
       testMatch: ['<rootDir>/{test,local,workers,workflows}/**/*.test.ts'],
-      testPathIgnorePatterns: ['/node_modules/', ...crashing, '<rootDir>/test/machine/'],
+      testPathIgnorePatterns: [
+        '/node_modules/',
+        ...[...deepFolders, 'test/machine/', 'test/gate/'].map((folder) => `<rootDir>/${folder}`),
+      ],
     },
-    {
-      // Kill processes and servers and wait for others to notice.
-      ...withServers,
-      displayName: 'crash',
-      testMatch: crashing.map((folder) => `<rootDir>/${folder}**/*.test.ts`),
-    },
+    { ...withServers, displayName: 'deep', testMatch: deepFolders.map((folder) => `<rootDir>/${folder}**/*.test.ts`) },
   ],
 };
