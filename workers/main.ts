@@ -6,6 +6,7 @@ import { openLog } from '../src/platform/observability/log.ts';
 import { openTracing } from '../src/platform/observability/open-tracing.ts';
 import type { Tracing } from '../src/platform/observability/telemetry.ts';
 import { armFailPoint } from '../src/platform/parts/fail-points.ts';
+import { enableHolds, holdsChannel, releaseHold } from '../src/platform/parts/holds.ts';
 import { failPoints, openServices, readEnv } from '../src/services.ts';
 import { temporalEndpoint } from '../src/temporal/endpoint.ts';
 import { startMetricsServer } from './metrics-server.ts';
@@ -72,6 +73,10 @@ const services = await orEnd(
   openServices(env, log, { connection, tracing, installationGauges: names.includes('housekeeping') }),
 );
 await orEnd('The database cannot be used', services.start());
+if (env.NODE_ENV !== 'production') {
+  enableHolds();
+  await services.notifications.on(holdsChannel, releaseHold);
+}
 // Before the roles: if it cannot start, no worker has begun anything.
 const metricsServer = await orEnd(
   'The metrics cannot be served',

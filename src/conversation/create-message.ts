@@ -3,7 +3,7 @@ import { claimedKey, type IdempotencyClaim } from '../platform/database/idempote
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { AppError, invalid } from '../platform/errors.ts';
-import { readSandboxWords } from '../providers/core/sandbox-words.ts';
+import { isAnsweredInstantly, readSandboxWords } from '../providers/core/sandbox-words.ts';
 import type { ProviderRegistry } from '../providers/index.ts';
 import { enforceStorageLimit } from '../storage/index.ts';
 import type { TemporalClient } from '../temporal/client.ts';
@@ -90,8 +90,7 @@ async function check(
 function isInstant({ providers }: CreateServices, scope: Scope, model: string, { messages, servers }: MessageRequest) {
   if (servers.length > 0 || !providers.mayBeInstant(scope.tenant.environment)) return false;
   const asked = messages.findLast((said): said is Message => said.role === 'user');
-  const { slowSeconds, overloaded, namesModel } = readSandboxWords(asked?.content ?? '', model);
-  return slowSeconds === 0 && !overloaded && !namesModel;
+  return isAnsweredInstantly(readSandboxWords(asked?.content ?? '', model));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { holdUntilReleased } from '../platform/parts/holds.ts';
 import { readSandboxWords, textOfJson } from '../providers/core/sandbox-words.ts';
 import { failedResult, type ToolResult } from './core/tool-result.ts';
 import type { StubTool, ToolServer } from './servers/server.ts';
@@ -32,7 +33,8 @@ export class StubConnection implements ToolConnection {
     if (!stub) return failedResult(`There is no tool ${tool}.`);
     const missing = stub.required?.find((name) => args[name] === undefined);
     if (missing !== undefined) return failedResult(`The argument ${missing} is required.`);
-    const { slowSeconds, failure } = readSandboxWords(textOfJson(args), '');
+    const { slowSeconds, hold, failure } = readSandboxWords(textOfJson(args), '');
+    await holdUntilReleased(hold, signal);
     if (slowSeconds > 0) await sleep(slowSeconds * 1_000, undefined, { signal });
     if (failure !== undefined) return failedResult('This call contains sandbox:fail.');
     return { text: stub.answer(args), isError: false };

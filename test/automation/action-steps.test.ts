@@ -4,6 +4,7 @@ import { integrationLimits } from '../../src/integrations/core/limits.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { newHold } from '../hold.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
@@ -84,26 +85,30 @@ describe('a step of type action with a connected integration', () => {
   });
 
   test('waits while as many actions are under way as may be', async () => {
-    const slow = { ...message, text: 'sandbox:slow=6' };
+    const hold = newHold(product.database);
+    const slow = { ...message, text: hold.word };
     const count = integrationLimits.openActions.of('free');
-    // On a busy machine the first may be over when the last one begins: then another tenant sends as many.
-    const { small, busy } = await until('as many are under way', async () => {
-      const tenant = await product.createTenant({ plan: 'free' });
-      const small = apiClient(product.process.api, tenant.testKey);
-      await connectInSandbox(small, product.process.api, 'slack');
-      const busy = Array.from({ length: count }, () =>
-        small.post('/api/v1/integrations/slack/actions/send_message', slow),
-      );
-      const statuses = await until('all of them have begun', async () => {
-        const begun = 'select status from integration_action where organization_id = $1';
-        const { rows } = await product.database.pool.query(begun, [organizationIds.parse(tenant.organizationId)]);
-        return rows.length === count && rows.map(({ status }) => status);
-      });
-      return statuses.every((status) => status === 'processing') && { small, busy };
-    });
-    // Waited for by the request: one that asks again and again would be over the limit of the minute.
+    const tenant = await product.createTenant({ plan: 'free' });
+    const small = apiClient(product.process.api, tenant.testKey);
+    await connectInSandbox(small, product.process.api, 'slack');
+    const busy = Array.from({ length: count }, () =>
+      small.post('/api/v1/integrations/slack/actions/send_message', slow),
+    );
+    const underWay = async () => {
+      const sql = `select from integration_action where organization_id = $1 and status = 'processing'`;
+      return (await product.database.pool.query(sql, [organizationIds.parse(tenant.organizationId)])).rows.length;
+    };
+    await until('as many are under way', async () => (await underWay()) === count);
     const { id } = await makeWorkflow(small, { steps: [telling()] });
-    const { body } = await small.post(`/api/v1/workflows/${id}/execute`, { inputs: {}, async: false }, inB);
+    const running = small.post(`/api/v1/workflows/${id}/execute`, { inputs: {}, async: false }, inB);
+    await until('the run executes', async () => {
+      const sql = `select from run where organization_id = $1 and status = 'running'`;
+      return (await product.database.pool.query(sql, [organizationIds.parse(tenant.organizationId)])).rows.length > 0;
+    });
+    expect(await underWay()).toBe(count);
+    await hold.release();
+    // The request waits for the run: one that asks again and again would be over the limit of the minute.
+    const { body } = await running;
     expect(body.data).toMatchObject({ status: 'completed', output: { result: { channel: message.channel } } });
     for (const { status: answered } of await Promise.all(busy)) expect(answered).toBe(200);
   });

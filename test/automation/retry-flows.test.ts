@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { followEvents } from '../event-stream.ts';
+import { newHold } from '../hold.ts';
 import { httpServer, type LoopbackServer } from '../loopback-server.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { creditsOf } from '../studio/files.ts';
@@ -240,21 +241,18 @@ test('a request whose answer was lost is repeated with its key, through several 
   expect(received.at(-1)!.key).toBe(`${uuidOf(fifth.runId)}.each.0.post`);
 });
 
-/**
- * Cancels a run while what its step began is being made. On a busy machine that may be over by then: then another run begins.
- * @param find finds what is being made, by its id
- */
-const cutOff = (steps: Step[], find: (runId: string) => Promise<string | undefined>) =>
-  until('a run is cancelled in time', async () => {
-    const before = await creditsOf(sandbox);
-    const runId = await start(sandbox, steps);
-    const id = await until('it is being made', () => find(runId));
-    const { body } = await sandbox.post(`/api/v1/runs/${runId}/cancel`, {}, inA);
-    return body.data.status !== 'COMPLETED' && { before, runId, id };
-  });
+/** Cancels a run while what its step began is held. @param find finds what is held, by its id */
+async function cutOff(steps: Step[], find: (runId: string) => Promise<string | undefined>) {
+  const before = await creditsOf(sandbox);
+  const runId = await start(sandbox, steps);
+  const id = await until('it is being made', () => find(runId));
+  await sandbox.post(`/api/v1/runs/${runId}/cancel`, {}, inA);
+  return { before, runId, id };
+}
 
 test('a step of a feature that was cut off takes over what its first run began, and is charged once', async () => {
-  const draw = { id: 'draw', type: 'image', payload: { prompt: 'sandbox:slow=5 A boat' } };
+  const hold = newHold(product.database);
+  const draw = { id: 'draw', type: 'image', payload: { prompt: hold.word } };
   const { before, runId, id } = await cutOff([draw], async (runId) => {
     const { rows } = await product.database.pool.query(
       `select g.id from run_wait w join generation g on g.id = w.subject_id where w.run_id = $1`,
@@ -262,6 +260,7 @@ test('a step of a feature that was cut off takes over what its first run began, 
     );
     return rows[0]?.id as string | undefined;
   });
+  await hold.release();
   const run = await retried(sandbox, runId);
   expect([run.status, run.output.result.id]).toEqual(['completed', `gen_${id.replaceAll('-', '')}`]);
   const after = await creditsOf(sandbox);
@@ -272,10 +271,12 @@ test('a step of a feature that was cut off takes over what its first run began, 
 });
 
 test('a video that was cancelled with its run is made anew', async () => {
-  const film = { id: 'film', type: 'video', payload: { prompt: 'sandbox:slow=6 Waves', duration: 5 } };
+  const hold = newHold(product.database);
+  const film = { id: 'film', type: 'video', payload: { prompt: hold.word, duration: 5 } };
   const { runId } = await cutOff([film], async (runId) => {
     const sql = `select subject_id as id from run_wait where run_id = $1 and type = 'job'`;
     return (await product.database.pool.query(sql, [uuidOf(runId)])).rows[0]?.id as string | undefined;
   });
+  await hold.release();
   expect((await retried(sandbox, runId)).status).toBe('completed');
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { followEvents, type StreamedEvent } from '../event-stream.ts';
+import { newHold } from '../hold.ts';
 import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
@@ -44,30 +45,20 @@ const complete = [
   '7 step.completed',
   '8 run.completed',
 ];
-const threeSteps = (seconds: number) => [
-  prompt('first', 'x'),
-  prompt('slow', `sandbox:slow=${seconds}`),
-  prompt('last', 'y'),
-];
+const threeSteps = (slow: string) => [prompt('first', 'x'), prompt('slow', slow), prompt('last', 'y')];
 
 describe('the events of a run', () => {
   test.each(['the process that works on it', 'another process'])('come while it runs, from %s', async (where) => {
-    // On a busy machine the slow step may be over before its event is read: then another run is followed.
-    const { runId, seen } = await until('an event comes while its step executes', async () => {
-      const runId = await start(threeSteps(6));
-      const stream = await follow(runId, undefined, where === 'another process' ? elsewhere : undefined);
-      expect(stream).toMatchObject({ status: 200, contentType: expect.stringMatching(/^text\/event-stream/) });
-      const seen: StreamedEvent[] = [];
-      let statusAtSlow: string | undefined;
-      for await (const event of stream.events) {
-        seen.push(event);
-        if (event.name === 'step.started' && event.data.stepId === 'slow') {
-          statusAtSlow = (await api.get(`/v1/runs/${runId}`)).body.data.status;
-        }
-      }
-      expect(named(seen)).toEqual(complete);
-      return statusAtSlow === 'RUNNING' && { runId, seen };
-    });
+    const hold = newHold(product.database);
+    const runId = await start(threeSteps(hold.word));
+    const stream = await follow(runId, undefined, where === 'another process' ? elsewhere : undefined);
+    expect(stream).toMatchObject({ status: 200, contentType: expect.stringMatching(/^text\/event-stream/) });
+    const seen: StreamedEvent[] = [];
+    for await (const event of stream.events) {
+      seen.push(event);
+      if (event.name === 'step.started' && event.data.stepId === 'slow') await hold.release();
+    }
+    expect(named(seen)).toEqual(complete);
     const run = (await api.get(`/v1/runs/${runId}`)).body.data;
     expect(seen.at(-1)!.data).toMatchObject({
       runId,
@@ -79,7 +70,8 @@ describe('the events of a run', () => {
   });
 
   test('go on where they were left, without a gap and without repetition', async () => {
-    const runId = await start(threeSteps(3));
+    const hold = newHold(product.database);
+    const runId = await start(threeSteps(hold.word));
     const first = await follow(runId);
     const seen: StreamedEvent[] = [];
     for await (const event of first.events) {
@@ -87,12 +79,13 @@ describe('the events of a run', () => {
       if (seen.length === 3) break;
     }
     first.close();
+    await hold.release();
     seen.push(...(await all((await follow(runId, seen.at(-1)!.id, elsewhere)).events)));
     expect(named(seen)).toEqual(complete);
   });
 
   test('are there after the end, with the same numbers and the same words', async () => {
-    const runId = await start(threeSteps(0.5));
+    const runId = await start(threeSteps('sandbox:slow=0.5'));
     const live = await all((await follow(runId)).events);
     expect(await all((await follow(runId)).events)).toEqual(live);
     expect(await all((await follow(runId, 5)).events)).toEqual(live.slice(5));

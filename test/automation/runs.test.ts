@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { newHold } from '../hold.ts';
 import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
@@ -90,22 +91,19 @@ describe('a run that goes well', () => {
   });
 
   test('shows how far it is while it runs', async () => {
-    const steps = [prompt('first', 'x'), prompt('second', 'sandbox:slow=5'), prompt('third', 'y'), prompt('last', 'z')];
+    const hold = newHold(product.database);
+    const steps = [prompt('first', 'x'), prompt('second', hold.word), prompt('third', 'y'), prompt('last', 'z')];
     const { id, wf } = await makeWorkflow(api, { steps });
-    // On a busy machine the second step may be over before it is seen: then another run is started.
-    const { runId, underway, inDialectA } = await until('a run is seen at its second step', async () => {
-      const { runId } = (await execute(id, { async: true })).body.data;
-      const underway = await until('the second step is running, or over', async () => {
-        const run = await runInB(runId);
-        const isThere = run.currentStep === 'second' && run.stepResults[1]?.status === 'running';
-        return (isThere || run.status === 'completed') && run;
-      });
-      const inDialectA = (await api.get(`/v1/runs/${runId}`, { 'x-api-variant': 'A' })).body.data;
-      return inDialectA.status !== 'COMPLETED' && { runId, underway, inDialectA };
+    const { runId } = (await execute(id, { async: true })).body.data;
+    const underway = await until('the second step runs', async () => {
+      const run = await runInB(runId);
+      return run.currentStep === 'second' && run.stepResults[1]?.status === 'running' && run;
     });
+    const inDialectA = (await api.get(`/v1/runs/${runId}`, { 'x-api-variant': 'A' })).body.data;
     expect(underway).toMatchObject({ status: 'running', progress: 25, workflowId: wf });
     expect(underway.stepResults.map(({ status }: { status: string }) => status)).toEqual(['completed', 'running']);
     expect(inDialectA).toMatchObject({ status: 'RUNNING', output: null, error: null, durationMs: null });
+    await hold.release();
     const seen: number[] = [];
     await until('the run is complete', async () => {
       const { progress, status } = await runInB(runId);
@@ -194,18 +192,14 @@ describe('waiting', () => {
   test('ends after SYNC_WAIT_SECONDS with 202, and the run goes on', async () => {
     const impatient = await product.start(['api'], { SYNC_WAIT_SECONDS: '0.2' });
     const client = apiClient(impatient.api, product.tenant.testKey);
-    const { id, wf } = await makeWorkflow(api, 'sandbox:slow=5');
-    // On a busy machine a run may be over before its answer: then another one is started.
-    const waitFor = (workflow: string, body: object) =>
-      until('the wait ends before the run', async () => {
-        const answer = await client.post(`/v1/workflows/${workflow}/execute`, body);
-        return answer.status !== 200 && answer;
-      });
-    const inDialectA = await waitFor(id, { input: 'x' });
+    const hold = newHold(product.database);
+    const { id, wf } = await makeWorkflow(api, hold.word);
+    const inDialectA = await client.post(`/v1/workflows/${id}/execute`, { input: 'x' });
     expect(inDialectA.status).toBe(202);
     expect(inDialectA.body.data).toEqual({ runId: expect.any(String), status: 'RUNNING' });
-    const inDialectB = await waitFor(wf, { inputs: {}, async: false });
+    const inDialectB = await client.post(`/v1/workflows/${wf}/execute`, { inputs: {}, async: false });
     expect(inDialectB).toMatchObject({ status: 202, body: { data: { status: 'running', workflowId: wf } } });
+    await hold.release();
     for (const { body } of [inDialectA, inDialectB]) {
       expect(await ended(body.data.runId)).toMatchObject({ status: 'completed' });
     }
@@ -222,45 +216,36 @@ describe('waiting', () => {
   });
 
   test('ends early with 202 when the process drains', async () => {
-    // On a busy machine the run may be over before the process drains: then all of it begins anew.
-    const answer = await until('a process drains while a caller waits', async () => {
-      const draining = await product.start(['api']);
-      const client = apiClient(draining.api, product.tenant.testKey);
-      const { id } = await makeWorkflow(api, 'sandbox:slow=6');
-      const waiting = client.post(`/v1/workflows/${id}/execute`, { input: 'x' });
-      await until(
-        'the run is there',
-        async () => (await api.get(`/v1/workflows/${id}/runs`)).body.data.runs.length > 0,
-      );
-      const [answer, exitCode] = await Promise.all([waiting, draining.stop()]);
-      expect(exitCode).toBe(0);
-      return answer.status !== 200 && answer;
-    });
+    const hold = newHold(product.database);
+    const draining = await product.start(['api']);
+    const client = apiClient(draining.api, product.tenant.testKey);
+    const { id } = await makeWorkflow(api, hold.word);
+    const waiting = client.post(`/v1/workflows/${id}/execute`, { input: 'x' });
+    await until('the run is there', async () => (await api.get(`/v1/workflows/${id}/runs`)).body.data.runs.length > 0);
+    const [answer, exitCode] = await Promise.all([waiting, draining.stop()]);
+    expect(exitCode).toBe(0);
     expect(answer).toMatchObject({ status: 202, body: { data: { status: 'RUNNING' } } });
+    await hold.release();
     expect(await ended(answer.body.data.runId)).toMatchObject({ status: 'completed' });
   });
 
   test('a caller that hangs up changes nothing', async () => {
-    // On a busy machine the run may be over before its caller hangs up: then another one is started.
-    const runId: string = await until('a caller hangs up before its answer', async () => {
-      const { id } = await makeWorkflow(api, 'sandbox:slow=6');
-      const hangUp = new AbortController();
-      const isAnswered = fetch(new URL(`/v1/workflows/${id}/execute`, product.process.api), {
-        method: 'POST',
-        headers: { authorization: `Bearer ${product.tenant.testKey}` },
-        signal: hangUp.signal,
-      }).then(
-        () => true,
-        () => false,
-      );
-      const run = await until('the run is there', async () => {
-        const { body } = await api.get(`/v1/workflows/${id}/runs`);
-        return body.data.runs[0];
-      });
-      hangUp.abort();
-      return !(await isAnswered) && run.id;
+    const hold = newHold(product.database);
+    const { id } = await makeWorkflow(api, hold.word);
+    const hangUp = new AbortController();
+    const waiting = fetch(new URL(`/v1/workflows/${id}/execute`, product.process.api), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${product.tenant.testKey}` },
+      signal: hangUp.signal,
     });
-    expect(await ended(runId)).toMatchObject({ status: 'completed' });
+    const run = await until('the run is there', async () => {
+      const { body } = await api.get(`/v1/workflows/${id}/runs`);
+      return body.data.runs[0];
+    });
+    hangUp.abort();
+    await expect(waiting).rejects.toThrow();
+    await hold.release();
+    expect(await ended(run.id)).toMatchObject({ status: 'completed' });
   });
 });
 
@@ -311,17 +296,12 @@ describe('what may run', () => {
   test('a run keeps the definition that it started with, the next one has the new one', async () => {
     const steps = (word: string, pause: string) => [prompt('wait', pause), prompt('say', word)];
     const change = { aiModel: 'newer', steps: [...steps('after', 'quick'), prompt('more', 'z')], isActive: false };
-    // On a busy machine the first step may be over before the change: then all of it begins anew.
-    const { id, runId } = await until('a workflow is changed while its run is at the first step', async () => {
-      const { id } = await makeWorkflow(api, { steps: steps('before', 'sandbox:slow=4') });
-      const { runId } = (await execute(id, { async: true })).body.data;
-      await until('the first step runs, or is over', async () => {
-        const { currentStep, status } = await runInB(runId);
-        return currentStep === 'wait' || status === 'completed';
-      });
-      expect(await api.patch(`/v1/workflows/${id}`, change)).toMatchObject({ status: 200 });
-      return (await runInB(runId)).currentStep === 'wait' && { id, runId };
-    });
+    const hold = newHold(product.database);
+    const { id } = await makeWorkflow(api, { steps: steps('before', hold.word) });
+    const { runId } = (await execute(id, { async: true })).body.data;
+    await until('the first step runs', async () => (await runInB(runId)).currentStep === 'wait');
+    expect(await api.patch(`/v1/workflows/${id}`, change)).toMatchObject({ status: 200 });
+    await hold.release();
     const old = await ended(runId);
     expect(old).toMatchObject({ status: 'completed', progress: 100 });
     expect(old.stepResults).toHaveLength(2);

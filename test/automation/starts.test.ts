@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ApiClient } from '../api-client.ts';
+import { type Hold, newHold } from '../hold.ts';
 import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { endOf, inB, makeWorkflow } from './make-workflow.ts';
@@ -14,7 +15,6 @@ afterAll(() => product.close());
 
 const inA = { 'x-api-variant': 'A' };
 const slowly = (seconds: number) => [{ id: 'say', type: 'prompt', prompt: `sandbox:slow=${seconds}` }];
-const inputSlowly = [{ id: 'say', type: 'prompt', prompt: 'sandbox:slow={{input}}' }];
 const start = async (id: string, body: object = {}) =>
   (await api.post(`/api/v1/workflows/${id}/execute`, { async: true, ...body }, inA)).body.data;
 const detail = async (runId: string) => (await api.get(`/api/v1/runs/${runId}`, inB)).body.data;
@@ -90,20 +90,17 @@ test('metadata has at most 16 KiB', async () => {
 });
 
 describe('concurrency', () => {
-  const limited = (concurrency: object, seconds = 0.3) =>
-    makeWorkflow(api, { steps: slowly(seconds), concurrency: { limit: 1, strategy: 'queue', ...concurrency } });
+  const limited = (concurrency: object, steps = slowly(0.3)) =>
+    makeWorkflow(api, { steps, concurrency: { limit: 1, strategy: 'queue', ...concurrency } });
+  const held = ({ word }: Hold) => [{ id: 'say', type: 'prompt', prompt: word }];
 
   test('queues what is over the limit, in the order of creation', async () => {
-    // The last one waits for six seconds at least. On a busy machine it may be read later: then all begins anew.
-    const { runs, last } = await until('a run is read while two others execute', async () => {
-      const { id } = await limited({ limit: 2 }, 3);
-      const begunAt = Date.now();
-      const runs: string[] = [];
-      for (let n = 0; n < 6; n++) runs.push((await start(id)).runId);
-      const last = await detail(runs[5]!);
-      return Date.now() - begunAt < 6_000 && { runs, last };
-    });
-    expect(last).toMatchObject({ status: 'queued', queuedFor: 'concurrency' });
+    const hold = newHold(product.database);
+    const { id } = await limited({ limit: 2 }, held(hold));
+    const runs: string[] = [];
+    for (let n = 0; n < 6; n++) runs.push((await start(id)).runId);
+    expect(await detail(runs[5]!)).toMatchObject({ status: 'queued', queuedFor: 'concurrency' });
+    await hold.release();
     const ended = await Promise.all(runs.map((runId) => endOf(api, runId)));
     expect(ended.map(({ status }) => status)).toEqual(runs.map(() => 'completed'));
     const times = ended.map(({ startedAt, completedAt }) => [Date.parse(startedAt), Date.parse(completedAt)] as const);
@@ -118,21 +115,18 @@ describe('concurrency', () => {
   });
 
   test('lets runs of a higher priority go first', async () => {
-    // Long enough that the others are there before it ends. On a busy machine it may end earlier: then all begins anew.
-    const [first, last, next] = await until('two runs wait for a third one', async () => {
-      const { id } = await makeWorkflow(api, { steps: inputSlowly, concurrency: { limit: 1, strategy: 'queue' } });
-      const begunAt = Date.now();
-      const first = await start(id, { input: 5 });
-      const last = await start(id, { input: 0.1, priority: 5 });
-      const next = await start(id, { input: 0.1, priority: 1 });
-      return Date.now() - begunAt < 5_000 && ([first, last, next] as const);
-    });
+    const hold = newHold(product.database);
+    const { id } = await limited({}, held(hold));
+    const first = await start(id);
+    const last = await start(id, { priority: 5 });
+    const next = await start(id, { priority: 1 });
+    await hold.release();
     const [, after, before] = await Promise.all([first, last, next].map(({ runId }) => endOf(api, runId)));
     expect(Date.parse(before.startedAt)).toBeLessThan(Date.parse(after.startedAt));
   });
 
   test('holds for each value of its key, and refuses a run without one', async () => {
-    const { id } = await limited({ key: 'input.customer' }, 30);
+    const { id } = await limited({ key: 'input.customer' }, held(newHold(product.database)));
     const [a, b] = [await start(id, { input: { customer: 'a' } }), await start(id, { input: { customer: 'b' } })];
     const second = await start(id, { input: { customer: 'a' } });
     await Promise.all([begun(a.runId), begun(b.runId)]);
@@ -148,7 +142,7 @@ describe('concurrency', () => {
   });
 
   test('skips runs with `skip`', async () => {
-    const { id, wf } = await limited({ strategy: 'skip' }, 30);
+    const { id, wf } = await limited({ strategy: 'skip' }, held(newHold(product.database)));
     await start(id);
     expect(await start(id)).toEqual({ runId: null, status: 'SKIPPED', reason: 'concurrency' });
     const triggered = await api.post(`/api/v1/webhooks/${wf}`, {});
@@ -158,7 +152,7 @@ describe('concurrency', () => {
   });
 
   test('cancels the oldest run with `cancel_running`', async () => {
-    const { id } = await limited({ strategy: 'cancel_running' }, 30);
+    const { id } = await limited({ strategy: 'cancel_running' }, held(newHold(product.database)));
     const first = await start(id);
     await begun(first.runId);
     const second = await start(id);
@@ -169,7 +163,7 @@ describe('concurrency', () => {
   });
 
   test('never lets more runs begin than its limit, whatever happens at the same time', async () => {
-    const { id } = await limited({ limit: 3 }, 0.05);
+    const { id } = await limited({ limit: 3 }, slowly(0.05));
     const started = await Promise.all(Array.from({ length: 40 }, () => start(id)));
     const counted: number[] = [];
     const watch = async () => {
@@ -204,7 +198,7 @@ describe('concurrency', () => {
   });
 
   test('lets what waits begin when the limit is raised', async () => {
-    const { id } = await limited({}, 30);
+    const { id } = await limited({}, held(newHold(product.database)));
     await start(id);
     const { runId } = await start(id);
     expect(await statusOf(runId)).toBe('queued');

@@ -10,6 +10,7 @@ import { newId } from '../../src/platform/ids.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { followEvents } from '../event-stream.ts';
+import { newHold } from '../hold.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { endOf, inB, makeWorkflow } from './make-workflow.ts';
@@ -82,16 +83,14 @@ describe('a step with tools', () => {
   });
 
   test('that has taken too long is asked to answer, without tools', async () => {
-    const slow = 'sandbox:tool=github_search_repositories {"query":"sandbox:slow=4"}';
+    const hold = newHold(product.database);
+    const slow = `sandbox:tool=github_search_repositories {"query":"${hold.word}"}`;
     const age = `update run_step set started_at = started_at - interval '11 minutes' where run_id = $1`;
-    // On a busy machine the call may be over before its time is: then another run is started.
-    const { status, stepResults } = await until('the time is over while the first tool is called', async () => {
-      const shownId = await start([using(`${slow} sandbox:tool=memory_read_graph`, 'github', 'memory')]);
-      await until('the tool is called', async () => (await detailOf(shownId)).stepResults[0]?.toolCalls);
-      await product.database.pool.query(age, [runIds.parse(shownId)]);
-      const ended = await endOf(api, shownId);
-      return ended.stepResults[0].toolCalls.length < 2 && ended;
-    });
+    const shownId = await start([using(`${slow} sandbox:tool=memory_read_graph`, 'github', 'memory')]);
+    await until('the tool is called', async () => (await detailOf(shownId)).stepResults[0]?.toolCalls);
+    await product.database.pool.query(age, [runIds.parse(shownId)]);
+    await hold.release();
+    const { status, stepResults } = await endOf(api, shownId);
     expect([status, stepResults[0].toolCalls.length]).toEqual(['completed', 1]);
     expect(stepResults[0].output).toContain(stepResults[0].toolCalls[0].result);
   });
@@ -138,41 +137,36 @@ describe('a step with tools', () => {
       const { rows } = await product.database.pool.query('select from run_step_round where run_id = $1', [runId]);
       return rows.length;
     };
-    // On a busy machine the call may be over before all of this is done: then another run is started.
-    const { runId, failed } = await until('a run loses its place, and has too large calls, amid one', async () => {
-      const { api: own, organizationId } = await newTenant('free');
-      const shownId = await start(
-        [using('sandbox:tool=github_search_repositories {"query":"sandbox:slow=6"}', 'github')],
-        own,
-      );
-      await until('the tool is called', async () => (await detailOf(shownId, own)).stepResults[0]?.toolCalls);
-      const runId = runIds.parse(shownId)!;
-      const scope = new Scope(product.database, { organizationId, environment: 'test' }, randomUUID());
-      const limiter = new ActiveRunLimiter();
-      const others = Array.from({ length: automationLimits.callingRuns.of('free') }, () => newId());
-      for (const id of others) await limiter.claim(scope, id);
-      await limiter.release(scope, runId);
-      const unused = () => Promise.reject(new Error('Nothing is called.'));
-      const services = { activeRuns: limiter, tools: { call: unused, list: unused } };
-      const call = { runId, position: 0, round: 1, call: 0 };
-      const toolScope = { scope, isTrial: false };
-      const { kind } = await callStepTool(services, scope, toolScope, call, new AbortController().signal);
-      for (const id of others) await limiter.release(scope, id);
-      if (kind === 'done') return false;
-      expect(kind).toBe('wait');
+    const hold = newHold(product.database);
+    const { api: own, organizationId } = await newTenant('free');
+    const shownId = await start(
+      [using(`sandbox:tool=github_search_repositories {"query":"${hold.word}"}`, 'github')],
+      own,
+    );
+    await until('the tool is called', async () => (await detailOf(shownId, own)).stepResults[0]?.toolCalls);
+    const runId = runIds.parse(shownId)!;
+    const scope = new Scope(product.database, { organizationId, environment: 'test' }, randomUUID());
+    const limiter = new ActiveRunLimiter();
+    const others = Array.from({ length: automationLimits.callingRuns.of('free') }, () => newId());
+    for (const id of others) await limiter.claim(scope, id);
+    await limiter.release(scope, runId);
+    const unused = () => Promise.reject(new Error('Nothing is called.'));
+    const services = { activeRuns: limiter, tools: { call: unused, list: unused } };
+    const call = { runId, position: 0, round: 1, call: 0 };
+    const toolScope = { scope, isTrial: false };
+    const { kind } = await callStepTool(services, scope, toolScope, call, new AbortController().signal);
+    for (const id of others) await limiter.release(scope, id);
+    expect(kind).toBe('wait');
 
-      await forgetRounds(product.database);
-      const rounds = await roundsOf(runId);
-      await product.database.pool.query(
-        `insert into run_step_call (run_id, position, round, call, organization_id, environment, name, attempts, result, is_error)
-         values ($1, 1, 1, 0, $2, 'test', 'large', 1, repeat('x', 17 * 1024 * 1024), false)`,
-        [runId, organizationId],
-      );
-      const ended = await endOf(own, shownId);
-      if (ended.status === 'completed') return false;
-      expect(rounds).toBe(2);
-      return { runId, failed: ended };
-    });
+    await forgetRounds(product.database);
+    expect(await roundsOf(runId)).toBe(2);
+    await product.database.pool.query(
+      `insert into run_step_call (run_id, position, round, call, organization_id, environment, name, attempts, result, is_error)
+       values ($1, 1, 1, 0, $2, 'test', 'large', 1, repeat('x', 17 * 1024 * 1024), false)`,
+      [runId, organizationId],
+    );
+    await hold.release();
+    const failed = await endOf(own, shownId);
     expect([failed.status, failed.error.code]).toEqual(['failed', 'output_too_large']);
     expect(failed.stepResults[0].toolCalls).toHaveLength(1);
     await forgetRounds(product.database);

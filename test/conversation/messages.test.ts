@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { newHold } from '../hold.ts';
 import { sharedProduct } from '../product.ts';
 import { creditsOf } from '../studio/files.ts';
 import { until } from '../until.ts';
@@ -202,23 +203,15 @@ describe('a stream', () => {
 
   test('goes on when its client hangs up, and the reply is kept', async () => {
     const key = { 'idempotency-key': 'hung up' };
-    const asked = chatBody('sandbox:slow=4 A snail');
-    // On a busy machine the reply may be there before it is asked for again: then another tenant asks.
-    const {
-      client,
-      sender: other,
-      balance,
-      status,
-    } = await until('a reply is asked for again meanwhile', async () => {
-      const tenant = await newTenant();
-      const { balance } = await creditsOf(tenant.client);
-      const stream = await streamReply(tenant.sender, '/api/chat', asked, key);
-      stream.hangUp();
-      const again = await streamReply(tenant.sender, '/api/chat', asked, key);
-      again.hangUp();
-      return again.status !== 200 && { ...tenant, balance, status: again.status };
-    });
-    expect(status).toBe(409);
+    const hold = newHold(product.database);
+    const asked = chatBody(hold.word);
+    const { client, sender: other } = await newTenant();
+    const { balance } = await creditsOf(client);
+    (await streamReply(other, '/api/chat', asked, key)).hangUp();
+    const again = await streamReply(other, '/api/chat', asked, key);
+    again.hangUp();
+    expect(again.status).toBe(409);
+    await hold.release();
     await until('the reply is charged', async () => (await creditsOf(client)).balance === balance - 1);
     const events = await (await streamReply(other, '/api/chat', asked, key)).all();
     expect(events.map(({ name }) => name)).toEqual(['delta', 'reply']);
@@ -229,21 +222,16 @@ describe('a stream', () => {
 describe('an Idempotency-Key', () => {
   test('gets the first answer again, failures too, and another body is refused', async () => {
     const key = { 'idempotency-key': 'one' };
-    const slow = chatBody('sandbox:slow=4 A snail');
-    // On a busy machine the first may be over before it is repeated: then another tenant asks.
-    const { client, balance, first, meanwhile } = await until('a request is repeated meanwhile', async () => {
-      const { client } = await newTenant();
-      const { balance } = await creditsOf(client);
-      const first = chat(slow, key, client);
-      await until('the first is under way, or over', async () => {
-        const now = await creditsOf(client);
-        return now.reserved === 1 || now.balance < balance;
-      });
-      const meanwhile = await chat(slow, key, client);
-      return meanwhile.status !== 200 && { client, balance, first, meanwhile };
-    });
+    const hold = newHold(product.database);
+    const slow = chatBody(hold.word);
+    const { client } = await newTenant();
+    const { balance } = await creditsOf(client);
+    const first = chat(slow, key, client);
+    await until('the first is under way', async () => (await creditsOf(client)).reserved === 1);
+    const meanwhile = await chat(slow, key, client);
     expect([meanwhile.status, meanwhile.body.success]).toEqual([409, false]);
     expect((await chat(chatBody('Another'), key, client)).status).toBe(422);
+    await hold.release();
     const { body, headers } = await first;
     expect(headers.get('idempotent-replayed')).toBeNull();
     const again = await chat(slow, key, client);
@@ -259,25 +247,22 @@ describe('an Idempotency-Key', () => {
 });
 
 test('messages under way have a limit, and those whose client hung up count', async () => {
-  const slow = chatBody('sandbox:slow=6 A snail');
+  const hold = newHold(product.database);
+  const slow = chatBody(hold.word);
   const once = { 'idempotency-key': 'the sixth' };
-  // On a busy machine the first may be over before the sixth comes: then another tenant asks.
-  const { client, before, sixth, after } = await until('a sixth comes while five are under way', async () => {
-    const { testKey: key } = await product.createTenant({ plan: 'free' });
-    const client = apiClient(product.process.api, key);
-    const before = await creditsOf(client);
-    const streams = Array.from({ length: 5 }, () => streamReply({ api: product.process.api, key }, '/api/chat', slow));
-    for (const stream of await Promise.all(streams)) {
-      expect(stream.status).toBe(200);
-      stream.hangUp();
-    }
-    const sixth = await chat(slow, once, client);
-    const after = await creditsOf(client);
-    return after.balance === before.balance && { client, before, sixth, after };
-  });
-  const { status, body, headers } = sixth;
+  const { testKey: key } = await product.createTenant({ plan: 'free' });
+  const client = apiClient(product.process.api, key);
+  const before = await creditsOf(client);
+  const streams = Array.from({ length: 5 }, () => streamReply({ api: product.process.api, key }, '/api/chat', slow));
+  for (const stream of await Promise.all(streams)) {
+    expect(stream.status).toBe(200);
+    stream.hangUp();
+  }
+  const { status, body, headers } = await chat(slow, once, client);
+  const after = await creditsOf(client);
   expect([status, body.error]).toEqual([429, 'Too many requests: the limit is 5 messages under way.']);
   expect([headers.get('retry-after'), after]).toEqual(['5', { ...before, reserved: 5 }]);
+  await hold.release();
   // A refusal does not use the key up.
   const retried = await until('there is room', async () => {
     const answer = await chat(slow, once, client);

@@ -12,6 +12,7 @@ import { createGeneration } from '../../src/studio/create-generation.ts';
 import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { newHold } from '../hold.ts';
 import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { creditsOf, fileAt, sha256 } from './files.ts';
@@ -133,25 +134,20 @@ describe('an image', () => {
   test('is made once for one Idempotency-Key', async () => {
     const tenant = await newTenant();
     const { balance } = await creditsOf(tenant);
-    const slow = { prompt: 'sandbox:slow=4 A snail' };
-    let made = 0;
-    // On a busy machine the first may be over before the other is read.
-    const { key, during, data } = await until('one is asked for while it is under way', async () => {
-      const key = { 'idempotency-key': `one ${made++}` };
-      const first = generate(slow, key, tenant);
-      let isOver = false;
-      void first.finally(() => (isOver = true)).catch(() => undefined);
-      await until('the first is under way', async () => isOver || (await creditsOf(tenant)).reserved === 1);
-      const during = await generate(slow, key, tenant);
-      const { data } = (await first).body;
-      return during.headers.has('idempotent-replayed') ? undefined : { key, during, data };
-    });
+    const hold = newHold(product.database);
+    const slow = { prompt: hold.word };
+    const key = { 'idempotency-key': 'one' };
+    const first = generate(slow, key, tenant);
+    await until('the first is under way', async () => (await creditsOf(tenant)).reserved === 1);
+    const during = await generate(slow, key, tenant);
+    await hold.release();
+    const { data } = (await first).body;
     expect(during.body.error.code).toBe('idempotency_in_progress');
     expect((await generate({ prompt: 'Another' }, key, tenant)).status).toBe(422);
     const replay = await generate(slow, key, tenant);
     expect(replay.headers.get('idempotent-replayed')).toBe('true');
     expect({ ...replay.body.data, url: '' }).toEqual({ ...data, url: '' });
-    expect(await creditsOf(tenant)).toEqual({ balance: balance - made, reserved: 0 });
+    expect(await creditsOf(tenant)).toEqual({ balance: balance - 1, reserved: 0 });
 
     const failing = { 'idempotency-key': 'two' };
     const [one, other] = [

@@ -4,6 +4,7 @@ import { AuthExpired } from '../../connections/index.ts';
 import { sortedJson } from '../../platform/database/idempotency.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { AppError } from '../../platform/errors.ts';
+import { holdUntilReleased } from '../../platform/parts/holds.ts';
 import { IntegrationFailure } from '../calls/failures.ts';
 import type { ChangeRecorder } from '../calls/provider-http.ts';
 import { findIntegration } from '../catalog.ts';
@@ -58,7 +59,8 @@ function sandboxAnswer(action: Action, { integration, action: name, payload }: A
 }
 
 async function askSandbox(action: Action, asked: Asked, signal: AbortSignal): Promise<ProviderAnswer> {
-  const { slowSeconds, failure } = readSandboxWords(asked.payload, asked.attempts);
+  const { slowSeconds, hold, failure } = readSandboxWords(asked.payload, asked.attempts);
+  await holdUntilReleased(hold, signal);
   if (slowSeconds > 0) await sleep(slowSeconds * 1_000, undefined, { signal });
   return failure ? { kind: 'failed', failure } : sandboxAnswer(action, asked);
 }

@@ -1,5 +1,6 @@
 import {
   findSandboxWords,
+  holdOf,
   isStillOverloaded,
   slowSecondsOf,
   textOfJson,
@@ -13,7 +14,7 @@ const usualRetryAfter = 30;
 export function readSandboxWords(
   payload: unknown,
   attempt: number,
-): { slowSeconds: number; failure?: ReportedFailure } {
+): { slowSeconds: number; hold: string | undefined; failure?: ReportedFailure } {
   const words = findSandboxWords(textOfJson(payload));
   const find = (wanted: string) => words.find(({ name }) => name === wanted);
   const limited = find('rate_limited');
@@ -26,5 +27,5 @@ export function readSandboxWords(
         : isStillOverloaded({ overloaded: find('overloaded') !== undefined }, attempt)
           ? { kind: 'not_done' }
           : undefined;
-  return { slowSeconds: slowSecondsOf(words), ...(failure && { failure }) };
+  return { slowSeconds: slowSecondsOf(words), hold: holdOf(words), ...(failure && { failure }) };
 }

@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { isStillOverloaded, readSandboxWords, type SandboxWords, textOfJson } from './sandbox-words.ts';
 
-const none: SandboxWords = { slowSeconds: 0, overloaded: false, failure: undefined, namesModel: false };
+const none: SandboxWords = {
+  slowSeconds: 0,
+  hold: undefined,
+  overloaded: false,
+  failure: undefined,
+  namesModel: false,
+};
 
 describe('the words of the sandbox', () => {
   test.each<[string, Partial<SandboxWords>]>([
@@ -15,6 +21,7 @@ describe('the words of the sandbox', () => {
     ['sandbox:fail@flux-pro-1.1', { namesModel: true }],
     ['sandbox:overloaded sandbox:slow=2.5', { overloaded: true, slowSeconds: 2.5 }],
     ['sandbox:slow=-1 sandbox:slow=x', {}],
+    ['sandbox:hold=281474976710655 A boat', { hold: '281474976710655' }],
     ['sandbox:fail@ sandbox:slow=12345', { namesModel: true, slowSeconds: 1234 }],
     ['sandbox:overloaded sandbox:refuse', { overloaded: true, failure: 'refuse' }],
   ])('%s', (text, found) => {

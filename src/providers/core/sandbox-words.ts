@@ -49,6 +49,10 @@ const wholePattern = /^\d{1,5}(?!\d)/;
 export const slowSecondsOf = (words: readonly SandboxWord[]): number =>
   words.filter(({ name }) => name === 'slow').flatMap((word) => numberIn(word, secondsPattern) ?? [])[0] ?? 0;
 
+/** The name of `sandbox:hold=NAME`, which has digits: work waits until a test releases it (`platform/parts/holds.ts`). */
+export const holdOf = (words: readonly SandboxWord[]): string | undefined =>
+  words.find(({ name }) => name === 'hold')?.number;
+
 /** The whole number of a word, of at most five digits. */
 export const wholeNumberOf = (word: SandboxWord): number | undefined => numberIn(word, wholePattern);
 
@@ -63,12 +67,18 @@ export const isStillOverloaded = ({ overloaded }: { overloaded: boolean }, attem
 export interface SandboxWords {
   /** Zero without `sandbox:slow`. */
   slowSeconds: number;
+  /** The name of a hold. */
+  hold: string | undefined;
   overloaded: boolean;
   /** `fail_model` is `sandbox:fail@<model>` with the name of the requested model. */
   failure: 'fail' | 'refuse' | 'timeout' | 'fail_model' | undefined;
   /** Whether some model, this one or another, is named to fail. */
   namesModel: boolean;
 }
+
+/** Whether a text model of the sandbox answers without taking time, and without a failure that leads to a retry or a fallback. */
+export const isAnsweredInstantly = ({ slowSeconds, hold, overloaded, namesModel }: SandboxWords): boolean =>
+  slowSeconds === 0 && hold === undefined && !overloaded && !namesModel;
 
 /** @param model the published name of the model that the text is for */
 export function readSandboxWords(text: string, model: string): SandboxWords {
@@ -81,6 +91,7 @@ export function readSandboxWords(text: string, model: string): SandboxWords {
   const asked = (['refuse', 'timeout'] as const).find(has);
   return {
     slowSeconds: slowSecondsOf(words),
+    hold: holdOf(words),
     overloaded: has('overloaded'),
     failure: failsAll ? 'fail' : (asked ?? (failsModel ? 'fail_model' : undefined)),
     namesModel: failures.some((word) => word.model !== undefined),

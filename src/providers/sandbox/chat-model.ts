@@ -3,7 +3,7 @@ import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { readSandboxTools } from '../core/sandbox-tools.ts';
 import { readSandboxWords } from '../core/sandbox-words.ts';
 import type { ChatAnswer, ChatMessage, ChatModel, ChatRequest, ToolCall } from '../text/chat-ports.ts';
-import { pause, requestedFailure } from './requested.ts';
+import { pauseAsRequested, requestedFailure } from './requested.ts';
 import { streamText } from './stream-text.ts';
 import { countTokens, instance } from './text-model.ts';
 
@@ -39,8 +39,7 @@ export const sandboxChatModel = (work: BoundedWork): ChatModel => ({
     const text = since.find(isOfRole('user'))?.text ?? '';
     const { calls: requested, rest } = readSandboxTools(text);
     const words = readSandboxWords(rest, model);
-    const seconds = words.slowSeconds;
-    if (seconds > 0) await pause(call.onDelta ? seconds / 2 : seconds, call.signal);
+    await pauseAsRequested(words, call);
     const failure = requestedFailure(words, model, call.attempt);
     if (failure) throw failure;
 
@@ -56,7 +55,7 @@ export const sandboxChatModel = (work: BoundedWork): ChatModel => ({
     const said = answerInWords(request, text, result);
     const { outputSchema } = request;
     const answer = outputSchema ? await instance(work, call.tenantKey, outputSchema, said) : said;
-    if (call.onDelta) await streamText(answer, seconds, call);
+    if (call.onDelta) await streamText(answer, words.slowSeconds, call);
     return { ...tokens, text: answer, calls: [], content: { text: answer }, outputTokens: countTokens(answer) };
   },
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import { isHeld } from '../../platform/parts/holds.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
 import { openWorkFolder } from '../../platform/work-folder.ts';
@@ -103,13 +104,16 @@ async function render(work: BoundedWork, tenantKey: TenantKey, job: MediaJob): P
   }
 }
 
+/** A held request is looked at this often, in milliseconds. */
+const heldPollMs = 500;
+
 /** When the request is answered, in milliseconds from its creation. */
 const dueMs = ({ kind }: GenerationRequest, { slowSeconds }: SandboxWords): number =>
   Math.max(slowSeconds, kind === 'video' ? leastVideoSeconds : 0) * 1_000;
 
 /** A picture takes some milliseconds. Work on images and music may take longer. */
-const isInstant = ({ kind }: GenerationRequest, { slowSeconds, overloaded, failure }: SandboxWords): boolean =>
-  kind === 'image' && slowSeconds === 0 && !overloaded && failure === undefined;
+const isInstant = ({ kind }: GenerationRequest, { slowSeconds, hold, overloaded, failure }: SandboxWords): boolean =>
+  kind === 'image' && slowSeconds === 0 && hold === undefined && !overloaded && failure === undefined;
 
 /**
  * Media without a provider: files that are computed from the request, so that equal requests have equal files. Words in the
@@ -136,6 +140,7 @@ export function sandboxMediaModel(work: BoundedWork): MediaModel {
       signal.throwIfAborted();
       const { request, ageMs } = job;
       const words = wordsIn(job);
+      if (isHeld(words.hold)) return { kind: 'working', askAfterMs: heldPollMs };
       const left = dueMs(request, words) - ageMs;
       if (left > 0) return { kind: 'working', askAfterMs: Math.ceil(left) };
       if (isStillOverloaded(words, attempt)) {

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { holdUntilReleased } from '../../platform/parts/holds.ts';
 import { ProviderFailure } from '../../platform/provider-failure.ts';
 import { isStillOverloaded, type SandboxWords } from '../core/sandbox-words.ts';
+import type { Call } from '../ports.ts';
 
 /** The failure that a prompt requests; undefined if it requests none. */
 export function requestedFailure(words: SandboxWords, model: string, attempt: number): ProviderFailure | undefined {
@@ -17,6 +19,15 @@ export function requestedFailure(words: SandboxWords, model: string, attempt: nu
   }
   if (!isStillOverloaded(words, attempt)) return undefined;
   return new ProviderFailure('overloaded', 'The sandbox model is overloaded (sandbox:overloaded).');
+}
+
+/** Waits as the words request. Half of the seconds of a text that is streamed pass between its parts. @throws the reason of the signal */
+export async function pauseAsRequested(
+  { slowSeconds, hold }: SandboxWords,
+  { signal, onDelta }: Pick<Call, 'signal' | 'onDelta'>,
+) {
+  await holdUntilReleased(hold, signal);
+  if (slowSeconds > 0) await pause(onDelta ? slowSeconds / 2 : slowSeconds, signal);
 }
 
 /** Waits. @throws the reason of the signal */

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { type BoundedTask, WorkTooCostly } from '../../platform/bounded-work/task.ts';
 import type { TenantKey } from '../../platform/security/tenant-key.ts';
-import { readSandboxWords } from '../core/sandbox-words.ts';
+import { isAnsweredInstantly, readSandboxWords } from '../core/sandbox-words.ts';
 import type { JsonSchema, TextModel, TextRequest } from '../ports.ts';
 import type { perform } from './make-instance.ts';
-import { pause, requestedFailure } from './requested.ts';
+import { pauseAsRequested, requestedFailure } from './requested.ts';
 import { streamText } from './stream-text.ts';
 import { tooCostly } from './too-costly.ts';
 
@@ -58,23 +58,21 @@ export const sandboxTextModel = (work: BoundedWork): TextModel => ({
   isInstant(request) {
     if (lengthOf(request) > maxInstantCharacters) return false;
     const { prompt, model } = request;
-    const { slowSeconds, overloaded, namesModel } = readSandboxWords(prompt, model);
-    return slowSeconds === 0 && !overloaded && !namesModel;
+    return isAnsweredInstantly(readSandboxWords(prompt, model));
   },
 
   async generate(request, call) {
     const { attempt, signal, tenantKey } = call;
     signal.throwIfAborted();
     const words = readSandboxWords(request.prompt, request.model);
-    const { slowSeconds } = words;
-    if (slowSeconds > 0) await pause(call.onDelta ? slowSeconds / 2 : slowSeconds, signal);
+    await pauseAsRequested(words, call);
     const failure = requestedFailure(words, request.model, attempt);
     if (failure) throw failure;
     const { outputSchema } = request;
     const isLarge = lengthOf(request) > maxInstantCharacters;
     const answer = isLarge ? await work.inMainThread(tenantKey, () => answerInWords(request)) : answerInWords(request);
     const text = outputSchema ? await instance(work, tenantKey, outputSchema, answer) : answer;
-    if (call.onDelta) await streamText(text, slowSeconds, call);
+    if (call.onDelta) await streamText(text, words.slowSeconds, call);
     return { text, inputTokens: countTokens((request.system ?? '') + request.prompt), outputTokens: countTokens(text) };
   },
 });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readJson } from '../../../platform/core/bounded-json.ts';
 import { EgressFailure } from '../../../platform/egress/egress-failure.ts';
+import { holdUntilReleased } from '../../../platform/parts/holds.ts';
 import { isStillOverloaded, readSandboxWords } from '../../../providers/core/sandbox-words.ts';
 import { hiddenSecret } from './hide-secrets.ts';
 import { type HttpAnswer, type HttpRequest, type HttpSender, maxAnswerBytes } from './http-sender.ts';
@@ -26,6 +27,7 @@ function echoOf({ method, url, headers, secretHeaders, body }: HttpRequest) {
 export const sandboxSender: HttpSender = {
   async send(request, { attempt, timeoutMs, signal }) {
     const words = readSandboxWords(`${request.url}\n${request.body ?? ''}`, '');
+    await holdUntilReleased(words.hold, signal);
     if (words.slowSeconds > 0) {
       await sleep(Math.min(words.slowSeconds * 1_000, timeoutMs), undefined, { signal });
       if (words.slowSeconds * 1_000 > timeoutMs) throw new EgressFailure('timeout');

@@ -9,7 +9,7 @@ import { openWorkFolder } from '../../../platform/work-folder.ts';
 import { readSandboxWords } from '../../core/sandbox-words.ts';
 import { examineAudio } from '../../speech/audio/audio-examination.ts';
 import type { MadeSpeech, SpeechModel, SpeechRequest, TranscriptionModel } from '../../speech/voice-ports.ts';
-import { pause, requestedFailure } from '../requested.ts';
+import { pauseAsRequested, requestedFailure } from '../requested.ts';
 import { tooCostly } from '../too-costly.ts';
 import { sayText } from './saying.ts';
 
@@ -36,7 +36,7 @@ export const sandboxSpeechModel = (work: BoundedWork): SpeechModel => ({
   async speak(request, { tenantKey, attempt, signal }) {
     signal.throwIfAborted();
     const words = readSandboxWords(request.text, modelName);
-    if (words.slowSeconds > 0) await pause(words.slowSeconds, signal);
+    await pauseAsRequested(words, { signal });
     const failure = requestedFailure(words, modelName, attempt);
     if (failure) throw failure;
     return say(work, tenantKey, request);
