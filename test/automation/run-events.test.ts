@@ -56,7 +56,10 @@ describe('the events of a run', () => {
     const seen: StreamedEvent[] = [];
     for await (const event of stream.events) {
       seen.push(event);
-      if (event.name === 'step.started' && event.data.stepId === 'slow') await hold.release();
+      if (event.name === 'step.started' && event.data.stepId === 'slow') {
+        expect((await api.get(`/v1/runs/${runId}`)).body.data.status).toBe('RUNNING');
+        await hold.release();
+      }
     }
     expect(named(seen)).toEqual(complete);
     const run = (await api.get(`/v1/runs/${runId}`)).body.data;
