@@ -73,7 +73,7 @@ const services = await orEnd(
   openServices(env, log, { connection, tracing, installationGauges: names.includes('housekeeping') }),
 );
 await orEnd('The database cannot be used', services.start());
-if (env.NODE_ENV !== 'production') {
+if (env.NODE_ENV === 'test') {
   enableHolds();
   await services.notifications.on(holdsChannel, releaseHold);
 }

@@ -260,8 +260,13 @@ test('a step of a feature that was cut off takes over what its first run began, 
     );
     return rows[0]?.id as string | undefined;
   });
+  const retrying = retried(sandbox, runId);
+  await until('the second run waits for the image of the first', async () => {
+    const sql = 'select from run_wait where subject_id = $1 and run_id <> $2';
+    return (await product.database.pool.query(sql, [id, uuidOf(runId)])).rows.length > 0;
+  });
   await hold.release();
-  const run = await retried(sandbox, runId);
+  const run = await retrying;
   expect([run.status, run.output.result.id]).toEqual(['completed', `gen_${id.replaceAll('-', '')}`]);
   const after = await creditsOf(sandbox);
   expect(before.balance - after.balance).toBe(run.output.result.creditsUsed);
@@ -273,10 +278,16 @@ test('a step of a feature that was cut off takes over what its first run began, 
 test('a video that was cancelled with its run is made anew', async () => {
   const hold = newHold(product.database);
   const film = { id: 'film', type: 'video', payload: { prompt: hold.word, duration: 5 } };
-  const { runId } = await cutOff([film], async (runId) => {
+  const { runId, id } = await cutOff([film], async (runId) => {
     const sql = `select subject_id as id from run_wait where run_id = $1 and type = 'job'`;
     return (await product.database.pool.query(sql, [uuidOf(runId)])).rows[0]?.id as string | undefined;
   });
+  await until('the video is cancelled', async () => {
+    const { rows } = await product.database.pool.query('select status from generation where id = $1', [id]);
+    return rows[0].status === 'cancelled';
+  });
   await hold.release();
-  expect((await retried(sandbox, runId)).status).toBe('completed');
+  const run = await retried(sandbox, runId);
+  expect(run.status).toBe('completed');
+  expect(run.output.result.id).not.toBe(`vid_${id.replaceAll('-', '')}`);
 });

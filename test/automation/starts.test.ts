@@ -11,7 +11,15 @@ beforeAll(async () => {
   product = await sharedProduct();
   ({ api } = product);
 });
-afterAll(() => product.close());
+/** Keeps runs under way until all tests of this file are over. */
+let untilTheEnd: Hold;
+beforeAll(() => {
+  untilTheEnd = newHold(product.database);
+});
+afterAll(async () => {
+  await untilTheEnd.release();
+  await product.close();
+});
 
 const inA = { 'x-api-variant': 'A' };
 const slowly = (seconds: number) => [{ id: 'say', type: 'prompt', prompt: `sandbox:slow=${seconds}` }];
@@ -126,7 +134,7 @@ describe('concurrency', () => {
   });
 
   test('holds for each value of its key, and refuses a run without one', async () => {
-    const { id } = await limited({ key: 'input.customer' }, held(newHold(product.database)));
+    const { id } = await limited({ key: 'input.customer' }, held(untilTheEnd));
     const [a, b] = [await start(id, { input: { customer: 'a' } }), await start(id, { input: { customer: 'b' } })];
     const second = await start(id, { input: { customer: 'a' } });
     await Promise.all([begun(a.runId), begun(b.runId)]);
@@ -142,7 +150,7 @@ describe('concurrency', () => {
   });
 
   test('skips runs with `skip`', async () => {
-    const { id, wf } = await limited({ strategy: 'skip' }, held(newHold(product.database)));
+    const { id, wf } = await limited({ strategy: 'skip' }, held(untilTheEnd));
     await start(id);
     expect(await start(id)).toEqual({ runId: null, status: 'SKIPPED', reason: 'concurrency' });
     const triggered = await api.post(`/api/v1/webhooks/${wf}`, {});
@@ -152,7 +160,7 @@ describe('concurrency', () => {
   });
 
   test('cancels the oldest run with `cancel_running`', async () => {
-    const { id } = await limited({ strategy: 'cancel_running' }, held(newHold(product.database)));
+    const { id } = await limited({ strategy: 'cancel_running' }, held(untilTheEnd));
     const first = await start(id);
     await begun(first.runId);
     const second = await start(id);
@@ -198,7 +206,7 @@ describe('concurrency', () => {
   });
 
   test('lets what waits begin when the limit is raised', async () => {
-    const { id } = await limited({}, held(newHold(product.database)));
+    const { id } = await limited({}, held(untilTheEnd));
     await start(id);
     const { runId } = await start(id);
     expect(await statusOf(runId)).toBe('queued');

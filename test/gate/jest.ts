@@ -49,7 +49,10 @@ export async function runJest(args: string[], maxMinutes: number): Promise<JestR
 /** Keeps every processor busy while `work` runs, as on a laptop that does something else. */
 export async function besideBusyLoops<Result>(work: () => Promise<Result>): Promise<Result> {
   const loops: ChildProcess[] = Array.from({ length: availableParallelism() }, () =>
-    spawn(process.execPath, ['-e', 'process.on("disconnect", () => process.exit()); for (;;);'], { stdio: 'ignore' }),
+    // A loop ends with this process, however that ends.
+    spawn(process.execPath, ['-e', 'const parent = process.ppid; while (process.ppid === parent);'], {
+      stdio: 'ignore',
+    }),
   );
   try {
     return await work();

@@ -43,8 +43,8 @@ export const rerunsPerFile = 3;
 const maxFailedFiles = 10;
 const maxUnstableFiles = 5;
 
-/** The words of Jest for a worker that did not survive its file. */
-const deadWorker = /jest worker process .*(?:was terminated|crashed)/;
+/** The words of Jest for a worker that did not survive its file: a signal, too little memory, an exit of its own. */
+const deadWorker = /jest worker .*(?:was terminated|crashed|child process exceptions)/i;
 
 export function readResults({ testResults }: JestOutput, root: string): FileResult[] {
   return testResults.map(({ name, status, message, assertionResults }) => {

@@ -114,7 +114,8 @@ async function catchUp(
   let place = known !== null && known.readAt > oldest ? known : undefined;
   if (!place) {
     const since = Math.max(listenedSince.getTime(), Date.parse(missedAt!) - unnoticedMs, oldest);
-    // A list has what happened after its begin, and times of providers are cut to milliseconds.
+    // A list begins after the given time, and providers cut times to milliseconds: without the one that is subtracted,
+    // what happened in the millisecond of `since` would be left out.
     place = { missedAt: missedAt!, cursor: missed.begin(new Date(since - 1)), readAt: Date.now() };
     if (!(await scope.one(savePlace, { ...own, before: known && JSON.stringify(known), next: JSON.stringify(place) })))
       return;

@@ -3,7 +3,7 @@ import { enableHolds, holdUntilReleased, isHeld, releaseHold } from './holds.ts'
 
 const { signal } = new AbortController();
 
-test('nothing holds until holds are enabled, as in production', async () => {
+test('nothing holds until holds are enabled, as outside tests', async () => {
   expect(isHeld('1')).toBe(false);
   await holdUntilReleased('1', signal);
 });

@@ -9,7 +9,7 @@ let areEnabled = false;
 /** The PostgreSQL channel on which tests send the name of a hold to release it. */
 export const holdsChannel = 'release_hold';
 
-/** Until this is called, nothing holds. Production never calls it. */
+/** Until this is called, nothing holds. Only processes with `NODE_ENV=test` call it. */
 export function enableHolds(): void {
   areEnabled = true;
 }
