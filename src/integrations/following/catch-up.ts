@@ -114,8 +114,8 @@ async function catchUp(
   let place = known !== null && known.readAt > oldest ? known : undefined;
   if (!place) {
     const since = Math.max(listenedSince.getTime(), Date.parse(missedAt!) - unnoticedMs, oldest);
-    // A list begins after the given time, and providers cut times to milliseconds: without the one that is subtracted,
-    // what happened in the millisecond of `since` would be left out.
+    // A list excludes the time at which it begins, and providers truncate times to milliseconds. Subtracting one millisecond
+    // includes the events of the millisecond of `since`.
     place = { missedAt: missedAt!, cursor: missed.begin(new Date(since - 1)), readAt: Date.now() };
     if (!(await scope.one(savePlace, { ...own, before: known && JSON.stringify(known), next: JSON.stringify(place) })))
       return;

@@ -1,6 +1,6 @@
 /**
- * Holds: work of the sandbox that waits until a test releases it. "Under way" is a fact then, and not a number of seconds.
- * Each has a name of its own, so what was released once does not hold later.
+ * A hold makes work of the sandbox wait until a test releases it, so that a test does not rely on how long the work takes.
+ * Each hold has a unique name. A released name never holds again.
  */
 const released = new Set<string>();
 const waiting = new Map<string, PromiseWithResolvers<void>>();
