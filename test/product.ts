@@ -7,6 +7,7 @@ import { createOrganization } from '../src/tenancy/organizations.ts';
 import type { RoleName } from '../workers/roles.ts';
 import { type ApiClient, apiClient } from './api-client.ts';
 import { secrets } from './operator.ts';
+import type { OwnApi } from './own-api.ts';
 import { type ProductProcess, readLine, startProcess } from './product-process.ts';
 import { runningServers } from './servers.ts';
 import type { RunningProduct, SharedProductName } from './shared-products.ts';
@@ -27,6 +28,8 @@ export interface Product {
   taskQueuePrefix: string;
   /** The role `runs` includes `housekeeping`. */
   start(roles: RoleName[], env?: Record<string, string>, entryPoint?: string): Promise<ProductProcess>;
+  /** The API in this process, for a file that needs settings or an instance of its own and no process to kill. */
+  serve(env?: Record<string, string>): Promise<OwnApi>;
   /** Everything that was started so far, whether it still runs or not. */
   processes: readonly ProductProcess[];
   createTenant(options?: { plan?: string; variant?: 'A' | 'B' }): Promise<Tenant>;
@@ -59,6 +62,12 @@ export async function openProduct(options: ProductOptions = {}): Promise<Product
   const { url, ownerUrl, drop } = testDatabase ?? (await createTestDatabase());
   const database = await openTestDatabase(url);
   const processes: ProductProcess[] = [];
+  const apis: OwnApi[] = [];
+  const optionsWith = (env?: Record<string, string>) => ({
+    databaseUrl: url,
+    taskQueuePrefix,
+    env: { SEALING_KEYS: secrets.SEALING_KEYS, ...ofAll, ...env },
+  });
   // Not that of a shared product, which runs on. A Temporal server of the test's own ends with the test.
   const leavesSchedule = () => !options.taskQueuePrefix && !ofAll?.TEMPORAL_ADDRESS && processes.length > 0;
   return {
@@ -69,12 +78,17 @@ export async function openProduct(options: ProductOptions = {}): Promise<Product
     processes,
     async start(roles, env, entryPoint = usual) {
       const started = await startProcess(withHousekeeping(roles), {
-        databaseUrl: url,
-        taskQueuePrefix,
-        env: { SEALING_KEYS: secrets.SEALING_KEYS, ...ofAll, ...env },
+        ...optionsWith(env),
         ...(entryPoint && { entryPoint }),
       });
       processes.push(started);
+      return started;
+    },
+    async serve(env) {
+      // Loaded by those who use it: it is the whole product.
+      const { startOwnApi } = await import('./own-api.ts');
+      const started = await startOwnApi(optionsWith(env));
+      apis.push(started);
       return started;
     },
     async createTenant({ plan = 'team', variant = 'A' } = {}) {
@@ -84,7 +98,7 @@ export async function openProduct(options: ProductOptions = {}): Promise<Product
       return { organizationId, testKey: test.key, liveKey: live.key };
     },
     async close() {
-      await Promise.all(processes.map((one) => one.kill()));
+      await Promise.all([...processes.map((one) => one.kill()), ...apis.map((one) => one.stop())]);
       if (leavesSchedule()) {
         // Its client takes as long to load as all the rest, and few files need it.
         await (await import('./temporal-schedules.ts')).deleteHousekeeping(taskQueuePrefix);

@@ -21,7 +21,7 @@ beforeAll(async () => {
       ADDRESS_RATE_MAX: '0',
     },
   });
-  base = (await product.start(['api'])).api;
+  base = (await product.serve()).api;
   tenant = await product.createTenant({ plan: 'enterprise' });
 });
 afterAll(async () => {
@@ -109,7 +109,7 @@ test('who could sign in by nothing else keeps one, also where two are unlinked a
 
 test('an identity of a provider that the installation has no longer is no way to sign in', async () => {
   const person = await personAtProvider('of a past provider');
-  const { api } = await product.start(['api'], { OIDC_ISSUER: 'http://127.0.0.1:9' });
+  const { api } = await product.serve({ OIDC_ISSUER: 'http://127.0.0.1:9' });
   const there = clientWith(api, consoleHeaders(person.cookie, tenant.organizationId));
   const [{ id, isUsable }] = (await there.get('/api/v1/account/identities')).body.data.identities;
   expect(isUsable).toBe(false);

@@ -24,7 +24,7 @@ const settings = () => ({
 beforeAll(async () => {
   provider = await startOidcProvider();
   product = await openProduct();
-  base = (await product.start(['api'], settings())).api;
+  base = (await product.serve(settings())).api;
   tenant = await product.createTenant();
 });
 afterAll(async () => {
@@ -258,7 +258,7 @@ describe('a provider that misbehaves', () => {
 
   test('whose metadata names another issuer or an address that may not be opened is not gone to', async () => {
     // A process of its own: another one keeps what it has read.
-    const { api } = await product.start(['api'], settings());
+    const { api } = await product.serve(settings());
     for (const metadata of [{ issuer: 'https://evil.example' }, { authorization_endpoint: 'javascript:alert(1)' }]) {
       provider.misbehave({ metadata: (usual) => ({ ...usual, ...metadata }) });
       const { answer } = await begin(undefined, api);
@@ -267,7 +267,7 @@ describe('a provider that misbehaves', () => {
   });
 
   test('that is away leaves the other ways to sign in', async () => {
-    const { api } = await product.start(['api'], { ...settings(), OIDC_ISSUER: 'http://127.0.0.1:9' });
+    const { api } = await product.serve({ ...settings(), OIDC_ISSUER: 'http://127.0.0.1:9' });
     const { answer } = await begin(undefined, api);
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
@@ -278,12 +278,12 @@ describe('a provider that misbehaves', () => {
 });
 
 test('without a provider there is no such page', async () => {
-  const { api } = await product.start(['api'], secrets);
+  const { api } = await product.serve(secrets);
   expect((await fetch(`${api}/api/auth/oidc`, { redirect: 'manual' })).status).toBe(404);
   expect(await (await fetch(`${api}/api/auth/sign-in`)).text()).not.toContain('/api/auth/oidc');
 });
 
 test('a process does not start with half of the settings', async () => {
   const { OIDC_CLIENT_SECRET: _, ...half } = settings();
-  await expect(product.start(['api'], half)).rejects.toThrow('OIDC_CLIENT_SECRET: is not set');
+  await expect(product.serve(half)).rejects.toThrow('OIDC_CLIENT_SECRET: is not set');
 });

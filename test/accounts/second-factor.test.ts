@@ -305,7 +305,7 @@ describe('a change of the factor that meets another one', () => {
   let impatient: string;
   beforeAll(async () => {
     const env = { ...secrets, ADDRESS_RATE_MAX: '0', ACCOUNTS_TIME_SCALE: '0.01' };
-    impatient = (await product.start(['api'], env)).api;
+    impatient = (await product.serve(env)).api;
   });
 
   /** Holds a change of the person open, at the statement that writes that the factor is on or off. */

@@ -35,7 +35,7 @@ beforeAll(async () => {
   };
   product = await startProduct({ ...secrets, ...limits, ...ui });
   base = product.process.api;
-  secure = (await product.start(['api'], { ...secrets, ...limits, PUBLIC_URL: publicUrl })).api;
+  secure = (await product.serve({ ...secrets, ...limits, PUBLIC_URL: publicUrl })).api;
 });
 afterAll(() => product.close());
 

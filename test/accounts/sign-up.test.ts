@@ -14,7 +14,7 @@ let base: string;
 
 beforeAll(async () => {
   product = await openProduct();
-  base = (await product.start(['api'], { ...secrets, ACCOUNTS_SIGN_UP: 'open', ADDRESS_RATE_MAX: '0' })).api;
+  base = (await product.serve({ ...secrets, ACCOUNTS_SIGN_UP: 'open', ADDRESS_RATE_MAX: '0' })).api;
 });
 afterAll(() => product.close());
 

@@ -11,7 +11,7 @@ let anonymous: ApiClient;
 beforeAll(async () => {
   product = await openProduct();
   // The limits of an installation that sets none.
-  base = (await product.start(['api'], { ADDRESS_RATE_MAX: '' })).api;
+  base = (await product.serve({ ADDRESS_RATE_MAX: '' })).api;
   anonymous = apiClient(base);
 });
 afterAll(() => product.close());
@@ -83,8 +83,8 @@ describe('requests without a proof are limited by address', () => {
   });
 
   test('ADDRESS_RATE_MAX changes the limits, and 0 turns them off', async () => {
-    const few = apiClient((await product.start(['api'], { ADDRESS_RATE_MAX: '3' })).api);
-    const none = apiClient((await product.start(['api'], { ADDRESS_RATE_MAX: '0' })).api);
+    const few = apiClient((await product.serve({ ADDRESS_RATE_MAX: '3' })).api);
+    const none = apiClient((await product.serve({ ADDRESS_RATE_MAX: '0' })).api);
     const { count } = await untilLimited('192.0.2.1', (headers) => few.get('/b/nothing', headers));
     expect(count).toBe(3);
     for (const { status } of await together(150, () => none.get('/b/nothing'))) expect(status).not.toBe(429);

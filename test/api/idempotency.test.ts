@@ -67,7 +67,7 @@ describe('the same key and body', () => {
   });
 
   test('make one run of requests to several processes', async () => {
-    const other = apiClient((await product.start(['api'])).api, product.tenant.testKey);
+    const other = apiClient((await product.serve()).api, product.tenant.testKey);
     const { id, answers } = await allAnswered(async () => {
       const { id } = await makeWorkflow(api);
       const asked = Array.from({ length: 20 }, (_, n) =>

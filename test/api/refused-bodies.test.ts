@@ -12,7 +12,7 @@ let api: ApiClient;
 beforeAll(async () => {
   product = await openProduct();
   tenant = await product.createTenant();
-  base = (await product.start(['api'])).api;
+  base = (await product.serve()).api;
   api = apiClient(base, tenant.testKey);
 });
 afterAll(() => product.close());

@@ -16,8 +16,8 @@ beforeAll(async () => {
   product = await openProduct();
   tenant = await product.createTenant();
   const [{ api: url }, { api: hurriedUrl }] = await Promise.all([
-    product.start(['api']),
-    product.start(['api'], { REQUEST_ARRIVAL_SECONDS: '1' }),
+    product.serve(),
+    product.serve({ REQUEST_ARRIVAL_SECONDS: '1' }),
   ]);
   [base, hurried] = [new URL(url), new URL(hurriedUrl)];
   api = apiClient(url, tenant.testKey);

@@ -13,7 +13,7 @@ let elsewhere: string;
 beforeAll(async () => {
   product = await sharedProduct();
   ({ api } = product);
-  elsewhere = (await product.start(['api'])).api;
+  elsewhere = (await product.serve()).api;
 });
 afterAll(() => product.close());
 

@@ -190,7 +190,7 @@ describe('a provider that behaves badly', () => {
 
 describe('waiting', () => {
   test('ends after SYNC_WAIT_SECONDS with 202, and the run goes on', async () => {
-    const impatient = await product.start(['api'], { SYNC_WAIT_SECONDS: '0.2' });
+    const impatient = await product.serve({ SYNC_WAIT_SECONDS: '0.2' });
     const client = apiClient(impatient.api, product.tenant.testKey);
     const hold = newHold(product.database);
     const { id, wf } = await makeWorkflow(api, hold.word);
@@ -206,7 +206,7 @@ describe('waiting', () => {
   });
 
   test('gets the end that another process caused', async () => {
-    const apart = await product.start(['api']);
+    const apart = await product.serve();
     const client = apiClient(apart.api, product.tenant.testKey);
     const { id } = await makeWorkflow(api);
     expect(await client.post(`/v1/workflows/${id}/execute`, { input: 'x' })).toMatchObject({

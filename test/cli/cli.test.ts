@@ -6,15 +6,15 @@ import { runIds } from '../../src/automation/core/ids.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
 import { apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
+import type { OwnApi } from '../own-api.ts';
 import { openProduct, type Product } from '../product.ts';
-import type { ProductProcess } from '../product-process.ts';
 import { runCli, runProgram, spawnCli } from './run-cli.ts';
 
 let product: Product;
-let api: ProductProcess;
+let api: OwnApi;
 beforeAll(async () => {
   product = await openProduct();
-  api = await product.start(['api']);
+  api = await product.serve();
 });
 afterAll(() => product.close());
 

@@ -12,7 +12,7 @@ let api: string;
 beforeAll(async () => {
   hubspot = await startFakeHubSpot();
   product = await sharedProduct();
-  ({ api } = await product.start(['api'], {
+  ({ api } = await product.serve({
     HUBSPOT_CLIENT_ID: hubspot.clientId,
     HUBSPOT_CLIENT_SECRET: hubspot.clientSecret,
     HUBSPOT_LOGIN_BASE_URL: hubspot.origin,

@@ -27,7 +27,7 @@ beforeAll(async () => {
   [hubspot, teams] = await Promise.all([startFakeHubSpot(), startFakeTeams()]);
   [slack, unipile, salesforce] = await Promise.all([startFakeSlack(), startFakeUnipile(), startFakeSalesforce()]);
   product = await sharedProduct();
-  ({ api: liveUrl } = await product.start(['api'], {
+  ({ api: liveUrl } = await product.serve({
     HUBSPOT_CLIENT_ID: hubspot.clientId,
     HUBSPOT_CLIENT_SECRET: hubspot.clientSecret,
     HUBSPOT_LOGIN_BASE_URL: hubspot.origin,

@@ -46,7 +46,7 @@ describe('a process whose environment names a commit, and no secrets,', () => {
   let bare: ApiClient;
   beforeAll(async () => {
     const env = { COMMIT_SHA: 'abcdef0123456789', SEALING_KEYS: '', CRON_SECRET: '' };
-    bare = apiClient((await product.start(['api'], env)).api);
+    bare = apiClient((await product.serve(env)).api);
   });
 
   test('is of the commit that the environment names', async () => {
@@ -98,7 +98,7 @@ describe('health and readiness', () => {
   });
 
   test('a shared cache that is away: not ready, alive, and not unhealthy', async () => {
-    const away = await product.start(['api'], { REDIS_URL: 'redis://127.0.0.1:1' });
+    const away = await product.serve({ REDIS_URL: 'redis://127.0.0.1:1' });
     const client = apiClient(away.api);
     const checks = { ...allOk, cache: 'failed' };
     await asks(client, '/api/ready', 503, { ready: false, checks });

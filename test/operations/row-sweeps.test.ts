@@ -21,7 +21,7 @@ let product: Product;
 let base: string;
 beforeAll(async () => {
   product = await openProduct();
-  base = (await product.start(['api'], secrets)).api;
+  base = (await product.serve(secrets)).api;
 });
 afterAll(() => product.close());
 

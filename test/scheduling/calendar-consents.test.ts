@@ -30,7 +30,7 @@ beforeAll(async () => {
   google = await startFakeOAuth({ like: 'google', api });
   microsoft = await startFakeOAuth({ like: 'microsoft', api });
   product = await sharedProduct();
-  ({ api: liveUrl } = await product.start(['api'], {
+  ({ api: liveUrl } = await product.serve({
     GOOGLE_CALENDAR_CLIENT_ID: google.clientId,
     GOOGLE_CALENDAR_CLIENT_SECRET: google.clientSecret,
     GOOGLE_CALENDAR_BASE_URL: google.origin,

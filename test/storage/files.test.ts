@@ -31,7 +31,7 @@ let folder: string;
 beforeAll(async () => {
   product = await openProduct({ env: secrets });
   folder = join(runningServers().folder, 'files of a test');
-  api = (await product.start(['api'], { STORAGE_DIR: folder, PUBLIC_URL: 'https://api.example.com' })).api;
+  api = (await product.serve({ STORAGE_DIR: folder, PUBLIC_URL: 'https://api.example.com' })).api;
   client = apiClient(api);
   storage = openFiles(product.database, folder);
   // As the process makes them, on the address where it really is.

@@ -7,6 +7,7 @@ import { type Answer, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { type EventStream, followEvents } from '../event-stream.ts';
 import { whileHeld } from '../hold-lock.ts';
+import type { OwnApi } from '../own-api.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
@@ -14,11 +15,12 @@ import { revoke } from './revoke.ts';
 
 // No process performs runs: whatever is started stays queued, and its streams and waiting requests stay open.
 let product: Product;
-let processes: [ProductProcess, ProductProcess];
+/** The second one can be stopped and continued. */
+let processes: [OwnApi, ProductProcess];
 
 beforeAll(async () => {
   product = await openProduct();
-  processes = await Promise.all([product.start(['api']), product.start(['api'])]);
+  processes = await Promise.all([product.serve(), product.start(['api'])]);
 });
 afterAll(() => product.close());
 
@@ -39,9 +41,9 @@ async function openTenant() {
   return { organizationId, key, issue, workflowId: id, runId: body.data.runId as string };
 }
 
-const follow = (process: ProductProcess, key: string, runId: string) =>
+const follow = (process: Pick<OwnApi, 'api'>, key: string, runId: string) =>
   followEvents(`${process.api}/api/v1/runs/${runId}/events`, key);
-const wait = (process: ProductProcess, key: string, workflowId: string) =>
+const wait = (process: Pick<OwnApi, 'api'>, key: string, workflowId: string) =>
   apiClient(process.api, key).post(`/api/v1/workflows/${workflowId}/execute`, { input: 'x' });
 
 /** Follows a stream to its end. @returns the names of its events, and when it ended */

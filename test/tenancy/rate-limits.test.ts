@@ -16,7 +16,7 @@ let api: string;
 
 beforeAll(async () => {
   product = await openProduct();
-  api = (await product.start(['api'])).api;
+  api = (await product.serve()).api;
 });
 afterAll(() => product.close());
 
@@ -155,7 +155,7 @@ describe('a plan’s limits', () => {
 });
 
 test('an address whose keys are refused too often must wait, and its good key still gets in', async () => {
-  const one = await product.start(['api']);
+  const one = await product.serve();
   const { testKey } = await product.createTenant();
   const wrong = apiClient(one.api, 'sk_test_wrong');
   const answers = await spend(wrong, 105);
@@ -225,7 +225,7 @@ describe('from an address with too many failed authentications, few look-ups of 
 });
 
 test('an operator may limit every address, except on paths of his choice', async () => {
-  const limited = await product.start(['api'], {
+  const limited = await product.serve({
     BROAD_RATE_MAX: '3',
     BROAD_RATE_BYPASS: '/openapi.json',
     TRUSTED_PROXIES: '192.0.2.1',
@@ -240,7 +240,7 @@ test('an operator may limit every address, except on paths of his choice', async
 });
 
 test('the paths of load balancers and the operator are never limited unless he says so', async () => {
-  const limited = await product.start(['api'], { BROAD_RATE_MAX: '3' });
+  const limited = await product.serve({ BROAD_RATE_MAX: '3' });
   const client = apiClient(limited.api);
   const statuses = async (path: string, headers = {}) =>
     (await Promise.all(Array.from({ length: 5 }, () => client.get(path, headers)))).map(({ status }) => status);
@@ -284,7 +284,7 @@ describe('a shared counter that', () => {
       },
     ],
   ])('%s lets each process count for itself, fails no request and makes it unready', async (_, port) => {
-    const alone = await product.start(['api'], { REDIS_URL: `redis://127.0.0.1:${await port()}` });
+    const alone = await product.serve({ REDIS_URL: `redis://127.0.0.1:${await port()}` });
     await withinMinute(async () => {
       const { id } = await createOrganization(product.database, { name: 'Alone', plan: 'enterprise', rateMinute: 5 });
       const { key } = await createKey(product.database, { organizationId: id, environment: 'test' });

@@ -8,17 +8,19 @@ import { updateOrganization } from '../../src/tenancy/organizations.ts';
 import { apiClient } from '../api-client.ts';
 import { asOwner } from '../as-owner.ts';
 import { whileHeld } from '../hold-lock.ts';
+import type { OwnApi } from '../own-api.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
 import { revoke } from './revoke.ts';
 
 let product: Product;
-let processes: ProductProcess[];
+/** The second one can be stopped and continued. */
+let processes: [OwnApi, ProductProcess];
 
 beforeAll(async () => {
   product = await openProduct();
-  processes = await Promise.all([product.start(['api']), product.start(['api'])]);
+  processes = await Promise.all([product.serve(), product.start(['api'])]);
 });
 afterAll(() => product.close());
 
@@ -27,7 +29,7 @@ async function issueKey(): Promise<{ organizationId: string; id: string; key: st
   return { organizationId, ...(await createKey(product.database, { organizationId, environment: 'test' })) };
 }
 
-const statuses = (key: string, of = processes) =>
+const statuses = (key: string, of: Pick<OwnApi, 'api'>[] = processes) =>
   Promise.all(of.map(async ({ api }) => (await apiClient(api, key).get('/api/v1/health')).status));
 
 describe('a revoked key', () => {
@@ -46,7 +48,7 @@ describe('a revoked key', () => {
     const late: number[] = [];
     // From many addresses: one with so many failed authentications is refused for them, while a busy process is waited for.
     const from = () => ({ 'x-forwarded-for': `198.51.${[...randomBytes(2)].join('.')}` });
-    const hammer = async ({ api }: ProductProcess) => {
+    const hammer = async ({ api }: Pick<OwnApi, 'api'>) => {
       const client = apiClient(api, key);
       while (late.length <= 20) {
         const sentAfter = revoked;
@@ -65,7 +67,7 @@ describe('a revoked key', () => {
   test('is refused even by a process that stood still while it was revoked', async () => {
     const { id, key } = await issueKey();
     expect(await statuses(key)).toEqual([200, 200]);
-    const [, frozen] = processes as [ProductProcess, ProductProcess];
+    const [, frozen] = processes;
     process.kill(frozen.pid, 'SIGSTOP');
     try {
       await revoke(product.database, id);
@@ -163,7 +165,7 @@ test('a process of an earlier version announces a change without saying whose it
 test('revocations at the same time hold one connection, also while a process stands still', async () => {
   const { organizationId, id } = await issueKey();
   const other = await createKey(product.database, { organizationId, environment: 'test' });
-  const [asked, frozen] = processes as [ProductProcess, ProductProcess];
+  const [asked, frozen] = processes;
   const client = apiClient(asked.api, other.key);
   const owner = new pg.Client({ connectionString: product.ownerUrl });
   await owner.connect();

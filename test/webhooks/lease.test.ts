@@ -22,7 +22,7 @@ let api: string;
 beforeAll(async () => {
   product = await openProduct({ env: { EGRESS_ALLOW_CIDRS: '10.0.0.0/8' } });
   // No process makes attempts here.
-  ({ api } = await product.start(['api']));
+  ({ api } = await product.serve());
 });
 afterAll(() => product.close());
 

@@ -180,7 +180,7 @@ describe('what is refused', () => {
   });
 
   test('another word for the brand is reserved instead, where there is one', async () => {
-    const branded = await product.start(['api'], { WEBHOOK_HEADER_BRAND: 'Acme' });
+    const branded = await product.serve({ WEBHOOK_HEADER_BRAND: 'Acme' });
     const client = apiClient(branded.api, product.tenant.testKey);
     const post = (name: string) => client.post('/v1/webhooks', { ...given, headers: { [name]: 'x' } });
     expect((await post('X-Acme-Event')).status).toBe(400);
@@ -232,7 +232,7 @@ describe('what is refused', () => {
   });
 
   test('everything, in words, where secrets cannot be kept', async () => {
-    const bare = await product.start(['api'], { SEALING_KEYS: '' });
+    const bare = await product.serve({ SEALING_KEYS: '' });
     const client = apiClient(bare.api, product.tenant.testKey);
     const { status, headers, body } = await client.post('/v1/webhooks', given);
     expect({ status, code: body.error.code }).toEqual({ status: 503, code: 'service_unavailable' });
