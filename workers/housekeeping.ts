@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Services } from '../src/services.ts';
+import { drainRepeatedly } from '../src/operations/drain-repeatedly.ts';
 import { type HousekeepingArgs, housekeepingWorkflows } from '../src/temporal/contracts/housekeeping.ts';
 import { priorities } from '../src/temporal/contracts/priorities.ts';
 import { queues } from '../src/temporal/contracts/queues.ts';
@@ -10,7 +10,6 @@ import { ensureSchedule } from './schedules.ts';
 
 /** One tick at a time, and one that an operator triggered. */
 const maxConcurrentTicks = 2;
-const drainEveryMs = 2_000;
 const shortestTickMs = 60_000;
 
 /** The next start does not wait for the one before. @param work never fails */
@@ -22,23 +21,12 @@ async function repeat(everyMs: number, stopping: AbortSignal, work: () => void):
 }
 
 /**
- * Does the work that committed transactions enqueued and no process has done yet. A kind that hangs delays only itself.
- */
-function drainRepeatedly({ background, drain, log }: Services, stopping: AbortSignal): Promise<void> {
-  const drainOnce = async () => {
-    const { drained } = await drain();
-    if (drained > 0) log.info({ drained }, 'outbox drained');
-  };
-  return repeat(drainEveryMs, stopping, () => background.run('drain of the outbox', drainOnce()));
-}
-
-/**
  * Drains the outbox, and runs the sweeps when the Schedule `housekeeping` says so.
  *
  * One Schedule for all sweeps, as often as the most frequent of them: a tick costs the Temporal server about 24 ms, so one
  * a minute is 0.04 % of a core, and a Schedule for each sweep would cost ten times that. The outbox is no sweep: it is
- * drained every two seconds, when Temporal is down too. Sweeps that are wanted more often than once a minute are run by a
- * timer of each process as well.
+ * drained when an entry becomes due, also while Temporal is down. Sweeps that are wanted more often than once a minute are
+ * run by a timer of each process as well.
  */
 export async function startHousekeeping(context: RoleContext): Promise<RunningRole> {
   const { services, queue } = context;

@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { drainRepeatedly } from '../../src/operations/drain-repeatedly.ts';
 import { Background } from '../../src/platform/concurrency/background.ts';
 import type { Database } from '../../src/platform/database/database.ts';
+import { Notifications } from '../../src/platform/database/notifications.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { sqlOn, statement, systemStatement } from '../../src/platform/database/sql.ts';
 import { newId } from '../../src/platform/ids.ts';
@@ -313,6 +315,31 @@ describe('the drain', () => {
     await leave(kind, 30);
     expect((await outbox.drain()).drained).toBe(30);
     expect(max).toBe(4);
+  });
+
+  test('begins when an entry becomes due, and does not wait until it looks again', async () => {
+    const done = Promise.withResolvers<string>();
+    const outbox = open({ 'test.healthy': async (_: Scope, subjectId: string) => done.resolve(subjectId) });
+    const notifications = new Notifications(files.url, log);
+    await notifications.start();
+    const [stopping, first] = [new AbortController(), Promise.withResolvers<unknown>()];
+    const drain = async () => {
+      const report = await outbox.drain();
+      first.resolve(report);
+      return report;
+    };
+    const hour = 3_600_000;
+    const draining = drainRepeatedly({ background, log, notifications, drain }, stopping.signal, hour);
+    try {
+      await first.promise;
+      const [id] = await leave('test.healthy');
+      expect(await done.promise).toBe(id);
+    } finally {
+      stopping.abort();
+      await draining;
+      await background.settled();
+      await notifications.stop();
+    }
   });
 
   test('leaves entries of an unknown kind, and reports them', async () => {

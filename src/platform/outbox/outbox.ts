@@ -86,6 +86,9 @@ export const defaultOutboxPolicy: OutboxPolicy = {
   maxBackoffMs: 120_000,
 };
 
+/** Notified, by a trigger of the table, when a commit leaves an entry that is due at once. */
+export const outboxDueChannel = 'outbox_due';
+
 /** After so many attempts, a failing entry is an error and no longer a warning. */
 const manyAttempts = 8;
 
