@@ -16,7 +16,7 @@ const tier = tierOf(relative(root, path));
 let passed = 0;
 await besideBusyLoops(async () => {
   for (let run = 1; run <= times; run++) {
-    const { status, output } = await runJest(['--runTestsByPath', path, ...tiers[tier]], maxMinutes);
+    const { status, output } = await runJest(['--runTestsByPath', path, ...tiers[tier]], { maxMinutes });
     if (status === 0 && output && readResults(output, root).every((file) => file.passed && file.ran.length > 0))
       passed++;
     process.stderr.write(`${passed} of ${run} runs passed\n`);

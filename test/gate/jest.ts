@@ -20,16 +20,28 @@ export interface JestRun {
   hung: boolean;
 }
 
+export interface RunOptions {
+  maxMinutes: number;
+  /**
+   * Where the clock of all processes begins, such as `2028-02-29 23:59:00` in UTC. Temporal's server keeps the real time.
+   * Needs Debian's `faketime`.
+   */
+  at?: string | undefined;
+}
+
 /** Runs Jest in a process of its own, and prints what it prints. */
-export async function runJest(args: string[], maxMinutes: number): Promise<JestRun> {
+export async function runJest(args: string[], { maxMinutes, at }: RunOptions): Promise<JestRun> {
   const folder = mkdtempSync(join(tmpdir(), 'atelier-results-'));
   const file = join(folder, 'results.json');
-  const child = spawn(process.execPath, [jest, ...args, '--json', `--outputFile=${file}`], {
+  const clock = at ? ['faketime', '--exclude-monotonic', '-f', `@${at}`] : [];
+  const [program, ...words] = [...clock, process.execPath, jest, ...args, '--json', `--outputFile=${file}`];
+  const child = spawn(program!, words, {
     cwd: root,
     // With `--json` Jest repeats its results on the standard output.
     stdio: ['inherit', 'ignore', 'inherit'],
     env: {
       ...parentEnvironment,
+      ...(at && { TZ: 'UTC' }),
       NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'),
       NODE_OPTIONS: '--experimental-vm-modules --disable-warning=ExperimentalWarning',
     },

@@ -22,7 +22,9 @@ const [tier, ...given] = process.argv.slice(2) as [Tier, ...string[]];
 /** Options of this program. Jest gets all others. */
 const own = ['--busy', '--record-timings'];
 const isGiven = (option: string) => given.includes(option);
-const forJest = given.filter((option) => !own.includes(option));
+const optionValue = (name: string) => given.find((option) => option.startsWith(name))?.slice(name.length);
+const at = optionValue('--at=');
+const forJest = given.filter((option) => !own.includes(option) && !/^--(at|seed)=/.test(option));
 
 const say = (text: string) => process.stderr.write(`${text}\n`);
 const secondsOf = ({ startTime, endTime }: JestOutput['testResults'][number]) => (endTime - startTime) / 1000;
@@ -50,7 +52,10 @@ async function lookAgain(failed: FileResult[]): Promise<Map<string, (FileResult 
     reruns.set(path, looks);
     do {
       say(`\nSecond look ${looks.length + 1} of ${rerunsPerFile}: ${path}`);
-      const { status, output } = await runJest(['--runTestsByPath', path, ...tiers[tier]], maxMinutes.rerun);
+      const { status, output } = await runJest(['--runTestsByPath', path, ...tiers[tier]], {
+        maxMinutes: maxMinutes.rerun,
+        at,
+      });
       // A run that passed and did not end, or that Jest itself refused, is not green.
       const look = status === 0 && output ? readResults(output, root).find((file) => file.path === path) : undefined;
       looks.push(look);
@@ -70,11 +75,10 @@ function printVerdict({ passed, failed, unstable, unstableFiles }: Verdict, reas
 }
 
 async function runTier(): Promise<number> {
-  const seedOption = forJest.find((option) => option.startsWith('--seed='));
-  const seed = seedOption ? Number(seedOption.slice('--seed='.length)) : Math.floor(Math.random() * 2 ** 31);
+  const seed = Number(optionValue('--seed=') ?? Math.floor(Math.random() * 2 ** 31));
   say(`Seed: ${seed} (npm run ${tier} -- --seed=${seed} repeats this order)`);
-  const args = [...forJest.filter((option) => option !== seedOption), `--seed=${seed}`, ...tiers[tier]];
-  const { status, output, hung } = await runJest(args, maxMinutes.run);
+  const args = [...forJest, `--seed=${seed}`, ...tiers[tier]];
+  const { status, output, hung } = await runJest(args, { maxMinutes: maxMinutes.run, at });
   if (hung) say(`Red: The run did not end within ${maxMinutes.run} minutes.`);
   if (!output) {
     say('Red: Jest wrote no results.\n\nTests: 0 passed, 0 failed, 0 unstable');
