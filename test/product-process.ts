@@ -116,7 +116,8 @@ async function startNow(roles: RoleName[], options: ProcessOptions): Promise<Pro
   // On a busy machine its work comes to the fail point before it is ready. Requests cannot: they need the process first.
   const hasDied = options.env?.FAIL_POINT !== undefined && !roles.includes('api') && child.signalCode === 'SIGKILL';
   if (!first && !hasDied) {
-    throw new Error(`The process ended before it was ready:\n${errors.join('\n')}\n${JSON.stringify(log)}`);
+    const end = child.exitCode ?? child.signalCode;
+    throw new Error(`The process ended before it was ready (${end}):\n${errors.join('\n')}\n${JSON.stringify(log)}`);
   }
   return {
     api: first?.api ?? '',

@@ -44,8 +44,13 @@ const exists = (path: string) =>
  * The bundle of the present sources: copied from where the image has it, or else built, when the folder does not have it yet.
  * The build runs in a process of its own, so that webpack's memory is released with it. Processes that do this at the same
  * time each write their own file, and the last rename wins.
+ * @throws Error also when `stopping` is aborted before the end of a build
  */
-export async function prepareBundle(directory: string, shipped = shippedFolder): Promise<Bundle> {
+export async function prepareBundle(
+  directory: string,
+  shipped = shippedFolder,
+  stopping?: AbortSignal,
+): Promise<Bundle> {
   const version = await versionOf(root);
   const path = bundlePath(directory, version);
   if (await exists(path)) return { version, path };
@@ -53,7 +58,7 @@ export async function prepareBundle(directory: string, shipped = shippedFolder):
   const unfinished = `${path}.${process.pid}.tmp`;
   try {
     if (await exists(bundlePath(shipped, version))) await copyFile(bundlePath(shipped, version), unfinished);
-    else await build(unfinished);
+    else await build(unfinished, stopping);
     await rename(unfinished, path);
   } finally {
     await rm(unfinished, { force: true });
@@ -61,9 +66,18 @@ export async function prepareBundle(directory: string, shipped = shippedFolder):
   return { version, path };
 }
 
-async function build(target: string): Promise<void> {
+/** Also when it is stopped, it waits for the end of its process, which may still write. */
+async function build(target: string, stopping?: AbortSignal): Promise<void> {
+  stopping?.throwIfAborted();
   const script = join(root, 'workers/build-bundle.ts');
-  await promisify(execFile)(process.execPath, [script, target], { cwd: root });
+  const building = promisify(execFile)(process.execPath, [script, target], { cwd: root });
+  const kill = () => building.child.kill();
+  stopping?.addEventListener('abort', kill);
+  try {
+    await building;
+  } finally {
+    stopping?.removeEventListener('abort', kill);
+  }
 }
 
 /** Bundles of earlier versions in the folder: runs that began with one of them end with it. */

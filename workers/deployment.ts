@@ -20,11 +20,16 @@ const patienceMs = 30_000;
 
 /**
  * Promotes a version: what starts from now on starts on it. Retried for a while, because the server knows a version only after its worker
- * has polled.
+ * has polled. @throws the reason of `stopping` when it is aborted before
  */
-export async function promoteVersion(client: Client, version: VersionRef, log: Log): Promise<void> {
+export async function promoteVersion(
+  client: Client,
+  version: VersionRef,
+  { log, stopping }: { log: Log; stopping: AbortSignal },
+): Promise<void> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
+    stopping.throwIfAborted();
     try {
       await client.workflowService.setWorkerDeploymentCurrentVersion({
         namespace: client.options.namespace,
@@ -37,7 +42,7 @@ export async function promoteVersion(client: Client, version: VersionRef, log: L
       return;
     } catch (error) {
       if (performance.now() > deadline) throw error;
-      await sleep(retryMs);
+      await sleep(retryMs, undefined, { signal: stopping });
     }
   }
 }

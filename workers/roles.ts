@@ -83,32 +83,32 @@ interface StartedRoles {
   stop(): Promise<void>;
 }
 
-async function contextOf(
-  role: Role,
-  services: Services,
-  connection: NativeConnection,
-): Promise<Omit<RoleContext, 'onPolling'>> {
-  if (!role.queue) return { services, connection, queue: '', activities: {} };
+async function contextOf(role: Role, services: Services): Promise<Pick<RoleContext, 'queue' | 'activities'>> {
+  if (!role.queue) return { queue: '', activities: {} };
   const queue = services.temporal.taskQueue(role.queue);
   const factories = await Promise.all((role.activities ?? []).map((load) => load()));
-  return { services, connection, queue, activities: registerActivities(queue, factories, services) };
+  return { queue, activities: registerActivities(queue, factories, services) };
 }
 
 /**
  * Starts the workers first, so that a run is executed as soon as the API is ready to start it. If a role cannot start,
- * those that have started are drained, and its own workers that poll. @throws Error why it cannot
+ * those that have started are drained, and its own workers that poll. @throws Error why it cannot, or that `processStopping` is
+ * aborted
  */
 export async function startRoles(
   names: readonly RoleName[],
   services: Services,
   connection: NativeConnection,
+  processStopping: AbortSignal,
 ): Promise<StartedRoles> {
   const start = async (name: RoleName): Promise<RunningRole> => {
     const role: Role = roles[name];
-    const [startRole, context] = await Promise.all([role.load(), contextOf(role, services, connection)]);
+    const [startRole, context] = await Promise.all([role.load(), contextOf(role, services)]);
     const polling: (() => Promise<void>)[] = [];
     try {
-      return await startRole({ ...context, onPolling: (stop) => void polling.push(stop) });
+      processStopping.throwIfAborted();
+      const onPolling = (stop: () => Promise<void>) => void polling.push(stop);
+      return await startRole({ ...context, services, connection, processStopping, onPolling });
     } catch (error) {
       await Promise.allSettled(polling.map((stop) => stop()));
       throw error;
@@ -134,6 +134,7 @@ export async function startRoles(
       worker.failed?.then(failed.resolve, failed.reject);
     }
     if (names.includes('api')) api = await start('api');
+    processStopping.throwIfAborted();
   } catch (error) {
     await stop();
     throw error;

@@ -18,6 +18,8 @@ export interface RoleContext {
   queue: string;
   /** The activities of its queue, by name. */
   activities: object;
+  /** Aborted when the process stops: a start that is under way ends then. */
+  processStopping: AbortSignal;
   /** Each worker says that it polls: what stops it, if the rest of the start of its role fails. */
   onPolling(stop: () => Promise<void>): void;
 }

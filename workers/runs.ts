@@ -22,10 +22,10 @@ const slots: WorkflowSlots = {
 
 /** Executes runs, with the workflow code of every feature but webhooks, and finishes what earlier versions began. */
 export async function startRunsWorker(context: RoleContext): Promise<RunningRole> {
-  const { services, connection } = context;
+  const { services, connection, processStopping } = context;
   const { env, log, temporal } = services;
   const stopping = new AbortController();
-  const bundle = await prepareBundle(env.WORKFLOW_BUNDLE_DIR);
+  const bundle = await prepareBundle(env.WORKFLOW_BUNDLE_DIR, undefined, processStopping);
   const version = ({ version: buildId }: Bundle) => ({
     deploymentName: deploymentOf(env.TEMPORAL_TASK_QUEUE_PREFIX, queues.runs),
     buildId,
@@ -47,7 +47,7 @@ export async function startRunsWorker(context: RoleContext): Promise<RunningRole
   };
 
   if (env.WORKER_AUTO_PROMOTE) {
-    await promoteVersion(temporal.client, version(bundle), log);
+    await promoteVersion(temporal.client, version(bundle), { log, stopping: processStopping });
     await announcePromotion(services, version(bundle));
   }
   const earlier = await earlierBundles(env.WORKFLOW_BUNDLE_DIR, bundle.version);

@@ -15,16 +15,17 @@ export async function startUpgradingWorker(
   slots: WorkflowSlots,
   startsEagerly = false,
 ): Promise<Required<Omit<RunningRole, 'port'>>> {
-  const { env, log, temporal } = context.services;
-  const bundle = await prepareBundle(env.WORKFLOW_BUNDLE_DIR);
+  const { services, connection, processStopping } = context;
+  const { env, log, temporal } = services;
+  const bundle = await prepareBundle(env.WORKFLOW_BUNDLE_DIR, undefined, processStopping);
   const version = { deploymentName: deploymentOf(env.TEMPORAL_TASK_QUEUE_PREFIX, queue), buildId: bundle.version };
-  const worker = await startWorkflowWorker(context, context.connection, bundle, version, slots);
+  const worker = await startWorkflowWorker(context, connection, bundle, version, slots);
   if (env.WORKER_AUTO_PROMOTE) {
-    await promoteVersion(temporal.client, version, log);
-    if (startsEagerly) await announcePromotion(context.services, version);
+    await promoteVersion(temporal.client, version, { log, stopping: processStopping });
+    if (startsEagerly) await announcePromotion(services, version);
   }
   const stopping = new AbortController();
-  const following = startsEagerly ? followCurrentVersion(context.services, queue, version, stopping.signal) : undefined;
+  const following = startsEagerly ? followCurrentVersion(services, queue, version, stopping.signal) : undefined;
   return {
     failed: worker.done,
     async stop() {

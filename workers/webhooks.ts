@@ -26,18 +26,18 @@ const slots: WorkflowSlots = { tasks: 20, cached: 200, polls: 4 };
  * runs these workflows. All of them continue with the code of a new version, so earlier ones need no worker.
  */
 export async function startWebhooksWorker(context: RoleContext): Promise<RunningRole> {
-  const { services, connection } = context;
+  const { services, connection, processStopping } = context;
   const { env, log, temporal } = services;
   const [worker, bundle] = await Promise.all([
     startActivityWorker(context, maxConcurrentAttempts),
-    prepareBundle(env.WORKFLOW_BUNDLE_DIR),
+    prepareBundle(env.WORKFLOW_BUNDLE_DIR, undefined, processStopping),
   ]);
   const version = {
     deploymentName: deploymentOf(env.TEMPORAL_TASK_QUEUE_PREFIX, queues.webhooks),
     buildId: bundle.version,
   };
   const workflows = await startWorkflowWorker(context, connection, bundle, version, slots);
-  if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version, log);
+  if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version, { log, stopping: processStopping });
   await ensureSchedule(services, {
     workflowType: webhookWorkflows.redriveDeadLetters,
     queue: queues.webhooks,

@@ -268,7 +268,7 @@ describe('units of systemd', () => {
   });
 
   test('leave a process the time that it takes to drain', () => {
-    const limitMs = Number(/drainLimitMs = ([\d_]+)/.exec(read('workers/main.ts'))![1]!.replaceAll('_', ''));
+    const limitMs = Number(/drainLimitMs = ([\d_]+)/.exec(read('workers/start-process.ts'))![1]!.replaceAll('_', ''));
     for (const { lines } of contents.filter(({ name }) => name.includes('@'))) {
       expect(Number(valuesOf(lines, 'TimeoutStopSec')[0]) * 1000).toBeGreaterThan(limitMs);
     }
