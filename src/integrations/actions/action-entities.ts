@@ -40,7 +40,10 @@ export const IntegrationAction = defineEntity({
     unsent: p.boolean().default(false),
     /** When the attempt under way began. */
     submittedAt: p.datetime().nullable(),
-    /** Until then the process that created it makes the attempt under way; later that process counts as dead. */
+    /**
+     * Until then no other process attempts it. During an attempt: the process that created it makes the attempt, and counts
+     * as dead later. Between two attempts: the pause.
+     */
     begunUntil: p.datetime().nullable(),
     correlationId: p.string().length(128),
     createdAt: p.datetime(),

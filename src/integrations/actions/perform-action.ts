@@ -26,8 +26,11 @@ export interface Attempt extends Asked {
 
 const attempt = 'id, integration, action, account_id as "accountId", payload, attempts, paused_ms as "pausedMs"';
 
-// An action without effects, or one that sent nothing, is taken over from a process that has died. Actions of a deleted
-// organization are not performed.
+// An action without effects, or one that sent nothing, is taken over from a process that has died.
+const mayBeAttempted = `(submitted_at is null or repeatable or unsent)
+      and due_at > clock_timestamp() - make_interval(secs => :deadlineMs / 1000)`;
+
+// Not before the end of a pause, whoever has waited for it. Actions of a deleted organization are not performed.
 const take = statement({
   name: 'action.take',
   parameters: { id: 'uuid', deadlineMs: 'float8' },
@@ -44,17 +47,18 @@ const take = statement({
       set status = 'processing', submitted_at = clock_timestamp(), begun_until = null, attempts = attempts + 1,
           unsent = true
     where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}
-      and (submitted_at is null or (repeatable or unsent) and coalesce(begun_until < clock_timestamp(), true))
-      and due_at > clock_timestamp() - make_interval(secs => :deadlineMs / 1000)
+      and ${mayBeAttempted} and coalesce(begun_until < clock_timestamp(), true)
       and ${isKept('organization_id')}
    returning ${attempt}`,
 });
 
 const look = statement({
   name: 'action.look',
-  parameters: { id: 'uuid' },
-  row: { begunMs: 'float8?' },
-  text: `select extract(epoch from begun_until - clock_timestamp())::float8 * 1000 as "begunMs" from integration_action
+  parameters: { id: 'uuid', deadlineMs: 'float8' },
+  row: { waitMs: 'float8?', isPaused: 'boolean', mayBeAttempted: 'boolean' },
+  text: `select extract(epoch from begun_until - clock_timestamp())::float8 * 1000 as "waitMs",
+      submitted_at is null as "isPaused", ${mayBeAttempted} as "mayBeAttempted"
+    from integration_action
     where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}`,
 });
 
@@ -62,8 +66,8 @@ const giveBack = statement({
   name: 'action.give_back',
   parameters: { id: 'uuid', pausedMs: 'int', attempts: 'smallint' },
   row: { id: 'uuid' },
-  text: `update integration_action set submitted_at = null, begun_until = null, paused_ms = paused_ms + :pausedMs,
-    unsent = false
+  text: `update integration_action set submitted_at = null, paused_ms = paused_ms + :pausedMs, unsent = false,
+      begun_until = clock_timestamp() + make_interval(secs => :pausedMs / 1000.0)
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
       and attempts = :attempts
    returning id`,
@@ -174,21 +178,27 @@ export async function performNext(
   begins: (attempts: number) => void = () => {},
 ): Promise<ActionProgress> {
   const { id } = ref;
-  const taken = await scope.one(take, { id, deadlineMs: services.actionPolicy.deadlineMs });
+  const { deadlineMs } = services.actionPolicy;
+  const taken = await scope.one(take, { id, deadlineMs });
   if (taken) {
     begins(taken.attempts);
     const payload = actionContents(services.sealer, scope).open(id, 'payload', taken.payload);
     return makeAttempt(services, scope, ref, { ...taken, payload }, signal);
   }
-  const open = await scope.one(look, { id });
+  const open = await scope.one(look, { id, deadlineMs });
   if (!open) return { kind: 'ended' };
-  const { begunMs } = open;
-  if (begunMs !== null && begunMs > 0) return { kind: 'elsewhere', ms: Math.ceil(Math.min(begunMs, lookAgainMs)) };
+  const { waitMs, isPaused } = open;
+  if (waitMs !== null && waitMs > 0) {
+    const ms = Math.ceil(waitMs);
+    return isPaused ? { kind: 'pause', ms } : { kind: 'elsewhere', ms: Math.min(ms, lookAgainMs) };
+  }
   // It would come too late when the organization is restored.
   if (await isDeleted(scope)) {
     await actionJob.stop(services, scope, ref, 'cancelled');
     return { kind: 'ended' };
   }
+  // A lease or a pause has ended since the attempt was to be taken.
+  if (open.mayBeAttempted) return { kind: 'elsewhere', ms: 1 };
   // The process that had it has died, or the deadline is over.
   const isBroken = await actionJob.stop(services, scope, ref, 'timeout');
   return isBroken ? { kind: 'failed', code: 'action_failed' } : { kind: 'ended' };
