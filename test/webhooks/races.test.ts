@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
+import { runCancelled } from '../../src/automation/core/events.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
+import { publishEvent } from '../../src/webhooks/deliveries/publish-event.ts';
 import { type AttemptOutcome, loadAttempts } from '../../src/webhooks/dispatch/attempt.ts';
 import { AttemptRecorder } from '../../src/webhooks/dispatch/attempt-recorder.ts';
 import { defaultDeliveryPolicy } from '../../src/webhooks/dispatch/delivery-policy.ts';
@@ -52,6 +55,29 @@ describe('replays', () => {
     expect(answers.reduce((sum, { body }) => sum + body.data.queued, 0)).toBe(8);
     await arrived(id, 8);
     expect(scene.receiver.to(path)).toHaveLength(16);
+  });
+
+  test.each([
+    ['', {}],
+    [' whose filter it matches', { filter: 'event.type == "workflow.run.cancelled"' }],
+  ])('an event that is recorded while a webhook%s is turned on and recovered is delivered once', async (_, fields) => {
+    const { id, path } = await scene.subscribe({ ...fields, events: [runCancelled.type] });
+    const setActive = (isActive: boolean) => scene.api.patch(`/v1/webhooks/${id}`, { isActive });
+    const recover = () => scene.api.post(`/v1/webhooks/${id}/recover`, { since: ago(3_600_000) });
+    expect((await setActive(false)).status).toBe(200);
+    const organizationId = organizationIds.parse(scene.tenant.organizationId)!;
+    const scope = new Scope(scene.product.database, { organizationId, environment: 'test' }, 'test');
+    const run = { runId: newId(), automationId: newId(), name: 'x', status: 'cancelled', durationMs: 0, tokensUsed: 0 };
+    await scope.transaction(async (tx) => {
+      await publishEvent(tx, runCancelled, run.runId, run);
+      expect((await setActive(true)).status).toBe(200);
+      expect((await recover()).status).toBe(202);
+    });
+    await arrived(id, 1);
+    expect((await recover()).status).toBe(202);
+    await sendTests(id, 1);
+    await arrived(id, 2);
+    expect(scene.receiver.to(path)).toHaveLength(2);
   });
 
   test('wait for whoever turns the webhook off at the same moment, and are refused then', async () => {

@@ -12,6 +12,7 @@ import {
   newDelivery,
   sendableEvent,
 } from '../deliveries/publish-event.ts';
+import { afterPart, isInPass } from '../deliveries/recovery-sql.ts';
 import { countFilterErrors } from './addressing-sql.ts';
 import type { FilterEvaluator } from './filters.ts';
 import { orderKeyOf } from './order-key.ts';
@@ -33,6 +34,7 @@ const readPart = statement({
   row: {
     /** Where the part begins. */
     fromId: 'uuid',
+    readsLate: 'boolean',
     subscriptionId: 'uuid',
     filter: 'text?',
     isOrdered: 'boolean',
@@ -48,14 +50,15 @@ const readPart = statement({
      select e.* from recovery r cross join lateral (
          select id, created_at, type, is_test, expunge_requested_at, facts from event
           where organization_id = :organizationId and environment = :environment
-            and (created_at, id) > (r.after_at, r.after_id) and created_at <= r.until and created_at <= r.window_end
+            and (created_at, id) > (r.after_at, r.after_id) and ${isInPass('event')}
+            and created_at <= r.until and created_at <= r.window_end
           order by created_at, id limit ${perPart.events}) e
       where ${ofThis}),
    sized as (
      select *, sum(octet_length(facts::text)) over (order by created_at, id) - octet_length(facts::text) as before
        from found),
    part as materialized (select * from sized where before < ${perPart.bytes})
-   select r.after_id as "fromId", s.id as "subscriptionId", s.filter, s.ordering <> 'none' as "isOrdered",
+   select r.after_id as "fromId", r.reads_late as "readsLate", s.id as "subscriptionId", s.filter, s.ordering <> 'none' as "isOrdered",
           e.id, e.type, e.created_at as "createdAt",
           case when ${listens('s', 'e')} and not ${isTestEvent('e')} and e.expunge_requested_at is null
                  and (r.event_types is null or r.event_types @> to_jsonb(e.type::text))
@@ -71,9 +74,10 @@ const readPart = statement({
 
 const lockAt = statement({
   name: 'recovery.lock_at',
-  parameters: { recoveryId: 'uuid', fromId: 'uuid' },
+  parameters: { recoveryId: 'uuid', fromId: 'uuid', readsLate: 'boolean' },
   row: { id: 'uuid' },
   text: `select id from recovery r where ${ofThis} and r.finished_at is null and r.reads_events and r.after_id = :fromId
+      and r.reads_late = :readsLate
     for update`,
 });
 
@@ -102,9 +106,8 @@ const writePart = statement({
    done as (select count(*)::int as queued from missed),
    moved as (
      update recovery r
-        set queued = r.queued + done.queued, after_id = coalesce(:lastId, r.after_id),
-            after_at = coalesce((select created_at from event where id = :lastId), r.after_at),
-            finished_at = case when :isLast then clock_timestamp() end
+        set queued = r.queued + done.queued,
+            ${afterPart(':isLast', { at: '(select created_at from event where id = :lastId)', id: ':lastId' })}
        from done where ${ofThis})
    select queued, pg_notify('${deliveriesChannel}', '') from done`,
 });
@@ -116,8 +119,7 @@ export interface FilteredRecoveryServices {
 
 /**
  * Does the next part of the events of a recovery.
- * @param atEnd further work of the transaction that ends it
- * @returns whether nothing is left
+ * @param atEnd further work of the transaction that ends it, or its first pass through the events
  * @throws AppError not_found, conflict when the webhook is turned off; WorkQueueFull
  */
 export async function recoverFilteredPart(
@@ -125,11 +127,11 @@ export async function recoverFilteredPart(
   scope: Scope,
   recoveryId: string,
   atEnd: (tx: Transaction) => Promise<void>,
-): Promise<boolean> {
+): Promise<void> {
   const part = await scope.rows(readPart, { recoveryId });
   const [first] = part;
-  if (!first) return true;
-  const { fromId, subscriptionId, isLast } = first;
+  if (!first) return;
+  const { fromId, readsLate, subscriptionId, isLast } = first;
   const wanted = part.flatMap(({ id, type, createdAt, facts, filter }) => {
     const declared = facts && type ? events.get(type) : undefined;
     if (!declared || !id || !createdAt) return [];
@@ -143,9 +145,9 @@ export async function recoverFilteredPart(
     missed.push(...some.filter((_, index) => outcomes[index] === 'matches'));
     errors += outcomes.filter((outcome) => outcome === 'failed').length;
   }
-  return scope.transaction(async (tx) => {
+  await scope.transaction(async (tx) => {
     await requireActive(tx, subscriptionId);
-    if (!(await tx.one(lockAt, { recoveryId, fromId }))) return false;
+    if (!(await tx.one(lockAt, { recoveryId, fromId, readsLate }))) return;
     if (errors > 0) await tx.rows(countFilterErrors, { webhookIds: [subscriptionId], counts: [errors] });
     const eventIds = missed.map(({ id }) => id);
     const subjects = missed.map(({ body }) => (first.isOrdered ? orderKeyOf(body) : null));
@@ -153,6 +155,5 @@ export async function recoverFilteredPart(
     const { queued } = (await tx.one(writePart, { recoveryId, subscriptionId, eventIds, subjects, ...end }))!;
     await takeBacklogShare(tx, queued);
     if (isLast) await atEnd(tx);
-    return isLast;
   });
 }

@@ -22,6 +22,11 @@ export const RecoveryProgress = defineEntity({
     statusClass: p.string().length(5).nullable(),
     /** First it goes through dead letters, then through events. */
     readsEvents: p.boolean(),
+    /** The first transaction that was open when it began, and the first after all of these. Null where none was. */
+    lateFrom: p.bigint().nullable(),
+    lateUntil: p.bigint().nullable(),
+    /** Then it goes through the events of these transactions, once all have ended. */
+    readsLate: p.boolean().default(false),
     /** The position of the last one. */
     afterAt: p.datetime(),
     afterId: p.uuid(),

@@ -8,6 +8,7 @@ import { tenancyLimits } from '../../tenancy/core/limits.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { type FilteredRecoveryServices, recoverFilteredPart } from '../addressing/recover-filtered.ts';
 import { type ReplayServices, renewed, requireActive } from '../dead-letters/replay.ts';
+import { settledTransaction } from '../events/transaction-clock.ts';
 import { failPoint } from '../fail-points.ts';
 import { beginRetries } from '../retries/retry-release.ts';
 import { hasFullBacklog, takeBacklogShare } from './delivery-backlog.ts';
@@ -21,11 +22,15 @@ import {
   readsEvent,
   sendableEvent,
 } from './publish-event.ts';
+import { afterPart, isInPass, noId } from './recovery-sql.ts';
 
 /*
  * A recovery processes the dead letters of a subscription and then the events of its tenant, oldest first, in parts of
  * a bounded size. Each part is a transaction that also moves the cursor, so that each is processed exactly once. The
  * first parts belong to the request; the rest is work of the outbox.
+ *
+ * A transaction that was open at the begin may have recorded an event for the subscription as it was before, and commit it
+ * behind the cursor. When these transactions have ended, their events are processed once more.
  */
 
 /** Dead letters, or events, that one part reads. */
@@ -58,8 +63,6 @@ interface RecoveryFilter {
 export const recoveredClasses = ['4xx', '5xx', 'error'] as const;
 type RecoveredClass = (typeof recoveredClasses)[number];
 
-const noId = '00000000-0000-0000-0000-000000000000';
-
 const begin = statement({
   name: 'recovery.begin',
   parameters: {
@@ -71,10 +74,13 @@ const begin = statement({
     statusClass: 'text?',
   },
   text: `insert into recovery (id, organization_id, environment, subscription_id, since, until, window_end, event_types,
-    status_class, reads_events, after_at, after_id, queued)
+    status_class, reads_events, late_from, late_until, after_at, after_id, queued)
    select :recoveryId, :organizationId, :environment, id, reach.since, clock_timestamp(),
-     coalesce(:windowEnd, 'infinity'), :eventTypes, :statusClass, false, reach.since, '${noId}', 0
+     coalesce(:windowEnd, 'infinity'), :eventTypes, :statusClass, false, late.first,
+     case when late.first is not null then pg_snapshot_xmax(pg_current_snapshot())::text::bigint end,
+     reach.since, '${noId}', 0
      from webhook_subscription
+    cross join (select min(open::text::bigint) as first from pg_snapshot_xip(pg_current_snapshot()) open) late
     cross join lateral (select greatest(:since, recoverable_from) as since) reach
     where organization_id = :organizationId and environment = :environment and id = :subscriptionId`,
 });
@@ -102,6 +108,9 @@ async function requireKept(tx: Transaction, subscriptionId: string, since: Date)
 interface RecoveryRow {
   subscriptionId: string;
   readsEvents: boolean;
+  /** Whether it processes events that were committed late, and whether all of them are committed. */
+  readsLate: boolean;
+  isSettled: boolean;
   /** Whether the bodies of events decide which are delivered: see recover-filtered.ts. */
   readsBodies: boolean;
   /** Whether it ends with the dead letters. */
@@ -114,6 +123,8 @@ interface RecoveryRow {
 const recoveryRow = {
   subscriptionId: 'uuid',
   readsEvents: 'boolean',
+  readsLate: 'boolean',
+  isSettled: 'boolean',
   readsBodies: 'boolean',
   skipsEvents: 'boolean',
   isNarrowed: 'boolean',
@@ -121,6 +132,7 @@ const recoveryRow = {
 } as const;
 
 const selectOpen = `select subscription_id as "subscriptionId", reads_events as "readsEvents",
+    reads_late as "readsLate", coalesce(late_until <= ${settledTransaction}, true) as "isSettled",
     status_class is not null as "skipsEvents",
     (window_end < 'infinity' or event_types is not null or status_class is not null) as "isNarrowed", queued,
     (select ${readsEvent('s')} from webhook_subscription s where s.id = subscription_id) as "readsBodies"
@@ -190,7 +202,7 @@ const recoverEvents = statement({
      select e.* from recovery r cross join lateral (
          select id, created_at, type, type as event_type, is_test from event
           where organization_id = :organizationId and environment = :environment
-            and (created_at, id) > (r.after_at, r.after_id)
+            and (created_at, id) > (r.after_at, r.after_id) and ${isInPass('event')}
             and created_at <= r.until and created_at <= r.window_end
           order by created_at, id limit ${perPart}) e
       where ${ofThis}),
@@ -211,8 +223,8 @@ const recoverEvents = statement({
    done as (select count(*)::int as queued, false as retried from missed),
    moved as (
      update recovery r
-        set queued = r.queued + done.queued, after_at = coalesce(latest.created_at, r.after_at),
-            after_id = coalesce(latest.id, r.after_id), finished_at = case when ${isLast} then clock_timestamp() end
+        set queued = r.queued + done.queued,
+            ${afterPart(isLast, { at: 'latest.created_at', id: 'latest.id' })}
        from done left join ${latest} on true
       where ${ofThis})
    ${answer}`,
@@ -253,20 +265,22 @@ const finish = statement({
     and environment = :environment and id = :recoveryId`,
 });
 
-/** The same for a webhook with a filter. A webhook that is turned off meanwhile ends it the next time. */
+/**
+ * Processes the next part for a webhook with a filter. If the webhook is turned off meanwhile, the next transaction ends
+ * the recovery.
+ */
 async function recoverFiltered(
   services: FilteredRecoveryServices,
   scope: Scope,
   { recoveryId, isNarrowed }: { recoveryId: string; isNarrowed: boolean },
-): Promise<boolean> {
+): Promise<void> {
   const atEnd = async (tx: Transaction) => {
     if (!isNarrowed) await tx.rows(forgetSkipped, { recoveryId });
   };
   try {
-    return await recoverFilteredPart(services, scope, recoveryId, atEnd);
+    await recoverFilteredPart(services, scope, recoveryId, atEnd);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return false;
   }
 }
 
@@ -326,7 +340,8 @@ export async function recoverDeliveries(
       done = await recoverPart(tx, recoveryId, done);
       if (done.readsEvents && done.readsBodies) break;
     }
-    if (!done.complete && !isFull) await tx.enqueue('webhook.recover', recoveryId);
+    const isOver = (await tx.one(findRecovery, { recoveryId })) === undefined;
+    if (!isOver && !isFull) await tx.enqueue('webhook.recover', recoveryId);
     return { recoveryId, queued: done.queued, complete: done.complete };
   };
   const once = await scope.transaction(recover, { claim });
@@ -337,7 +352,7 @@ export async function recoverDeliveries(
 
 /**
  * Continues a recovery, and returns to it later if it takes long. It ends when the subscription is turned off. While
- * too many deliveries wait it pauses until `sweepDeliveryBacklog` resumes it.
+ * too many deliveries wait, or transactions of its begin are open, it pauses until `sweepDeliveryBacklog` resumes it.
  */
 export async function continueRecovery(
   services: FilteredRecoveryServices,
@@ -345,30 +360,29 @@ export async function continueRecovery(
   recoveryId: string,
 ): Promise<void> {
   const end = performance.now() + maxWorkMs;
-  const proceed = async (tx: Transaction): Promise<boolean | RecoveryRow> => {
+  /** @returns the recovery, if the bodies of its events are to be read outside of the transaction */
+  const proceed = async (tx: Transaction): Promise<'over' | 'done a part' | RecoveryRow> => {
     const recovery = await tx.one(findRecovery, { recoveryId });
-    if (!recovery || (await hasFullBacklog(tx))) return true;
+    if (!recovery || (await hasFullBacklog(tx))) return 'over';
     try {
       await requireActive(tx, recovery.subscriptionId);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       await tx.rows(finish, { recoveryId });
-      return true;
+      return 'over';
     }
     // Another process may have continued it until the subscription was locked.
     const current = await tx.one(lockRecovery, { recoveryId });
-    if (!current) return true;
+    if (!current || (current.readsLate && !current.isSettled)) return 'over';
     if (current.readsEvents && current.readsBodies) return current;
-    return (await recoverPart(tx, recoveryId, current)).complete;
+    await recoverPart(tx, recoveryId, current);
+    return 'done a part';
   };
   while (performance.now() < end) {
     const done = await scope.transaction(proceed);
-    const complete =
-      typeof done === 'boolean'
-        ? done
-        : await recoverFiltered(services, scope, { recoveryId, isNarrowed: done.isNarrowed });
+    if (done === 'over') return;
+    if (done !== 'done a part') await recoverFiltered(services, scope, { recoveryId, isNarrowed: done.isNarrowed });
     failPoint('delivery.recovery_part');
-    if (complete) return;
   }
   await scope.transaction((tx) => tx.enqueue('webhook.recover', recoveryId));
 }
