@@ -2,6 +2,16 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database/database.ts';
 import type { IntegrationStatus } from './core/connection-status.ts';
 
+/** A resource of an account whose subscription failed. */
+export interface RefusedResource {
+  /** In a row. */
+  failures: number;
+  /** When its subscription is requested again, in milliseconds. */
+  until: number;
+  /** The provider's code, or the kind of the failure. */
+  reason: string;
+}
+
 /** A tenant's connection of one integration. It has at most one. */
 export const IntegrationConnection = defineEntity({
   name: 'IntegrationConnection',
@@ -24,6 +34,10 @@ export const IntegrationConnection = defineEntity({
     /** With which the tester signs events of the sandbox; null for live keys, and where the provider sends none. */
     sealedSandboxSecret: p.text().nullable(),
     connectedAt: p.datetime(),
+    /** Why the latest run that fetched its events, or kept its subscriptions, failed; null where it succeeded. */
+    eventsError: p.string().length(100).nullable(),
+    /** By resource. */
+    refusedResources: p.json<Record<string, RefusedResource>>().default('{}'),
   },
   uniques: [
     { name: 'integration_connection_unique', properties: ['organizationId', 'environment', 'integration'] },

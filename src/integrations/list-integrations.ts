@@ -15,6 +15,8 @@ export interface IntegrationView {
   status: IntegrationStatus | 'not_connected';
   connectedAt?: Date;
   account?: { id: string; name: string };
+  /** Why events of the provider do not arrive: its code, or the kind of the failure. */
+  eventsError?: string;
   /** How a tester sends an event that the provider would send. */
   sandbox?: { eventsUrl: string; account: string; signingSecret: string };
   features: { triggers: string[]; actions: string[] };
@@ -34,7 +36,7 @@ export async function listIntegrations(
     const known = connections.get(id);
     const features = { triggers: Object.keys(triggers), actions: Object.keys(actions) };
     if (!known) return { id, name, description, category, connected: false, status: 'not_connected', features };
-    const { account, status, connectedAt, sealedSandboxSecret: sealed } = known;
+    const { account, status, connectedAt, eventsError, sealedSandboxSecret: sealed } = known;
     const connected = status === 'connected';
     const sandbox = sealed !== null &&
       connected && {
@@ -52,6 +54,7 @@ export async function listIntegrations(
       connected,
       status,
       ...(connected && { connectedAt, account: { id: account.id, name: account.name } }),
+      ...(connected && eventsError !== null && { eventsError }),
       ...sandbox,
       features,
     };

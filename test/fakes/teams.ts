@@ -38,6 +38,8 @@ export interface FakeTeams extends FakeApp {
   /** The origin of the addresses of further pages; its own unless given. */
   linkOrigin: string | undefined;
   subscriptions: Map<string, TeamsSubscription>;
+  /** What requests for a subscription to a channel are answered instead, by its id. */
+  unsubscribable: Map<string, WireAnswer>;
   /** Ids of subscriptions that the account may not touch any more. */
   forbidden: Set<string>;
   /** Ids of subscriptions whose next request is refused. */
@@ -178,6 +180,8 @@ export async function startFakeTeams(): Promise<FakeTeams> {
   /** Graph asks before it answers; here the answer comes first, and a subscription that is not validated is gone. */
   function subscribe({ body }: AppRequest): WireAnswer {
     const { changeType, notificationUrl, lifecycleNotificationUrl, resource, expirationDateTime, clientState } = body;
+    const [, unsubscribable] = [...fake.unsubscribable].find(([id]) => resource.includes(`/${id}/`)) ?? [];
+    if (unsubscribable) return unsubscribable;
     const isKnown = resource === `/teams/${teamId}/channels/${channelId}/messages`;
     const lasts = Date.parse(expirationDateTime) - Date.now();
     const isRight = changeType === 'created' && typeof clientState === 'string' && clientState.length <= 128;
@@ -245,6 +249,7 @@ export async function startFakeTeams(): Promise<FakeTeams> {
     otherChannels: [closed],
     linkOrigin: undefined,
     subscriptions,
+    unsubscribable: new Map<string, WireAnswer>(),
     forbidden: new Set<string>(),
     refusedOnce: new Set<string>(),
     messages,

@@ -11,7 +11,7 @@ import { openProduct, type Product } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { visit } from './connect-in-sandbox.ts';
-import { base, begin } from './consents.ts';
+import { base, begin, findIn } from './consents.ts';
 import * as followRuns from './follow-runs.ts';
 
 let product: Product;
@@ -166,6 +166,9 @@ test('subscriptions of Teams are made for the first webhook, renewed, made anew,
   expect(made!.clientState).toMatch(new RegExp(`^${id}\\.`));
   const stored = () => product.database.pool.query('select * from integration_push where connection_id = $1', [id]);
   await runUntil('it is stored', id, async () => (await stored()).rows.length === 2);
+  await until('the connection says that a channel is closed to it', async () => {
+    return (await findIn(client, 'microsoft-teams')).eventsError === 'Forbidden';
+  });
   await product.database.pool.query("delete from integration_push where subscription_id = 'of-a-channel-left'");
   const notify = (lifecycleEvent: string, { id: subscriptionId, clientState } = made!) =>
     fetch(new URL(`${base}/microsoft-teams/events`, api), {

@@ -30,6 +30,7 @@ beforeEach(() => {
   teams.messages.clear();
   teams.subscriptions.clear();
   teams.otherChannels = [];
+  teams.unsubscribable.clear();
 });
 afterAll(async () => {
   await Promise.all([product.close(), account.close(), teams.close()]);
@@ -210,3 +211,54 @@ test('more channels than are followed are an outcome of the run, which follows t
   const asked = teams.journal.filter(({ method, path }) => method === 'POST' && path === '/v1.0/subscriptions');
   expect(asked).toHaveLength(500);
 });
+
+test.each([
+  ['is refused', 403],
+  ['fails', 500],
+  ['is not answered in time', 503],
+])(
+  'a channel whose subscription always %s holds up no other, and is requested again after a pause',
+  async (_, status) => {
+    const followed = await followedTeams();
+    const { pool } = product.database;
+    teams.otherChannels = [{ id: '19:always@thread.tacv2', displayName: 'Always', membershipType: 'standard' }];
+    teams.unsubscribable.set('19:always@thread.tacv2', teamsError(status, 'Always'));
+    teams.subscriptions.clear();
+    await pool.query('delete from integration_push where connection_id = $1', [followed.id]);
+    const requests = () =>
+      teams.journal.filter(({ method, path }) => method === 'POST' && path === '/v1.0/subscriptions').length;
+    const before = requests();
+    const failure = { providerCode: 'Always' };
+    await expect(followed.run()).rejects.toMatchObject(failure);
+    expect(teams.subscriptions.size).toBe(1);
+    expect(requests() - before).toBe(2);
+    await expect(followed.run()).rejects.toMatchObject(failure);
+    expect(requests() - before).toBe(2);
+
+    // Each pause is twice as long as the one before, and at most six hours.
+    const endPause = () =>
+      pool.query(
+        `update integration_connection set refused_resources = (
+         select jsonb_object_agg(key, value || '{"until": 0}') from jsonb_each(refused_resources)) where id = $1`,
+        [followed.id],
+      );
+    const minutes = [];
+    for (let failed = 0; failed < 9; failed++) {
+      await endPause();
+      const began = Date.now();
+      await expect(followed.run()).rejects.toMatchObject(failure);
+      const sql = 'select value from integration_connection, jsonb_each(refused_resources) where id = $1';
+      const [{ value }] = (await pool.query(sql, [followed.id])).rows;
+      minutes.push(Math.floor((value.until - began) / 60_000));
+    }
+    expect(minutes).toEqual([10, 20, 40, 80, 160, 320, 360, 360, 360]);
+
+    teams.unsubscribable.clear();
+    teams.otherChannels = [];
+    await followed.run();
+    const { rows } = await pool.query('select refused_resources from integration_connection where id = $1', [
+      followed.id,
+    ]);
+    expect(rows).toEqual([{ refused_resources: {} }]);
+  },
+);

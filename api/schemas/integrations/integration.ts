@@ -31,6 +31,11 @@ const integrationSchema = z
       .object({ id: z.string().openapi({ description: 'The id of the account at the provider.' }), name: z.string() })
       .optional()
       .openapi({ description: 'The account of a connected integration.' }),
+    eventsError: z.string().optional().openapi({
+      description:
+        'Why events of the provider do not arrive, or not all of them: the code of the provider, or the kind of the failure. Absent while they do.',
+      example: 'Forbidden',
+    }),
     sandbox: z
       .object({
         eventsUrl: z.string(),

@@ -257,7 +257,7 @@ function keepConnection(
       connectionId: access?.id ?? null,
       accountName: account.name,
       details: { ...account.details },
-      ...({ status: 'connected', connectedAt: new Date() } as const),
+      ...({ status: 'connected', connectedAt: new Date(), eventsError: null, refusedResources: {} } as const),
     };
     if (known && isSame) Object.assign(known, kept);
     else {

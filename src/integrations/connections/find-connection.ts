@@ -16,6 +16,8 @@ export interface Connected {
   connectedAt: Date;
   /** Sealed; null for live keys, and where the provider sends no events. */
   sealedSandboxSecret: string | null;
+  /** Why the latest run that fetched its events, or kept its subscriptions, failed. */
+  eventsError: string | null;
 }
 
 interface Row extends Omit<Connected, 'account'> {
@@ -25,7 +27,8 @@ interface Row extends Omit<Connected, 'account'> {
 }
 
 const columns = `id, integration as "integrationId", account_id as "accountId", account_name as "accountName", details,
-  status, connection_id as "connectionId", connected_at as "connectedAt", sealed_sandbox_secret as "sealedSandboxSecret"`;
+  status, connection_id as "connectionId", connected_at as "connectedAt", sealed_sandbox_secret as "sealedSandboxSecret",
+  events_error as "eventsError"`;
 
 const rowColumns = {
   id: 'uuid',
@@ -37,6 +40,7 @@ const rowColumns = {
   connectionId: 'uuid?',
   connectedAt: 'timestamptz',
   sealedSandboxSecret: 'text?',
+  eventsError: 'text?',
 } as const;
 
 const find = statement({

@@ -32,6 +32,14 @@ const findSubscribed = statement({
     limit 1`,
 });
 
+const recordError = statement({
+  name: 'integration.record_events_error',
+  parameters: { id: 'uuid', error: 'text?' },
+  text: `update integration_connection set events_error = :error
+    where organization_id = :organizationId and environment = :environment and id = :id
+      and events_error is distinct from :error`,
+});
+
 /**
  * Polls a provider for the events of a connected account, and renews the subscriptions through which the provider
  * pushes them. Without subscribed webhooks and waiting workflows it sends no requests, and events of that time are not
@@ -56,11 +64,14 @@ export async function followConnection(
   try {
     const polled = integration.poll ? await pollConnection(followed, integration.poll) : 0;
     if (integration.push) await keepPushed(services, followed, integration.push);
+    await scope.rows(recordError, { id: connectionId, error: null });
     return { published: polled, isSubscribed };
   } catch (error) {
     if (error instanceof AuthExpired) return { stopped: 'auth_expired' };
     if (error instanceof AppError && error.code === 'not_connected') return { stopped: 'disconnected' };
     if (!(error instanceof IntegrationFailure)) throw error;
-    return { failed: error.providerCode ?? error.kind };
+    const failed = error.providerCode ?? error.kind;
+    await scope.rows(recordError, { id: connectionId, error: failed });
+    return { failed };
   }
 }

@@ -8,6 +8,7 @@ import { type Behind, catchUpAll } from './catch-up.ts';
 import type { CatchUp } from './event-source-entities.ts';
 import type { Followed, FollowServices } from './followed.ts';
 import { missedAtSql } from './missed-at.ts';
+import { RefusedResources } from './refused-resources.ts';
 
 /** A subscription at a provider. */
 interface Pushed extends Behind {
@@ -64,6 +65,8 @@ const hashOf = (clientState: string) => createHash('sha256').update(clientState)
 const refusals: readonly FailureKind[] = ['action_failed', 'invalid_payload'];
 /** A list that is never answered does not block the lists of other resources either. */
 const failedLists: readonly FailureKind[] = [...refusals, 'lost'];
+/** These failures concern one resource. A limit of the provider concerns all of them. */
+const failedSubscriptions: readonly FailureKind[] = [...failedLists, 'not_done'];
 
 /** The subscribed resource if an account has only one. */
 const wholeAccount = '';
@@ -102,17 +105,25 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
   }
   const url = `${services.publicUrl}/api/v1/integrations/${integration.id}/events`;
   const lifeMs = push.lastsSeconds * 1_000;
+  const refusedResources = await RefusedResources.of(scope, connected.id);
   const behind: Behind[] = [];
+  const subscribed = new Set<string>();
   for (const resource of resources) {
     const current = known.find((one) => one.resource === resource && one.clientStateHash === hash);
     const leftMs = current ? current.endsAt.getTime() - Date.now() : 0;
     if (leftMs > lifeMs / 2) {
       behind.push(current!);
+      subscribed.add(resource);
+      continue;
+    }
+    const pausing = refusedResources.find(resource);
+    if (pausing) {
+      refused ??= pausing;
       continue;
     }
     const endsAt = new Date(Date.now() + lifeMs);
     const address = { url, lifecycleUrl: url, clientState: clientState!, endsAt };
-    await unlessRefused(async () => {
+    const subscribe = async () => {
       const renewed = current && leftMs > 0 ? await renew(followed, push, current, endsAt) : undefined;
       const made =
         renewed ??
@@ -125,8 +136,17 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
         endsAt: made.endsAt,
       });
       if (kept) behind.push({ resource, ...kept });
-    });
+      subscribed.add(resource);
+    };
+    try {
+      await subscribe();
+    } catch (error) {
+      if (!(error instanceof IntegrationFailure) || !failedSubscriptions.includes(error.kind)) throw error;
+      await refusedResources.add(resource, error);
+      refused ??= error;
+    }
   }
+  await refusedResources.forgetAll((resource) => subscribed.has(resource) || !resources.includes(resource));
   await catchUpAll(followed, push, behind, (work) => unlessRefused(work, failedLists));
   if (refused) throw refused;
 }

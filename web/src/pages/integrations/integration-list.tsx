@@ -89,6 +89,7 @@ function Card({ integration }: { integration: Integration }) {
           ['Since', <Time key="since" at={integration.connectedAt} />],
           ['Actions', integration.features.actions.join(', ') || '–'],
           ['Events', integration.features.triggers.join(', ') || '–'],
+          ['Events fail with', integration.eventsError ?? '–'],
         ]}
       />
       {may('member') && (

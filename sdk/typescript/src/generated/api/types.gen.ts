@@ -4384,6 +4384,10 @@ export type Integration = {
         name: string;
     };
     /**
+     * Why events of the provider do not arrive, or not all of them: the code of the provider, or the kind of the failure. Absent while they do.
+     */
+    eventsError?: string;
+    /**
      * How to send an event as the provider does. Present for a connected integration of a test key whose provider sends events.
      */
     sandbox?: {
