@@ -1,10 +1,12 @@
 import type { Database } from '../platform/database/database.ts';
+import { type ClaimOptions, type Once, once, requireRecent } from '../platform/database/idempotency.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
 import { systemTransaction, type UnitOfWork } from '../platform/database/unit-of-work.ts';
 import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { AuditAuthor, RequestOrigin } from '../platform/security/audit.ts';
+import type { Tenant } from '../platform/tenant.ts';
 import type { Role } from '../tenancy/core/roles.ts';
 import { invitationIds, userIds } from './core/ids.ts';
 import type { AccountTimes } from './core/times.ts';
@@ -124,49 +126,77 @@ interface IssuedInvitation {
   expiresAt: Date;
 }
 
-/**
- * Invites an address to an organization. An earlier invitation of it ends.
- * @param secret where the invitation is mailed: its token is made of it. Without it the caller hands over the link
- * @throws AppError validation_error, not_found (no such organization), conflict (the person is a member)
- */
-export async function invite(
-  database: Database,
+interface InviteOptions {
+  times: AccountTimes;
+  /** Where the invitation is mailed: its token is made of it. Without it the caller hands over the link. */
+  secret?: string | undefined;
+}
+
+async function create(
+  tx: UnitOfWork,
   { organizationId, role, ...given }: NewInvitation,
   { userId, ...by }: Acting,
-  { times, secret }: { times: AccountTimes; secret?: string | undefined },
+  { times, secret }: InviteOptions,
 ): Promise<IssuedInvitation> {
   const email = readEmail(given.email);
   const id = newId();
   const token = secret === undefined ? randomToken() : tokenOfInvitation(secret, id);
   const createdAt = new Date();
   const expiresAt = new Date(createdAt.getTime() + times.invitationMs);
-  await systemTransaction(database, async (tx) => {
-    if (!(await tx.one(isOrganizationOpen, { organizationId }))) throw noOrganization(organizationId);
-    if (await tx.one(findMember, { organizationId, email })) {
-      throw new AppError('conflict', 'The person is a member of the organization already.');
-    }
-    await tx.rows(revokeEarlier, { organizationId, email });
-    await tx.rows(insert, {
-      id,
-      organizationId,
-      email,
-      role,
-      expiresAt,
-      createdAt,
-      inviterId: userId ?? null,
-      tokenHash: hashOfToken(token),
-      mailedAt: secret === undefined ? createdAt : null,
-    });
-    await tx.audit({
-      organizationId,
-      subjectId: id,
-      action: 'invitation.create',
-      // Never an address of e-mail: the log is not erased.
-      facts: { role },
-      ...by,
-    });
+  if (!(await tx.one(isOrganizationOpen, { organizationId }))) throw noOrganization(organizationId);
+  if (await tx.one(findMember, { organizationId, email })) {
+    throw new AppError('conflict', 'The person is a member of the organization already.');
+  }
+  await tx.rows(revokeEarlier, { organizationId, email });
+  await tx.rows(insert, {
+    id,
+    organizationId,
+    email,
+    role,
+    expiresAt,
+    createdAt,
+    inviterId: userId ?? null,
+    tokenHash: hashOfToken(token),
+    mailedAt: secret === undefined ? createdAt : null,
+  });
+  await tx.audit({
+    organizationId,
+    subjectId: id,
+    action: 'invitation.create',
+    // Never an address of e-mail: the log is not erased.
+    facts: { role },
+    ...by,
   });
   return { id, email, role, token, createdAt, expiresAt };
+}
+
+/**
+ * Invites an address to an organization. An earlier invitation of it ends.
+ * @throws AppError validation_error, not_found (no such organization), conflict (the person is a member)
+ */
+export const invite = (
+  database: Database,
+  invitation: NewInvitation,
+  by: Acting,
+  options: InviteOptions,
+): Promise<IssuedInvitation> => systemTransaction(database, (tx) => create(tx, invitation, by, options));
+
+/**
+ * The same, once for each Idempotency-Key.
+ * @param options.tenant of the request
+ * @throws AppError as `invite`, idempotency_key_reused
+ */
+export async function inviteOnce(
+  database: Database,
+  invitation: NewInvitation,
+  by: Acting,
+  options: InviteOptions & ClaimOptions<IssuedInvitation> & { tenant: Tenant },
+): Promise<Once<IssuedInvitation>> {
+  const invited = await systemTransaction(database, (tx) =>
+    once(tx.of(options.tenant), options, () => create(tx, invitation, by, options)),
+  );
+  requireRecent(invited);
+  return invited;
 }
 
 interface PendingInvitation {

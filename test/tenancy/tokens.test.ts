@@ -64,6 +64,18 @@ const endToken = (ago: string) =>
     [organization(), ago],
   );
 
+test('with an Idempotency-Key one token is made, and no other key gets it', async () => {
+  const ask = (by: ApiClient, expiresInSeconds = 60) =>
+    by.post('/api/v1/tokens', { scopes: ['runs:read'], expiresInSeconds }, { 'idempotency-key': 'one-token' });
+  const [first, second] = [await ask(api), await ask(api)];
+  expect(first.status).toBe(201);
+  expect([second.status, second.body.data]).toEqual([201, first.body.data]);
+  expect(second.headers.get('idempotent-replayed')).toBe('true');
+  expect((await ask(api, 61)).body.error.code).toBe('idempotency_key_reused');
+  const { key } = await issueKey({});
+  expect(await ask(apiClient(base, key))).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+});
+
 describe('a token', () => {
   test('lives for a quarter of an hour by default, and at most as long as its key', async () => {
     const before = Date.now();

@@ -118,6 +118,17 @@ export interface Once<Outcome> {
   replayed: boolean;
 }
 
+const shownAgainMs = 600_000;
+
+/**
+ * For an answer with a secret or of short use: it is given again for ten minutes only.
+ * @throws AppError conflict
+ */
+export function requireRecent({ outcome, replayed }: Once<{ createdAt: Date }>): void {
+  if (!replayed || outcome.createdAt.getTime() > Date.now() - shownAgainMs) return;
+  throw new AppError('conflict', 'The answer to this Idempotency-Key is given again for ten minutes only.');
+}
+
 export interface ClaimOptions<Outcome> {
   /** Undefined: the request has no key, and is done each time. */
   claim: IdempotencyClaim | undefined;

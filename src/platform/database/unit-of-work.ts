@@ -6,7 +6,7 @@ import type { Tenant } from '../tenant.ts';
 import type { CountedUse } from './counted-use.ts';
 import type { Database } from './database.ts';
 import { isConnectionSound } from './pooled-connection.ts';
-import { type Sql, type Statement, type SystemArguments, sqlOn, usedBy } from './sql.ts';
+import { type Sql, type Statement, type SystemArguments, sqlOn, type TenantSql, usedBy, withTenant } from './sql.ts';
 
 /**
  * One transaction on one connection: named statements, entities and audit entries commit together or not at all.
@@ -58,6 +58,15 @@ export class UnitOfWork implements Sql {
     ...values: SystemArguments<Values>
   ): Promise<Row | undefined> {
     return (await this.rows(of, ...values))[0];
+  }
+
+  /** Statements of one tenant in a transaction that belongs to none. */
+  of(tenant: Tenant): TenantSql {
+    return {
+      tenant,
+      rows: (statement, ...values) => this.rows(statement, ...withTenant(tenant, values)),
+      one: (statement, ...values) => this.one(statement, ...withTenant(tenant, values)),
+    };
   }
 
   /**

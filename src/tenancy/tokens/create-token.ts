@@ -1,5 +1,7 @@
-import type { Scope } from '../../platform/database/scope.ts';
+import { type ClaimOptions, type Once, requireRecent } from '../../platform/database/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
+import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Caller } from '../caller.ts';
 import type { RunRestriction, TokenScope } from '../core/token-access.ts';
@@ -15,8 +17,12 @@ export interface NewToken {
 }
 
 interface IssuedToken {
+  id: string;
   /** The token itself. It is returned only here. */
   token: string;
+  /** The key or the session of its creator. */
+  createdBy: string;
+  createdAt: Date;
   expiresAt: Date;
 }
 
@@ -44,26 +50,45 @@ const insert = statement({
      :maxUses, :createdAt, :expiresAt)`,
 });
 
-/** Issues a token that may do no more than the key or the session of `caller`, and no longer. */
-export async function createToken(scope: Scope, caller: Caller, asked: NewToken): Promise<IssuedToken> {
+/**
+ * Issues a token that may do no more than the key or the session of `caller`, and no longer. A repeated request gets it
+ * again from the same key or session alone.
+ * @throws AppError conflict, idempotency_key_reused
+ */
+export async function createToken(
+  scope: Scope,
+  caller: Caller,
+  asked: NewToken,
+  once: ClaimOptions<IssuedToken>,
+): Promise<Once<IssuedToken>> {
   const { keyId, session } = caller;
-  const token = generateToken(scope.tenant.environment);
-  const createdAt = new Date();
-  const { scopes, runs, maxUses, origins, expiresInSeconds } = asked;
-  const ownEnd = createdAt.getTime() + expiresInSeconds * 1000;
-  const expiresAt = new Date(Math.min(ownEnd, caller.expiresAt ?? Number.POSITIVE_INFINITY));
-  await scope.rows(insert, {
-    id: newId(),
-    keyId,
-    sessionId: session?.id ?? null,
-    userId: session?.userId ?? null,
-    hash: hashKey(token),
-    scopes,
-    ...runs,
-    origins,
-    maxUses,
-    createdAt,
-    expiresAt,
-  });
-  return { token, expiresAt };
+  const createdBy = String(keyId ?? session?.id);
+  const create = async (tx: Transaction): Promise<IssuedToken> => {
+    const id = newId();
+    const token = generateToken(scope.tenant.environment);
+    const createdAt = new Date();
+    const { scopes, runs, maxUses, origins, expiresInSeconds } = asked;
+    const ownEnd = createdAt.getTime() + expiresInSeconds * 1000;
+    const expiresAt = new Date(Math.min(ownEnd, caller.expiresAt ?? Number.POSITIVE_INFINITY));
+    await tx.rows(insert, {
+      id,
+      keyId,
+      sessionId: session?.id ?? null,
+      userId: session?.userId ?? null,
+      hash: hashKey(token),
+      scopes,
+      ...runs,
+      origins,
+      maxUses,
+      createdAt,
+      expiresAt,
+    });
+    return { id, token, createdBy, createdAt, expiresAt };
+  };
+  const issued = await scope.transaction(create, once);
+  requireRecent(issued);
+  if (issued.outcome.createdBy !== createdBy) {
+    throw new AppError('conflict', 'Another key or session created a token with this Idempotency-Key.');
+  }
+  return issued;
 }

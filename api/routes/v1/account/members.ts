@@ -1,9 +1,10 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { invitationIds, memberIds } from '../../../../src/accounts/core/ids.ts';
 import { isAtLeast } from '../../../../src/accounts/core/roles.ts';
-import { type Acting, invite } from '../../../../src/accounts/invitations.ts';
+import { type Acting, inviteOnce } from '../../../../src/accounts/invitations.ts';
 import { listInvitations, revokeInvitation } from '../../../../src/accounts/list-invitations.ts';
 import { changeRole, listMembers, noMember, removeMember } from '../../../../src/accounts/members.ts';
+import { findClaim } from '../../../../src/platform/database/idempotency.ts';
 import { AppError } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { CallerSession } from '../../../../src/tenancy/caller.ts';
@@ -11,6 +12,7 @@ import { tenancyLimits } from '../../../../src/tenancy/core/limits.ts';
 import { countMail } from '../../../../src/tenancy/index.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { requirePerson } from '../../../middleware/session.ts';
 import { stillAllowed } from '../../../middleware/still-allowed.ts';
@@ -46,7 +48,7 @@ const actingOf = (c: ApiContext, { userId }: CallerSession): Acting => ({
 
 /** Members and invitations. Keys read them; people write them. */
 export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { database, accounts, background } = services;
+  const { database, accounts, background, sealer } = services;
   const key = requireKey(services, 'keys');
   const operation = operationsOf({ tag: 'Organization', key });
   // Every key has the scope by default, and a key must not raise the role of its user.
@@ -125,12 +127,14 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description:
       'Mails a link that makes its reader a member. The link works once, within 48 hours. An earlier invitation of the address ends. Needs the session of an admin, or of an owner to invite an owner.',
     body: jsonContent(newInvitationSchema, newInvitationExamples),
+    idempotent: true,
     checks,
     failures: [409],
     answers: {
       201: answer('Returns the invitation.', invitationSchema, {
         examples: invitationExamples,
         links: { Delete: { operationId: 'deleteInvitation', parameters: { invitationId: '$response.body#/data/id' } } },
+        replayable: true,
       }),
     },
   });
@@ -180,14 +184,24 @@ export function memberRoutes(services: Services): OpenAPIHono<ApiEnv> {
       throw new AppError('forbidden', 'An owner invites owners.', { required: 'owner' });
     }
     const { organizationId, plan } = c.get('caller');
-    if (!(await countMail(c.get('scope'), { isRefusable: true }))) {
+    const scope = c.get('scope');
+    const claim = readIdempotency(c);
+    const isRepeated = claim !== undefined && (await findClaim(scope, claim)) !== undefined;
+    if (!isRepeated && !(await countMail(scope, { isRefusable: true }))) {
       const limit = tenancyLimits.mailsPerDay.of(plan);
       throw new AppError('forbidden', `The plan ${plan} includes ${limit} mails a day.`, { limit, plan });
     }
     const { secret, times, invitationMails } = accounts;
-    const made = await invite(database, { organizationId, email, role }, actingOf(c, by), { secret, times });
-    background.runAfterAnswer('mail of an invitation', () => invitationMails.mail({ id: made.id, organizationId }));
-    return c.json(success(shownInvitation({ ...made, status: 'pending' })), 201);
+    const invitation = { organizationId, email, role };
+    const options = { secret, times, claim, sealer, tenant: scope.tenant };
+    const { outcome, replayed } = await inviteOnce(database, invitation, actingOf(c, by), options);
+    if (!replayed) {
+      background.runAfterAnswer('mail of an invitation', () =>
+        invitationMails.mail({ id: outcome.id, organizationId }),
+      );
+    }
+    markReplayed(c, replayed);
+    return c.json(success(shownInvitation({ ...outcome, status: 'pending' })), 201);
   });
   routes.openapi(revoke, async (c) => {
     const by = requirePerson(c, 'admin');

@@ -4,6 +4,7 @@ import type { Services } from '../../../../src/services.ts';
 import { createToken } from '../../../../src/tenancy/tokens/create-token.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { checkScopes, requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
@@ -30,7 +31,11 @@ export function tokenRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'A short-lived token, with which a page calls the API itself. It can do no more than the key: a scope that the key lacks is answered with 403. A token that names runs, workflows, a batch or tags sees and starts only those; with several of these it sees what matches all of them. `runs:execute` needs one of them. The token ends when its key ends; a token that a person creates ends with the session, the membership or the role `member`. A token cannot create tokens. Tokens reach the execution of workflows, the reading and cancelling of runs, chat without `mcpServers`, and voice.',
     ].join(' '),
     body: jsonContent(newTokenSchema, newTokenExamples),
-    answers: { 201: answer('Returns the token.', issuedTokenSchema, { examples: issuedTokenExamples }) },
+    idempotent: true,
+    failures: [409],
+    answers: {
+      201: answer('Returns the token.', issuedTokenSchema, { examples: issuedTokenExamples, replayable: true }),
+    },
   });
 
   const routes = newRoutes();
@@ -47,8 +52,10 @@ export function tokenRoutes(services: Services): OpenAPIHono<ApiEnv> {
         },
       ]);
     }
-    const { token, expiresAt } = await createToken(c.get('scope'), caller, asked);
-    return c.json(success({ token, expiresAt: expiresAt.toISOString() }), 201);
+    const once = { claim: readIdempotency(c), sealer: services.sealer };
+    const { outcome, replayed } = await createToken(c.get('scope'), caller, asked, once);
+    markReplayed(c, replayed);
+    return c.json(success({ token: outcome.token, expiresAt: outcome.expiresAt.toISOString() }), 201);
   });
   return routes;
 }

@@ -23,7 +23,7 @@ export class Invitations extends Resource {
    * the address ends. Needs the session of an admin, or of an owner to invite an owner.
    */
   create(body: NonNullable<api.CreateInvitationData['body']>, options?: RequestOptions): Promise<api.Invitation> {
-    return this.transport.call(sdk.createInvitation, { body }, { answer: 'json', isEnveloped: true }, options);
+    return this.transport.call(sdk.createInvitation, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
   }
 
   /**

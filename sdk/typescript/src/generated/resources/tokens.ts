@@ -17,6 +17,6 @@ export class Tokens extends Resource {
    * of runs, chat without `mcpServers`, and voice.
    */
   create(body: NonNullable<api.CreateTokenData['body']>, options?: RequestOptions): Promise<api.Token> {
-    return this.transport.call(sdk.createToken, { body }, { answer: 'json', isEnveloped: true }, options);
+    return this.transport.call(sdk.createToken, { body }, { answer: 'json', isEnveloped: true, isRepeatable: true, takesKey: true }, options);
   }
 }
