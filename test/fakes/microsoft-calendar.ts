@@ -121,7 +121,7 @@ function tagged({ store, origin }: Pick<FakeCalendar, 'store' | 'origin'>, { sea
   const next = new URLSearchParams(searchParams);
   next.set('$skip', String(end));
   return ok({
-    value: page.map(({ id, written }) => ({ id, createdDateTime: written?.createdDateTime })),
+    value: page.map((event) => ({ ...shown(event), createdDateTime: event.written?.createdDateTime })),
     ...(end < all.length && { '@odata.nextLink': `${origin}${base}/events?${next}` }),
   });
 }

@@ -132,7 +132,10 @@ describe.each(['sandbox', 'google', 'microsoft'] as const)('the calendars of %s'
     const { events, token } = await read(stage, all);
     expect(events).toMatchObject([{ id: first.eventId, bookingId, blocks: true }]);
     const entry = { bookingId, eventId: first.eventId };
+    const { startsAt, endsAt } = moved;
+    expect(await client.find(account, entry, newCall())).toEqual({ startsAt, endsAt });
     await client.remove(account, entry, newCall());
+    expect(await client.find(account, entry, newCall())).toBeNull();
     await client.remove(account, entry, newCall());
     expect(await stage.written()).toEqual([]);
     const gone = (await read(stage, { kind: 'changes', since: token })).events;

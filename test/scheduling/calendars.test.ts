@@ -377,6 +377,36 @@ describe('bookings', () => {
     }
   });
 
+  test('follow an event that its owner moved out of the time that is read, or it is written again', async () => {
+    const { calendar, first, second } = await twoWritten();
+    await scene.request('PATCH', `calendars/${calendar}`, { followChanges: true });
+    await sync(calendar);
+    // As a sync finds them that reads everything, and not these.
+    for (const [{ id }, date, time] of [
+      [first, day, '15:00'],
+      [second, '2900-06-13', '19:00'],
+    ] as const) {
+      const start = `${date}T${time}:00.000Z`;
+      const end = new Date(Date.parse(start) + 3_600_000).toISOString();
+      const { rows } = await product.database.pool.query(
+        `with moved as (
+           update sandbox_calendar_event set event = event || jsonb_build_object('start', $2::text, 'end', $3::text)
+            where booking_id = $1)
+         update calendar_entry set outside_change = '{"kind": "removed"}' where booking_id = $1 returning event_id`,
+        [bookingIds.parse(id), start, end],
+      );
+      expect(rows).toHaveLength(1);
+    }
+    await sync(calendar);
+    await until(
+      'the first booking follows',
+      async () => (await scene.get(`bookings/${first.id}`)).rescheduleCount === 1,
+    );
+    expect(await scene.get(`bookings/${first.id}`)).toMatchObject({ status: 'confirmed', start: utc('15:00') });
+    await written(calendar, [utc('15:00'), utc('11:00')]);
+    expect(await scene.get(`bookings/${second.id}`)).toMatchObject({ status: 'confirmed', start: utc('11:00') });
+  });
+
   test('are not cancelled for a removal that was read before they were moved', async () => {
     const entryOf = async ({ id }: { id: string }) => {
       const { rows } = await product.database.pool.query(

@@ -280,7 +280,7 @@ export async function pullCalendar(
     failPoint('calendar.synced');
     // The next full sync removes the rows of a sync that died.
     if ('of' in outcome && outcome.of === 'everything') await dropEarlier(scope, calendarId);
-    await settleOutsideChanges(services, scope, calendarId, signal);
+    await settleOutsideChanges(services, scope, calendar, call);
     await watchCalendar(services, scope, calendarId, call);
     return outcome;
   } catch (error) {

@@ -7,7 +7,9 @@ import type { BookingServices } from '../bookings/booking-queues.ts';
 import { cancelBooking, rescheduleBooking } from '../bookings/change-booking.ts';
 import type { OutsideChange } from '../core/outside-change.ts';
 import { readInstant } from '../core/read-times.ts';
+import type { CalendarCall } from './clients/ports.ts';
 import { type EntryServices, putBookingEntry } from './entries.ts';
+import type { SyncedCalendar } from './sync-state.ts';
 
 export interface SettleServices extends EntryServices, BookingServices {
   log: Log;
@@ -15,6 +17,7 @@ export interface SettleServices extends EntryServices, BookingServices {
 
 interface Changed {
   bookingId: string;
+  eventId: string;
   version: number;
   change: OutsideChange;
   follow: boolean;
@@ -30,12 +33,13 @@ const find = statement({
   parameters: { calendarId: 'uuid' },
   row: {
     bookingId: 'uuid',
+    eventId: 'text',
     version: 'int',
     change: typed<OutsideChange>('jsonb'),
     follow: 'boolean',
     startsAt: 'timestamptz',
   },
-  text: `select e.booking_id as "bookingId", e.version, e.outside_change as change, c.follow_changes as follow,
+  text: `select e.booking_id as "bookingId", e.event_id as "eventId", e.version, e.outside_change as change, c.follow_changes as follow,
           b.start_at as "startsAt"
      from calendar_entry e join calendar c on c.id = e.calendar_id join booking b on b.id = e.booking_id
     where e.organization_id = :organizationId and e.environment = :environment and e.calendar_id = :calendarId
@@ -71,10 +75,32 @@ const settled = statement({
 });
 
 /**
+ * The change as it is now. An event that its owner moved out of the time that is read is listed as one that was removed, or
+ * not at all.
+ */
+async function currentChange(
+  { calendarClients }: SettleServices,
+  scope: Scope,
+  { id: calendarId, connectionId, service }: SyncedCalendar,
+  { bookingId, eventId, change }: Changed,
+  call: CalendarCall,
+): Promise<OutsideChange> {
+  if (change.kind === 'moved') return change;
+  const client = calendarClients.clientFor(scope.tenant.environment, service);
+  const time = await client.find({ scope, calendarId, connectionId }, { bookingId, eventId }, call);
+  return time === null ? change : { kind: 'moved', ...time };
+}
+
+/**
  * Changes a booking as its event was changed in the calendar.
  * @returns whether the booking follows; false when its rules do not allow that
  */
-async function follow(services: SettleServices, scope: Scope, { bookingId, change, startsAt }: Changed) {
+async function follow(
+  services: SettleServices,
+  scope: Scope,
+  { bookingId, startsAt }: Changed,
+  change: OutsideChange,
+): Promise<boolean> {
   const as = { reason: null, notifyAttendee: true, source: 'calendar' } as const;
   if (change.kind === 'removed') {
     await cancelBooking(services, scope, bookingId, as);
@@ -100,22 +126,25 @@ async function follow(services: SettleServices, scope: Scope, { bookingId, chang
 export async function settleOutsideChanges(
   services: SettleServices,
   scope: Scope,
-  calendarId: string,
-  signal: AbortSignal,
+  calendar: SyncedCalendar,
+  call: CalendarCall,
 ): Promise<void> {
+  const calendarId = calendar.id;
+  const { signal } = call;
   for (const changed of await scope.rows(find, { calendarId })) {
     signal.throwIfAborted();
     const { bookingId, change } = changed;
     // Before the try: one that a crash or the time limit of the sync ends counts too.
     if (!(await scope.one(noteTry, { bookingId, change: JSON.stringify(change) }))) continue;
     try {
-      if (changed.follow && (await follow(services, scope, changed))) {
+      const current = changed.follow ? await currentChange(services, scope, calendar, changed, call) : change;
+      if (changed.follow && (await follow(services, scope, changed, current))) {
         await scope.rows(settled, {
           bookingId,
           change: JSON.stringify(change),
-          startsAt: change.kind === 'moved' ? new Date(change.startsAt) : null,
-          endsAt: change.kind === 'moved' ? new Date(change.endsAt) : null,
-          isRemoved: change.kind === 'removed',
+          startsAt: current.kind === 'moved' ? new Date(current.startsAt) : null,
+          endsAt: current.kind === 'moved' ? new Date(current.endsAt) : null,
+          isRemoved: current.kind === 'removed',
         });
       } else await putBookingEntry(services, scope, changed, signal);
     } catch (error) {

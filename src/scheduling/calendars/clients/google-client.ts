@@ -189,6 +189,16 @@ export class GoogleCalendarClient implements CalendarClient {
     }
   }
 
+  async find(account: Account, { eventId }: { eventId: string }, { signal, timezone }: CalendarCall) {
+    const path = `${events}/${encodeURIComponent(eventId)}?fields=id,status,start,end`;
+    try {
+      return read(await this.#http.ask(account, { method: 'GET', path, signal }, eventSchema), timezone).time;
+    } catch (error) {
+      if (isStatus(error, 404, 410)) return null;
+      throw this.#http.failureOf(error);
+    }
+  }
+
   async watch(
     account: Account,
     { url, token }: PushAddress,

@@ -23,7 +23,7 @@ import {
  * `readJson` takes in one answer is 40,000.
  */
 const perPage = 50;
-/** Only ids are found. */
+/** Of these only some members are found. */
 const perFoundPage = 500;
 /** Outlook allows a little less than seven days. */
 const channelMs = 6 * 86_400_000;
@@ -43,10 +43,9 @@ const writtenSchema = z.object({
   id: z.string().min(1).max(1_024),
   onlineMeeting: z.object({ joinUrl: z.string().nullish() }).nullish(),
 });
-const foundSchema = z.object({
-  value: z.array(z.object({ id: z.string().min(1).max(1_024), createdDateTime: z.string().nullish() })).max(5_000),
-  '@odata.nextLink': link.optional(),
-});
+const taggedSchema = eventSchema.extend({ createdDateTime: z.string().nullish() });
+const foundSchema = z.object({ value: z.array(taggedSchema).max(5_000), '@odata.nextLink': link.optional() });
+const foundFields = 'id,createdDateTime,isCancelled,isAllDay,originalStartTimeZone,start,end';
 /** Maximum number of pages of events with our tag: people may have copied ours. */
 const maxFoundPages = 20;
 const channelSchema = z.object({ id: z.string().max(200), expirationDateTime: z.string() });
@@ -161,6 +160,20 @@ export class MicrosoftCalendarClient implements CalendarClient {
     }
   }
 
+  /** By its tag: an event in the folder of deleted items may still have its id. */
+  async find(
+    account: Account,
+    { bookingId, eventId }: { bookingId: string; eventId: string },
+    { signal, timezone }: CalendarCall,
+  ) {
+    try {
+      const event = (await this.#findTagged(account, bookingId, signal)).find(({ id }) => id === eventId);
+      return event ? readEvent(event, undefined, timezone).time : null;
+    } catch (error) {
+      throw this.#http.failureOf(error);
+    }
+  }
+
   async watch(
     account: Account,
     { url, token }: PushAddress,
@@ -251,14 +264,21 @@ export class MicrosoftCalendarClient implements CalendarClient {
     }
   }
 
-  /**
-   * The oldest event with our property: copies that others made of it have the property too. Microsoft does not sort what
-   * it filters by a property, so all pages are read.
-   */
+  /** The oldest event with our property: copies that others made of it have the property too. */
   async #find(account: Account, bookingId: string, signal: AbortSignal): Promise<string | undefined> {
-    const property = `singleValueExtendedProperties/Any(ep: ep/id eq '${tagId}' and ep/value eq '${bookingId}')`;
-    const query = new URLSearchParams({ $filter: property, $select: 'id,createdDateTime', $top: String(perFoundPage) });
     let oldest: { id: string; createdAt: number } | undefined;
+    for (const { id, createdDateTime } of await this.#findTagged(account, bookingId, signal)) {
+      const createdAt = Date.parse(createdDateTime ?? '') || Infinity;
+      if (!oldest || createdAt < oldest.createdAt) oldest = { id, createdAt };
+    }
+    return oldest?.id;
+  }
+
+  /** The events of the calendar with our property. Microsoft does not sort what it filters by a property. */
+  async #findTagged(account: Account, bookingId: string, signal: AbortSignal) {
+    const property = `singleValueExtendedProperties/Any(ep: ep/id eq '${tagId}' and ep/value eq '${bookingId}')`;
+    const query = new URLSearchParams({ $filter: property, $select: foundFields, $top: String(perFoundPage) });
+    const found: z.infer<typeof taggedSchema>[] = [];
     let path: string | undefined = `/me/events?${query}`;
     for (let pages = 0; path !== undefined && pages < maxFoundPages; pages++) {
       const page: z.infer<typeof foundSchema> = await this.#http.ask(
@@ -266,13 +286,10 @@ export class MicrosoftCalendarClient implements CalendarClient {
         { method: 'GET', path, headers: { prefer }, signal },
         foundSchema,
       );
-      for (const { id, createdDateTime } of page.value) {
-        const createdAt = Date.parse(createdDateTime ?? '') || Infinity;
-        if (!oldest || createdAt < oldest.createdAt) oldest = { id, createdAt };
-      }
+      found.push(...page.value);
       path = page['@odata.nextLink'];
     }
-    return oldest?.id;
+    return found;
   }
 
   #bodyOf({ bookingId, startsAt, endsAt, title, description, location, withMeeting }: EntryToWrite) {

@@ -87,6 +87,11 @@ export interface CalendarClient {
    * @param eventId the provider's; null where it is not known whether one was written
    */
   remove(account: Account, entry: { bookingId: string; eventId: string | null }, call: CalendarCall): Promise<void>;
+  /**
+   * When the event of a booking is, also outside of every window that was listed.
+   * @returns null where it no longer exists
+   */
+  find(account: Account, entry: { bookingId: string; eventId: string }, call: CalendarCall): Promise<Interval | null>;
   /** Undefined if the service does not push. @param channel the channel to replace or continue */
   watch?(
     account: Account,

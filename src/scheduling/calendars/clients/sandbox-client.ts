@@ -75,6 +75,15 @@ const list = statement({
     order by event_id collate "C" limit :limit`,
 });
 
+const findEvent = statement({
+  name: 'sandbox_calendar.find_event',
+  parameters: { calendarId: 'uuid', eventId: 'text' },
+  row: { eventId: 'text', version: 'int', event: typed<SandboxEvent | null>('jsonb?'), bookingId: 'uuid?' },
+  text: `select event_id as "eventId", version, event, booking_id as "bookingId" from sandbox_calendar_event
+    where organization_id = :organizationId and environment = :environment and calendar_id = :calendarId
+      and event_id = :eventId`,
+});
+
 const raise = statement({
   name: 'sandbox_calendar.raise',
   parameters: { calendarId: 'uuid' },
@@ -183,6 +192,12 @@ export function sandboxCalendars(publicUrl: string): (service: Service) => Calen
         await tx.rows(put, { calendarId, eventId, version, event: JSON.stringify(event), bookingId });
       });
       return { eventId, meetingUrl };
+    },
+
+    async find({ scope, calendarId }: Account, { eventId }, { timezone }) {
+      await enter(scope, calendarId, false);
+      const row = await scope.one(findEvent, { calendarId, eventId });
+      return row ? listed(row, timezone).time : null;
     },
 
     async remove({ scope, calendarId }: Account, { bookingId, eventId }): Promise<void> {
