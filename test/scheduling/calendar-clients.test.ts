@@ -125,6 +125,7 @@ describe.each(['sandbox', 'google', 'microsoft'] as const)('the calendars of %s'
     const moved = entryOf(bookingId, {
       startsAt: Date.parse('2030-01-08T10:00:00Z'),
       endsAt: Date.parse('2030-01-08T10:30:00Z'),
+      revision: 1,
       ...first,
     });
     expect((await client.write(account, moved, newCall())).eventId).toBe(first.eventId);
@@ -133,7 +134,7 @@ describe.each(['sandbox', 'google', 'microsoft'] as const)('the calendars of %s'
     expect(events).toMatchObject([{ id: first.eventId, bookingId, blocks: true }]);
     const entry = { bookingId, eventId: first.eventId };
     const { startsAt, endsAt } = moved;
-    expect(await client.find(account, entry, newCall())).toEqual({ startsAt, endsAt });
+    expect(await client.find(account, entry, newCall())).toEqual({ startsAt, endsAt, revision: 1 });
     await client.remove(account, entry, newCall());
     expect(await client.find(account, entry, newCall())).toBeNull();
     await client.remove(account, entry, newCall());

@@ -178,5 +178,6 @@ export const entryOf = (bookingId: string, more: Partial<EntryToWrite> = {}): En
   withMeeting: false,
   attendee: { name: 'Grace', email: 'grace@example.com' },
   eventId: null,
+  revision: 0,
   ...more,
 });

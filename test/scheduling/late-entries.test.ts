@@ -5,11 +5,12 @@ import { BookingPages } from '../../src/scheduling/bookings/booking-pages.ts';
 import type { CalendarClient } from '../../src/scheduling/calendars/clients/ports.ts';
 import { sandboxCalendars } from '../../src/scheduling/calendars/clients/sandbox-client.ts';
 import { putBookingEntry } from '../../src/scheduling/calendars/entries.ts';
-import { bookingIds } from '../../src/scheduling/core/ids.ts';
+import { bookingIds, calendarIds } from '../../src/scheduling/core/ids.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { addCalendar } from './calendar-rows.ts';
+import { entryOf } from './calendar-stages.ts';
 import { sceneOf } from './scene.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
@@ -60,3 +61,42 @@ test.each(['answers', 'does not answer'])(
     await entries(0);
   },
 );
+
+test('a booking does not follow a write of its own that arrives after it was moved', async () => {
+  const scene = sceneOf(product.api);
+  const eventType = await scene.offer();
+  const id = await addCalendar(product.database, eventType.host);
+  const { id: bookingId } = (await scene.book(eventType.id, '2040-06-13T09:00:00Z')).body.data;
+  const starts = (start: string) =>
+    until(`the calendar has ${start}`, async () => {
+      const { written } = await scene.get(`calendars/${id}/sandbox`);
+      return written.length === 1 && written[0].start === start;
+    });
+  await starts('2040-06-13T09:00:00.000Z');
+  expect((await scene.request('PATCH', `calendars/${id}`, { followChanges: true })).status).toBe(200);
+  const newStart = '2040-06-13T15:00:00Z';
+  expect((await scene.request('PATCH', `bookings/${bookingId}/reschedule`, { newStart })).status).toBe(200);
+  await starts('2040-06-13T15:00:00.000Z');
+
+  const { pool } = product.database;
+  const { rows } = await pool.query('select connection_id as "connectionId" from calendar where id = $1', [
+    calendarIds.parse(id),
+  ]);
+  const organizationId = organizationIds.parse(product.tenant.organizationId)!;
+  const scope = new Scope(product.database, { organizationId, environment: 'test' }, 'late');
+  const account = { scope, calendarId: calendarIds.parse(id)!, connectionId: rows[0].connectionId };
+  const before = {
+    startsAt: Date.parse('2040-06-13T09:00:00Z'),
+    endsAt: Date.parse('2040-06-13T10:00:00Z'),
+    revision: 0,
+  };
+  const call = { signal: new AbortController().signal, timezone: 'UTC', memory: new Map() };
+  await sandboxCalendars(address)('google').write(account, entryOf(bookingIds.parse(bookingId)!, before), call);
+  await starts('2040-06-13T09:00:00.000Z');
+  expect((await scene.request('POST', `calendars/${id}/sync`)).status).toBe(202);
+  await starts('2040-06-13T15:00:00.000Z');
+  expect(await scene.get(`bookings/${bookingId}`)).toMatchObject({
+    start: '2040-06-13T15:00:00.000Z',
+    rescheduleCount: 1,
+  });
+});

@@ -156,6 +156,7 @@ export interface SandboxEvent {
   allDay?: boolean | undefined;
   /** Our own events alone. */
   meetingUrl?: string | undefined;
+  revision?: number | undefined;
 }
 
 export const SandboxCalendarEvent = defineEntity({

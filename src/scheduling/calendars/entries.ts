@@ -23,6 +23,7 @@ type PutEntry = { kind: 'written'; calendarId: string; meetingUrl: string | null
 interface BookingRow {
   hostId: string;
   isConfirmed: boolean;
+  rescheduleCount: number;
   startAt: Date;
   endAt: Date;
   attendeeName: string;
@@ -52,6 +53,7 @@ const findBooking = statement({
   row: {
     hostId: 'uuid',
     isConfirmed: 'boolean',
+    rescheduleCount: 'int',
     startAt: 'timestamptz',
     endAt: 'timestamptz',
     attendeeName: 'text',
@@ -72,8 +74,8 @@ const findBooking = statement({
     entryIsRemoved: 'boolean?',
     hasOutsideChange: 'boolean?',
   },
-  text: `select b.host_id as "hostId", b.status = 'confirmed' as "isConfirmed", b.start_at as "startAt",
-    b.end_at as "endAt",
+  text: `select b.host_id as "hostId", b.status = 'confirmed' as "isConfirmed",
+          b.reschedule_count as "rescheduleCount", b.start_at as "startAt", b.end_at as "endAt",
           b.attendee_name as "attendeeName", b.attendee_email as "attendeeEmail", b.attendee_phone as "attendeePhone",
           b.location, b.responses, t.questions, b.host_token as "hostToken", t.name as title, h.timezone,
           (select coalesce(nullif(l->>'address', ''), nullif(l->>'number', '')) from json_array_elements(t.locations) l
@@ -336,6 +338,7 @@ async function putOnce(
     attendee: { name: booking.attendeeName, email: booking.attendeeEmail },
     withMeeting: meetingService === target.service,
     eventId: booking.entryCalendarId === target.id ? booking.entryEventId : null,
+    revision: booking.rescheduleCount,
   };
   const client = calendarClients.clientFor(scope.tenant.environment, target.service);
   const account = { scope, calendarId: target.id, connectionId: target.connectionId };

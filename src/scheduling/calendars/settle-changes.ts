@@ -22,6 +22,7 @@ interface Changed {
   change: OutsideChange;
   follow: boolean;
   startsAt: Date;
+  rescheduleCount: number;
 }
 
 /** Maximum in one sync; the next one continues. */
@@ -38,9 +39,10 @@ const find = statement({
     change: typed<OutsideChange>('jsonb'),
     follow: 'boolean',
     startsAt: 'timestamptz',
+    rescheduleCount: 'int',
   },
   text: `select e.booking_id as "bookingId", e.event_id as "eventId", e.version, e.outside_change as change, c.follow_changes as follow,
-          b.start_at as "startsAt"
+          b.start_at as "startsAt", b.reschedule_count as "rescheduleCount"
      from calendar_entry e join calendar c on c.id = e.calendar_id join booking b on b.id = e.booking_id
     where e.organization_id = :organizationId and e.environment = :environment and e.calendar_id = :calendarId
       and e.outside_change is not null
@@ -75,20 +77,22 @@ const settled = statement({
 });
 
 /**
- * The change as it is now. An event that its owner moved out of the time that is read is listed as one that was removed, or
+ * The change as it is now: an event that its owner moved out of the time that is read is listed as one that was removed, or
  * not at all.
+ * @returns undefined if it is a write of ours that arrived late, with the time before a move of the booking
  */
 async function currentChange(
   { calendarClients }: SettleServices,
   scope: Scope,
   { id: calendarId, connectionId, service }: SyncedCalendar,
-  { bookingId, eventId, change }: Changed,
+  { bookingId, eventId, rescheduleCount }: Changed,
   call: CalendarCall,
-): Promise<OutsideChange> {
-  if (change.kind === 'moved') return change;
+): Promise<OutsideChange | undefined> {
   const client = calendarClients.clientFor(scope.tenant.environment, service);
-  const time = await client.find({ scope, calendarId, connectionId }, { bookingId, eventId }, call);
-  return time === null ? change : { kind: 'moved', ...time };
+  const found = await client.find({ scope, calendarId, connectionId }, { bookingId, eventId }, call);
+  if (found === null) return { kind: 'removed' };
+  const { startsAt, endsAt, revision } = found;
+  return revision !== null && revision < rescheduleCount ? undefined : { kind: 'moved', startsAt, endsAt };
 }
 
 /**
@@ -137,8 +141,8 @@ export async function settleOutsideChanges(
     // Before the try: one that a crash or the time limit of the sync ends counts too.
     if (!(await scope.one(noteTry, { bookingId, change: JSON.stringify(change) }))) continue;
     try {
-      const current = changed.follow ? await currentChange(services, scope, calendar, changed, call) : change;
-      if (changed.follow && (await follow(services, scope, changed, current))) {
+      const current = changed.follow ? await currentChange(services, scope, calendar, changed, call) : undefined;
+      if (current && (await follow(services, scope, changed, current))) {
         await scope.rows(settled, {
           bookingId,
           change: JSON.stringify(change),

@@ -16,6 +16,8 @@ import {
   type Listing,
   type PushAddress,
   type PushChannel,
+  revisionOf,
+  revisionTag,
   SyncTokenExpired,
   type WrittenEvent,
 } from './ports.ts';
@@ -190,9 +192,11 @@ export class GoogleCalendarClient implements CalendarClient {
   }
 
   async find(account: Account, { eventId }: { eventId: string }, { signal, timezone }: CalendarCall) {
-    const path = `${events}/${encodeURIComponent(eventId)}?fields=id,status,start,end`;
+    const path = `${events}/${encodeURIComponent(eventId)}?fields=id,status,start,end,extendedProperties/private`;
     try {
-      return read(await this.#http.ask(account, { method: 'GET', path, signal }, eventSchema), timezone).time;
+      const event = await this.#http.ask(account, { method: 'GET', path, signal }, eventSchema);
+      const { time: at } = read(event, timezone);
+      return at && { ...at, revision: revisionOf(event.extendedProperties?.private?.[revisionTag]) };
     } catch (error) {
       if (isStatus(error, 404, 410)) return null;
       throw this.#http.failureOf(error);
@@ -224,7 +228,7 @@ export class GoogleCalendarClient implements CalendarClient {
     }
   }
 
-  #bodyOf({ bookingId, startsAt, endsAt, title, description, location, withMeeting }: EntryToWrite) {
+  #bodyOf({ bookingId, revision, startsAt, endsAt, title, description, location, withMeeting }: EntryToWrite) {
     return {
       status: 'confirmed',
       summary: title,
@@ -232,7 +236,7 @@ export class GoogleCalendarClient implements CalendarClient {
       ...(location !== null && { location }),
       start: { dateTime: new Date(startsAt).toISOString(), timeZone: 'UTC' },
       end: { dateTime: new Date(endsAt).toISOString(), timeZone: 'UTC' },
-      extendedProperties: { private: { [bookingTag]: bookingId } },
+      extendedProperties: { private: { [bookingTag]: bookingId, [revisionTag]: String(revision) } },
       // The same request creates one link, however often it is sent.
       ...(withMeeting && {
         conferenceData: {

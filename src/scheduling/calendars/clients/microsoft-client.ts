@@ -14,6 +14,8 @@ import {
   type Listing,
   type PushAddress,
   type PushChannel,
+  revisionOf,
+  revisionTag,
   SyncTokenExpired,
   type WrittenEvent,
 } from './ports.ts';
@@ -23,7 +25,7 @@ import {
  * `readJson` takes in one answer is 40,000.
  */
 const perPage = 50;
-/** Of these only some members are found. */
+/** These are found with some of their members alone. */
 const perFoundPage = 500;
 /** Outlook allows a little less than seven days. */
 const channelMs = 6 * 86_400_000;
@@ -43,7 +45,10 @@ const writtenSchema = z.object({
   id: z.string().min(1).max(1_024),
   onlineMeeting: z.object({ joinUrl: z.string().nullish() }).nullish(),
 });
-const taggedSchema = eventSchema.extend({ createdDateTime: z.string().nullish() });
+const taggedSchema = eventSchema.extend({
+  createdDateTime: z.string().nullish(),
+  singleValueExtendedProperties: z.array(z.object({ id: z.string(), value: z.string().nullish() })).nullish(),
+});
 const foundSchema = z.object({ value: z.array(taggedSchema).max(5_000), '@odata.nextLink': link.optional() });
 const foundFields = 'id,createdDateTime,isCancelled,isAllDay,originalStartTimeZone,start,end';
 /** Maximum number of pages of events with our tag: people may have copied ours. */
@@ -51,8 +56,10 @@ const maxFoundPages = 20;
 const channelSchema = z.object({ id: z.string().max(200), expirationDateTime: z.string() });
 const errorSchema = z.object({ error: z.object({ code: z.string().optional() }) });
 
-/** Names our property, as the API wants it: its type, a set of names of our own, its name. */
-const tagId = `String {7d1c5b2e-5a0c-4c2e-9f43-3d8a6f0c9b11} Name ${bookingTag}`;
+/** Names a property of ours, as the API wants it: its type, a set of names of our own, its name. */
+const propertyId = (name: string) => `String {7d1c5b2e-5a0c-4c2e-9f43-3d8a6f0c9b11} Name ${name}`;
+const tagId = propertyId(bookingTag);
+const revisionId = propertyId(revisionTag);
 
 const lostState = /^(syncStateNotFound|syncStateInvalid|resyncRequired|ErrorInvalidSyncStateData)$/i;
 
@@ -168,7 +175,10 @@ export class MicrosoftCalendarClient implements CalendarClient {
   ) {
     try {
       const event = (await this.#findTagged(account, bookingId, signal)).find(({ id }) => id === eventId);
-      return event ? readEvent(event, undefined, timezone).time : null;
+      const time = event ? readEvent(event, undefined, timezone).time : null;
+      const properties = event?.singleValueExtendedProperties ?? [];
+      const kept = properties.find(({ id }) => id.toLowerCase() === revisionId.toLowerCase())?.value ?? undefined;
+      return time && { ...time, revision: revisionOf(kept) };
     } catch (error) {
       throw this.#http.failureOf(error);
     }
@@ -277,7 +287,12 @@ export class MicrosoftCalendarClient implements CalendarClient {
   /** The events of the calendar with our property. Microsoft does not sort what it filters by a property. */
   async #findTagged(account: Account, bookingId: string, signal: AbortSignal) {
     const property = `singleValueExtendedProperties/Any(ep: ep/id eq '${tagId}' and ep/value eq '${bookingId}')`;
-    const query = new URLSearchParams({ $filter: property, $select: foundFields, $top: String(perFoundPage) });
+    const query = new URLSearchParams({
+      $filter: property,
+      $select: foundFields,
+      $expand: `singleValueExtendedProperties($filter=id eq '${revisionId}')`,
+      $top: String(perFoundPage),
+    });
     const found: z.infer<typeof taggedSchema>[] = [];
     let path: string | undefined = `/me/events?${query}`;
     for (let pages = 0; path !== undefined && pages < maxFoundPages; pages++) {
@@ -292,7 +307,7 @@ export class MicrosoftCalendarClient implements CalendarClient {
     return found;
   }
 
-  #bodyOf({ bookingId, startsAt, endsAt, title, description, location, withMeeting }: EntryToWrite) {
+  #bodyOf({ bookingId, revision, startsAt, endsAt, title, description, location, withMeeting }: EntryToWrite) {
     const at = (time: number) => ({ dateTime: new Date(time).toISOString().slice(0, 19), timeZone: 'UTC' });
     return {
       subject: title,
@@ -302,7 +317,10 @@ export class MicrosoftCalendarClient implements CalendarClient {
       end: at(endsAt),
       isReminderOn: false,
       ...(location !== null && { location: { displayName: location } }),
-      singleValueExtendedProperties: [{ id: tagId, value: bookingId }],
+      singleValueExtendedProperties: [
+        { id: tagId, value: bookingId },
+        { id: revisionId, value: String(revision) },
+      ],
       ...(withMeeting && { isOnlineMeeting: true, onlineMeetingProvider: 'teamsForBusiness' }),
     };
   }

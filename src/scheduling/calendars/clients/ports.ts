@@ -45,6 +45,14 @@ export interface EntryToWrite extends Interval {
   withMeeting: boolean;
   /** The provider's id of the event, where it was written before. */
   eventId: string | null;
+  /** How often the booking was moved. The event keeps it, so that a write that arrives late is recognized. */
+  revision: number;
+}
+
+/** The event of a booking as it is now. */
+export interface FoundEvent extends Interval {
+  /** The revision of the last write that arrived; null for an event that was written before there were revisions. */
+  revision: number | null;
 }
 
 export interface WrittenEvent {
@@ -87,11 +95,8 @@ export interface CalendarClient {
    * @param eventId the provider's; null where it is not known whether one was written
    */
   remove(account: Account, entry: { bookingId: string; eventId: string | null }, call: CalendarCall): Promise<void>;
-  /**
-   * When the event of a booking is, also outside of every window that was listed.
-   * @returns null where it no longer exists
-   */
-  find(account: Account, entry: { bookingId: string; eventId: string }, call: CalendarCall): Promise<Interval | null>;
+  /** The event of a booking, also outside of every window that was listed. @returns null where it no longer exists */
+  find(account: Account, entry: { bookingId: string; eventId: string }, call: CalendarCall): Promise<FoundEvent | null>;
   /** Undefined if the service does not push. @param channel the channel to replace or continue */
   watch?(
     account: Account,
@@ -123,3 +128,8 @@ export class CalendarTooLarge extends ProviderFailure {
 
 /** The tag of our own events, as providers keep it. */
 export const bookingTag = 'atelierBooking';
+export const revisionTag = 'atelierRevision';
+
+/** @param tag as the provider kept it */
+export const revisionOf = (tag: string | undefined): number | null =>
+  tag !== undefined && /^\d{1,9}$/.test(tag) ? Number(tag) : null;

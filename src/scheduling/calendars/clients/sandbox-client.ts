@@ -182,11 +182,11 @@ export function sandboxCalendars(publicUrl: string): (service: Service) => Calen
 
     async write({ scope, calendarId }: Account, entry: EntryToWrite): Promise<WrittenEvent> {
       await enter(scope, calendarId, false);
-      const { bookingId, startsAt, endsAt, title, withMeeting } = entry;
+      const { bookingId, revision, startsAt, endsAt, title, withMeeting } = entry;
       const eventId = eventIdOf(bookingId);
       const meetingUrl = withMeeting ? `${publicUrl}/sandbox/meet/${meetingCode(bookingId)}` : null;
       const [start, end] = [new Date(startsAt).toISOString(), new Date(endsAt).toISOString()];
-      const event = { id: eventId, start, end, title, ...(meetingUrl !== null && { meetingUrl }) };
+      const event = { id: eventId, start, end, title, revision, ...(meetingUrl !== null && { meetingUrl }) };
       await scope.transaction(async (tx) => {
         const version = await raiseVersion(tx, calendarId);
         await tx.rows(put, { calendarId, eventId, version, event: JSON.stringify(event), bookingId });
@@ -197,7 +197,8 @@ export function sandboxCalendars(publicUrl: string): (service: Service) => Calen
     async find({ scope, calendarId }: Account, { eventId }, { timezone }) {
       await enter(scope, calendarId, false);
       const row = await scope.one(findEvent, { calendarId, eventId });
-      return row ? listed(row, timezone).time : null;
+      const time = row ? listed(row, timezone).time : null;
+      return time && { ...time, revision: row?.event?.revision ?? null };
     },
 
     async remove({ scope, calendarId }: Account, { bookingId, eventId }): Promise<void> {

@@ -101,11 +101,11 @@ export async function getSandbox(scope: Scope, id: string): Promise<SandboxView>
       events: others.flatMap(({ event }) => (event ? [event] : [])),
       fault: state?.fault ?? null,
       // The owner of the calendar does not see removed events.
-      written: ours
-        .toReversed()
-        .flatMap(({ event, bookingId }) =>
-          !event || !bookingId || event.status === 'cancelled' ? [] : [{ ...event, bookingId }],
-        ),
+      written: ours.toReversed().flatMap(({ event, bookingId }) => {
+        if (!event || !bookingId || event.status === 'cancelled') return [];
+        const { revision: _, ...shown } = event;
+        return [{ ...shown, bookingId }];
+      }),
     };
   });
 }
