@@ -9,6 +9,7 @@ import {
   Calendar,
   CalendarBusy,
   CalendarEntry,
+  LeftCalendarEntry,
   SandboxCalendar,
   SandboxCalendarEvent,
 } from './calendars/calendar-entities.ts';
@@ -64,6 +65,7 @@ export const scheduling: Part<
     Calendar,
     CalendarBusy,
     CalendarEntry,
+    LeftCalendarEntry,
     SandboxCalendar,
     SandboxCalendarEvent,
   ],

@@ -22,6 +22,7 @@ export const schedulingRowBounds: RowBounds = {
   },
   booking_effect: withBooking,
   calendar_entry: withBooking,
+  left_calendar_entry: withCalendar,
   calendar: { max: { rows: maxCalendarsOfHost, of: 'scheduling_host' } },
   // A second generation is there while a baseline is read.
   calendar_busy: { max: { rows: 2 * maxEvents, of: 'calendar' }, ...withCalendar },

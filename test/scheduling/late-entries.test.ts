@@ -100,3 +100,40 @@ test('a booking does not follow a write of its own that arrives after it was mov
     rescheduleCount: 1,
   });
 });
+
+test('an event in a calendar that lost its access is removed when the calendar is connected again', async () => {
+  const scene = sceneOf(product.api);
+  const eventType = await scene.offer();
+  const first = await addCalendar(product.database, eventType.host, { createdAt: '2026-01-01T00:00:00Z' });
+  const second = await addCalendar(product.database, eventType.host);
+  const { id } = (await scene.book(eventType.id, '2040-06-13T09:00:00Z')).body.data;
+  const starts = (calendar: string, ...expected: string[]) =>
+    until(`the calendar has ${expected.join() || 'nothing'}`, async () => {
+      const { written } = await scene.get(`calendars/${calendar}/sandbox`);
+      return written.map(({ start }: { start: string }) => start).join() === expected.join();
+    });
+  const statusOf = async () => {
+    const { calendars } = await scene.get('calendars');
+    return calendars.find((calendar: { id: string }) => calendar.id === first).status;
+  };
+  const sync = async () => expect((await scene.request('POST', `calendars/${first}/sync`)).status).toBe(202);
+  await starts(first, '2040-06-13T09:00:00.000Z');
+  await scene.put(`calendars/${first}/sandbox`, { events: [], fault: 'revoked' });
+  await sync();
+  await until('its access has ended', async () => (await statusOf()) === 'auth_expired');
+  const newStart = '2040-06-13T15:00:00Z';
+  expect((await scene.request('PATCH', `bookings/${id}/reschedule`, { newStart })).status).toBe(200);
+  await starts(second, '2040-06-13T15:00:00.000Z');
+  await starts(first, '2040-06-13T09:00:00.000Z');
+
+  await scene.put(`calendars/${first}/sandbox`, { events: [], fault: null });
+  // As connecting the account again does.
+  await product.database.pool.query("update calendar set status = 'syncing' where id = $1", [calendarIds.parse(first)]);
+  await sync();
+  await starts(first);
+  await starts(second, '2040-06-13T15:00:00.000Z');
+  const { rowCount } = await product.database.pool.query('select from left_calendar_entry where booking_id = $1', [
+    bookingIds.parse(id),
+  ]);
+  expect(rowCount).toBe(0);
+});

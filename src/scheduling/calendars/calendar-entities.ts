@@ -116,6 +116,19 @@ export const CalendarEntry = defineEntity({
   ],
 });
 
+/** The event of a booking in a calendar that lost its access before the booking was written to another calendar. */
+export const LeftCalendarEntry = defineEntity({
+  name: 'LeftCalendarEntry',
+  tableName: 'left_calendar_entry',
+  filters: { tenant: tenantFilter },
+  properties: {
+    calendarId: p.uuid().primary(),
+    bookingId: p.uuid().primary(),
+    ...tenant,
+    eventId: p.string().length(1024),
+  },
+});
+
 export const sandboxFaults = [
   'revoked',
   'unavailable',

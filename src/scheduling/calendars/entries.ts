@@ -11,6 +11,7 @@ import { failPoint } from '../fail-points.ts';
 import { type LostAccess, stopIfLost, toCalendarFailure } from './clients/access-failures.ts';
 import type { CalendarClients } from './clients/clients.ts';
 import type { CalendarCall } from './clients/ports.ts';
+import { noteLeftEntry } from './left-entries.ts';
 import { eventKeyOf } from './store-busy.ts';
 
 export interface EntryServices {
@@ -190,6 +191,7 @@ const recordEntry = (
 ): Promise<boolean> =>
   scope.transaction(async (tx) => {
     await tx.one(lockCalendarRow, { calendarId });
+    await noteLeftEntry(tx, bookingId, calendarId);
     const recorded = await tx.one(record, { bookingId, calendarId, eventId, version, startAt, endAt, meetingUrl });
     if (recorded) await tx.rows(dropBusy, { calendarId, eventId: eventKeyOf(eventId) });
     return recorded !== undefined;

@@ -19,6 +19,7 @@ import {
   type ListedPage,
   SyncTokenExpired,
 } from './clients/ports.ts';
+import { removeLeftEntries } from './left-entries.ts';
 import { mayHaveOwnEvents, noteMissingEvents, takeOwnEvents } from './own-events.ts';
 import { type SettleServices, settleOutsideChanges } from './settle-changes.ts';
 import { blockWindow, dropEarlier, dropUnread, lastOfEach, storeBusy } from './store-busy.ts';
@@ -280,6 +281,7 @@ export async function pullCalendar(
     failPoint('calendar.synced');
     // The next full sync removes the rows of a sync that died.
     if ('of' in outcome && outcome.of === 'everything') await dropEarlier(scope, calendarId);
+    await removeLeftEntries(services, scope, calendar, call);
     await settleOutsideChanges(services, scope, calendar, call);
     await watchCalendar(services, scope, calendarId, call);
     return outcome;
