@@ -1,23 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { openProduct, type Product, type Tenant } from '../product.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
 import { connectRaw, rawHead, statusesIn } from './raw-connection.ts';
 
-let product: Product;
-let tenant: Tenant;
+let product: StartedProduct;
 let base: string;
 let api: ApiClient;
 
 beforeAll(async () => {
-  product = await openProduct();
-  tenant = await product.createTenant();
-  base = (await product.serve()).api;
-  api = apiClient(base, tenant.testKey);
+  product = await sharedProduct();
+  base = product.process.api;
+  ({ api } = product);
 });
 afterAll(() => product.close());
 
-const json = () => ({ Authorization: `Bearer ${tenant.testKey}`, 'Content-Type': 'application/json' });
+const json = () => ({ Authorization: `Bearer ${product.tenant.testKey}`, 'Content-Type': 'application/json' });
 
 test.each([
   ['a length', (bytes: Buffer) => bytes, { 'Content-Length': String(512 * 1024 * 1024) }],
