@@ -4,15 +4,9 @@ import fc from 'fast-check';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
-import {
-  type DocumentedOperation,
-  isOfPeople,
-  type Json,
-  pathOf,
-  type ReadDocument,
-  readDocument,
-} from '../openapi/document.ts';
+import { type DocumentedOperation, isOfPeople, type Json, pathOf, type ReadDocument } from '../openapi/document.ts';
 import { sharedProduct } from '../product.ts';
+import { readOperations } from '../walk/walked-operations.ts';
 import { flowRules } from './flow-rules.ts';
 import { integrationRules } from './integration-rules.ts';
 import { messageRules } from './message-rules.ts';
@@ -48,7 +42,7 @@ beforeAll(async () => {
     product.process.api,
     (await createKey(product.database, { organizationId: id, environment: 'test' })).key,
   );
-  read = readDocument((await client.get('/openapi.json')).body);
+  read = await readOperations(client);
   const workflow = async (name: string, steps: object[] = []) =>
     (await client.post('/api/v1/workflows', { name, steps })).body.data.id;
   const webhook = async (name: string) => {

@@ -48,7 +48,7 @@ export const takesIdempotencyKey = ({ parameters }: DocumentedOperation): boolea
 export const atV1 = (path: string): string => path.replace(/^\/api\/v1\//, '/v1/');
 
 /** Each operation below every prefix where it is served. */
-export const atEveryPrefix = (operations: DocumentedOperation[]): DocumentedOperation[] =>
+export const atEveryPrefix = (operations: readonly DocumentedOperation[]): DocumentedOperation[] =>
   operations.flatMap((of) =>
     of.isVersioned ? [of, { ...of, path: atV1(of.path), endpoint: `${of.method} ${atV1(of.path)}` }] : [of],
   );

@@ -7,7 +7,8 @@ import { type Product, sharedProduct } from '../product.ts';
 import { addCalendar } from '../scheduling/calendar-rows.ts';
 import { until } from '../until.ts';
 import { formOf, silence } from '../voice/voice.ts';
-import { atV1, type DocumentedOperation, isOfPeople, type Json, type ReadDocument, readDocument } from './document.ts';
+import { readOperations } from '../walk/walked-operations.ts';
+import { atV1, type DocumentedOperation, isOfPeople, type Json, type ReadDocument } from './document.ts';
 
 let product: Product;
 let read: ReadDocument;
@@ -16,7 +17,7 @@ beforeAll(async () => {
   const shared = await sharedProduct();
   product = shared;
   base = shared.process.api;
-  read = readDocument((await apiClient(base).get('/openapi.json')).body);
+  read = await readOperations(apiClient(base));
 });
 afterAll(() => product.close());
 

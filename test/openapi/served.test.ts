@@ -2,15 +2,15 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventTypes } from '../../src/services.ts';
+import { composeApp } from '../api/app-without-process.ts';
 import { apiClient } from '../api-client.ts';
 import { shellEnvironment } from '../local-stack/stack-folder.ts';
-import { startProduct } from '../product.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
 import { Conformance } from './conformance.ts';
-import { readDocument } from './document.ts';
 import { printDocument } from './printed-document.ts';
 import { notYetBuilt, publishedEndpoints } from './published-endpoints.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: StartedProduct;
 let paths: Record<string, Record<string, object>>;
 let document: {
   openapi: string;
@@ -22,7 +22,7 @@ let document: {
 let documented: string[];
 
 beforeAll(async () => {
-  product = await startProduct({ PUBLIC_URL: 'https://api.example.com' });
+  product = await sharedProduct();
   const answer = await apiClient(product.process.api).get('/openapi.json');
   expect(answer.status).toBe(200);
   document = answer.body;
@@ -33,24 +33,16 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-/** An endpoint below `/api/v1` is served below `/v1` too. */
-const mounts = (endpoint: string) =>
-  endpoint.includes(' /api/v1/') ? [endpoint, endpoint.replace('/api/v1', '/v1')] : [endpoint];
 const built = publishedEndpoints.filter((endpoint) => !notYetBuilt.includes(endpoint));
-
-/** Whether the process has a route there: without one the answer is 405, or 404 `not_found` of nothing in particular. */
-async function hasRoute(endpoint: string): Promise<boolean> {
-  const [method, template] = endpoint.split(' ') as [string, string];
-  const path = template.replace('{secret}', 'trg_x').replaceAll(/\{\w+\}/g, '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000');
-  const { status, body } = await product.api.request(method, path, undefined, { 'x-api-variant': 'A' });
-  const isNowhere = typeof body.error === 'string' || (body.error?.code === 'not_found' && !body.error.details);
-  return status !== 405 && !(status === 404 && isNowhere);
-}
 
 // That it is valid OpenAPI is checked in document.test.ts.
 describe('the document', () => {
   test('needs no key, names the public address, and is JSON', async () => {
-    expect(document.servers).toEqual([
+    const { app, services } = await composeApp({ PUBLIC_URL: 'https://api.example.com' });
+    const answer = await app.request('/openapi.json');
+    await services.close();
+    const { servers } = (await answer.json()) as typeof document;
+    expect(servers).toEqual([
       { url: 'https://api.example.com', description: expect.stringMatching('`/api/v1` .* `/v1`') },
     ]);
     expect(document.info).toMatchObject({ title: 'Atelier', version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
@@ -109,24 +101,6 @@ describe('the published endpoints', () => {
     for (const endpoint of built) expect(documented).toContain(endpoint);
     for (const endpoint of notYetBuilt) expect(documented).not.toContain(endpoint);
   });
-
-  test('have a route once they are built', async () => {
-    const missing = [];
-    for (const endpoint of built.flatMap(mounts)) if (!(await hasRoute(endpoint))) missing.push(endpoint);
-    expect(missing).toEqual([]);
-  });
-
-  test('have none before: then they leave the list of what is not built', async () => {
-    const early = [];
-    for (const endpoint of notYetBuilt.flatMap(mounts)) if (await hasRoute(endpoint)) early.push(endpoint);
-    expect(early).toEqual([]);
-  });
-});
-
-test('every documented operation has a route below each prefix', async () => {
-  const missing = [];
-  for (const endpoint of documented.flatMap(mounts)) if (!(await hasRoute(endpoint))) missing.push(endpoint);
-  expect(missing).toEqual([]);
 });
 
 test('every event is documented, with an example that is one', () => {
@@ -199,32 +173,4 @@ describe('the check of answers against the document', () => {
     const seen = { ...answer(status, health), method: 'PUT', headers: new Headers({ ...headers, allow }) };
     expect(() => new Conformance(document).check(seen)).toThrow(/answered/);
   });
-});
-
-test('what browsers and providers call is documented, and served without a key', async () => {
-  const { inbound } = readDocument(document);
-  const documentedNow = inbound.map(({ endpoint }) => endpoint);
-  expect(documentedNow.toSorted()).toEqual([
-    'GET /api/v1/integrations/callback',
-    'GET /api/v1/integrations/sandbox/authorize',
-    'GET /api/v1/scheduling/calendars/callback',
-    'GET /sandbox/oauth/authorize',
-    'POST /api/calendar-push/google',
-    'POST /api/calendar-push/microsoft',
-    'POST /api/v1/integrations/hubspot/events',
-    'POST /api/v1/integrations/linkedin/events',
-    'POST /api/v1/integrations/microsoft-teams/events',
-    'POST /api/v1/integrations/slack/events',
-    'POST /hooks/fal/{id}',
-  ]);
-  for (const { method, path } of inbound) {
-    const body = method === 'POST' ? {} : undefined;
-    const answer = await apiClient(product.process.api).request(method, path.replace('{id}', 'gen_1'), body, {
-      accept: 'application/json',
-    });
-    // Refused for its proof, or for what it says: 404 and 405 would mean that nothing is there.
-    expect({ path, status: answer.status, isRefused: [400, 401].includes(answer.status) }).toMatchObject({
-      isRefused: true,
-    });
-  }
 });

@@ -1,0 +1,44 @@
+import { expect, test } from '@jest/globals';
+import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
+import { hasErrorMessage } from '../openapi/document.ts';
+import { until } from '../until.ts';
+import { brokenBody, type SharedWalk } from './shared-walk.ts';
+
+/** An address may fail 100 times a minute. The tests speak from a trusted proxy, so each operation has one of its own. */
+const addressOf = (index: number) => `198.18.${Math.floor(index / 250)}.${1 + (index % 250)}`;
+
+export function checkAuthentication(walk: SharedWalk): void {
+  test('refuses no key, a bad one, an expired and a revoked one, before it looks at anything else', async () => {
+    const { database } = walk.product;
+    const { organizationId } = walk.owner;
+    const expiring = await createKey(database, {
+      organizationId,
+      environment: 'test',
+      expires: new Date(Date.now() + 1_500).toISOString(),
+    });
+    const revoked = await createKey(database, { organizationId, environment: 'test' });
+    await revokeKey(database, revoked.id);
+    await until('the key expires', async () => Date.parse(expiring.expiresAt!) < Date.now());
+    const keys: [string | undefined, string][] = [
+      [undefined, 'missing_api_key'],
+      ['sk_test_nonsense', 'invalid_api_key'],
+      [expiring.key, 'expired_api_key'],
+      [revoked.key, 'invalid_api_key'],
+    ];
+    await walk.changesNothing(async () => {
+      for (const [key, reason] of keys) {
+        const client = walk.client(key);
+        for (const [index, operation] of walk.ofKeys.entries()) {
+          const { method, ownPath, endpoint: of } = operation;
+          const headers = { 'x-forwarded-for': addressOf(index) };
+          const { status, body } = await client.request(method, ownPath, brokenBody(operation), headers);
+          expect({ of, status, error: body.error }).toMatchObject({
+            of,
+            status: 401,
+            error: hasErrorMessage(operation) ? 'Unauthorized' : { code: 'unauthorized', details: { reason } },
+          });
+        }
+      }
+    });
+  });
+}
