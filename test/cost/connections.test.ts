@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { pathOf, readDocument, type Things } from '../openapi/document.ts';
-import { createThings } from '../things.ts';
 import { until } from '../until.ts';
+import { walkOperations } from '../walk/walked-operations.ts';
 import { batchesOf, type Input, type Probe } from './cost-walk.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
 import { exchange, isServing } from './requests.ts';
@@ -13,25 +12,22 @@ import { servedRoutes } from './served-routes.ts';
 jest.setTimeout(600_000);
 
 let product: MeasuredProduct;
-let things: Things;
 /** `GET path` with parameters in braces, of both kinds of doors. */
 let readable: { door: string; path: string; needsKey: boolean }[];
 
 beforeAll(async () => {
   product = await startMeasured();
-  const { operations } = readDocument((await product.api.get('/openapi.json')).body);
-  things = await createThings(product.api, product.database);
-  const documented = operations
-    .filter(({ method }) => method === 'GET')
-    .map((of) => ({ door: of.endpoint, path: of.needsKey ? pathOf(of, things) : of.path, needsKey: of.needsKey }));
-  const known = new Set(documented.map(({ door }) => door));
-  const others = (await servedRoutes())
-    .filter(({ method, path, endpoint }) => method === 'GET' && !path.startsWith('/v1/') && !known.has(endpoint))
-    .map(({ endpoint: door, path }) => ({ door, path, needsKey: false }));
-  readable = [...documented, ...others].map((one) => ({
-    ...one,
-    path: one.path.replaceAll(/\{\w+\}/g, 'a'.repeat(43)),
-  }));
+  const { operations } = await walkOperations(product.api, product.database);
+  const paths = new Map(
+    operations.filter(({ needsKey }) => needsKey).map(({ endpoint, ownPath }) => [endpoint, ownPath]),
+  );
+  readable = (await servedRoutes())
+    .filter(({ method, path }) => method === 'GET' && !path.startsWith('/v1/'))
+    .map(({ endpoint: door, path }) => ({
+      door,
+      path: paths.get(door) ?? path.replaceAll(/\{\w+\}/g, 'a'.repeat(43)),
+      needsKey: paths.has(door),
+    }));
 });
 afterAll(() => product.close());
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { atEveryPrefix, readDocument } from '../openapi/document.ts';
+import { atEveryPrefix } from '../openapi/document.ts';
 import { inboundSecrets } from '../shared-products.ts';
+import { readOperations } from '../walk/walked-operations.ts';
 import { batchesOf, type Probe } from './cost-walk.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
 import { exchange, isServing, type Sent } from './requests.ts';
@@ -24,7 +25,7 @@ beforeAll(async () => {
     TEAMS_CLIENT_SECRET: 'its-secret-at-teams',
   };
   product = await startMeasured(Object.assign({ FAL_KEY: 'a-key-of-fal' }, clients, inboundSecrets));
-  const { operations } = readDocument((await product.api.get('/openapi.json')).body);
+  const { operations } = await readOperations(product.api);
   const keyed = new Set(atEveryPrefix(operations.filter(({ needsKey }) => needsKey)).map(({ endpoint }) => endpoint));
   await openBookingPage();
   // The second prefix of a route is the same door.

@@ -1,15 +1,6 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { apiClient } from '../api-client.ts';
-import {
-  type DocumentedOperation,
-  exampleBody,
-  type Json,
-  pathOf,
-  type ReadDocument,
-  readDocument,
-  type Things,
-} from '../openapi/document.ts';
-import { createThings } from '../things.ts';
+import type { Json, ReadDocument } from '../openapi/document.ts';
+import { type WalkedOperation, walkOperations } from '../walk/walked-operations.ts';
 import { batchesOf, type Probe } from './cost-walk.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
 import { exchange, isServing } from './requests.ts';
@@ -20,46 +11,45 @@ jest.setTimeout(600_000);
 
 let product: MeasuredProduct;
 let read: ReadDocument;
-let things: Things;
+/** Those that a key may call. The second prefix of an operation costs the same. */
+let operations: WalkedOperation[];
 let imageUrl: string;
 
 beforeAll(async () => {
   product = await startMeasured();
-  const client = apiClient(product.process.api, product.testKey);
-  read = readDocument((await client.get('/openapi.json')).body);
-  things = await createThings(client, product.database);
-  imageUrl = (await client.post('/api/studio/generate', { prompt: 'A boat' })).body.data.url;
+  const walked = await walkOperations(product.api, product.database);
+  read = walked.read;
+  operations = walked.operations.filter(({ needsKey, path }) => needsKey && !path.startsWith('/v1/'));
+  imageUrl = (await product.api.post('/api/studio/generate', { prompt: 'A boat' })).body.data.url;
 });
 afterAll(() => product.close());
 
 /** Their bodies, of some ten megabytes each, are in memory at the same time. */
 const doorsTogether = 8;
 
-const hasKey = ({ needsKey }: DocumentedOperation) => needsKey;
 const headersOf = (more: Record<string, string> = {}) =>
   Object.assign({ authorization: `Bearer ${product.testKey}` }, more);
 
-const probe = (of: DocumentedOperation, name: string, path: string, body?: string, headers = headersOf()): Probe => {
+const probe = (of: WalkedOperation, name: string, path: string, body?: string, headers = headersOf()): Probe => {
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
   const sent = { method: of.method, path, body, headers: Object.assign({}, type, headers) };
   return { input: { door: of.endpoint, name }, send: () => exchange(product.process.api, sent) };
 };
 
 /** The example of the document, with an image that exists. */
-function exampleOf(of: DocumentedOperation): Json {
-  const body = exampleBody(of) as Json;
-  return body?.imageUrl === undefined ? body : Object.assign({}, body, { imageUrl });
+function exampleOf({ body }: WalkedOperation): Json {
+  const example = body as Json;
+  return example?.imageUrl === undefined ? example : Object.assign({}, example, { imageUrl });
 }
 
 test('bodies are as cheap as the table says: the largest that are allowed, and those that no operation takes', async () => {
   let accepted = 0;
-  const keyed = [...read.operations.filter(hasKey).entries()];
-  for (const few of batchesOf(keyed, doorsTogether)) {
+  for (const few of batchesOf([...operations.entries()], doorsTogether)) {
     const probes: Probe[] = [];
     for (const [index, of] of few) {
       const example = exampleOf(of);
       if (example === undefined) continue;
-      const path = pathOf(of, things);
+      const path = of.ownPath;
       await exchange(product.process.api, {
         method: of.method,
         path,
@@ -84,8 +74,8 @@ function largestValue({ schema, example }: Json): string {
 }
 
 test('parameters are as cheap as the table says', async () => {
-  const probes = read.operations.filter(hasKey).flatMap((of) => {
-    const path = pathOf(of, things);
+  const probes = operations.flatMap((of) => {
+    const path = of.ownPath;
     const query = of.parameters.filter((one) => one.in === 'query');
     const body = of.operation.requestBody ? '{}' : undefined;
     const largest = new URLSearchParams(query.map((one): [string, string] => [one.name, largestValue(one)]));
