@@ -9,9 +9,14 @@ let areEnabled = false;
 /** The PostgreSQL channel on which tests send the name of a hold to release it. */
 export const holdsChannel = 'release_hold';
 
-/** Until this is called, nothing holds. Only processes with `NODE_ENV=test` call it. */
+/** Until this is called, nothing holds. Only processes with `NODE_ENV=test` and tests call it. */
 export function enableHolds(): void {
   areEnabled = true;
+}
+
+/** For a test that enabled holds in its own process. */
+export function disableHolds(): void {
+  areEnabled = false;
 }
 
 export function releaseHold(name: string): void {
