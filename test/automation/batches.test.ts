@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ApiClient } from '../api-client.ts';
 import { apiClient } from '../api-client.ts';
+import { newHold } from '../hold.ts';
 import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { makeWorkflow } from './make-workflow.ts';
@@ -122,11 +123,14 @@ describe('limits', () => {
 });
 
 test('a batch skips what the concurrency of its workflow leaves out', async () => {
+  const hold = newHold(product.database);
   const { id } = await makeWorkflow(api, {
-    steps: [{ id: 'say', type: 'prompt', prompt: 'sandbox:slow=1' }],
+    steps: [{ id: 'say', type: 'prompt', prompt: hold.word }],
     concurrency: { limit: 2, strategy: 'skip', key: 'input.of' },
   });
   const items = Array.from({ length: 8 }, (_, n) => ({ input: { of: n % 2 === 0 ? 'a' : 'b' } }));
   const { body } = await start(id, { items });
+  await until('four are skipped', async () => (await read(body.data.batchId)).counts.skipped === 4);
+  await hold.release();
   expect((await ended(body.data.batchId)).counts).toMatchObject({ total: 8, skipped: 4, completed: 4 });
 });

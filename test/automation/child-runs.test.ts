@@ -46,7 +46,7 @@ test('a step waits for the run that it starts, and has its result', async () => 
 });
 
 test('a step that detaches has the id of the run, and does not wait', async () => {
-  const { id } = await makeWorkflow(api, 'sandbox:slow=60');
+  const { id } = await makeWorkflow(api, 'sandbox:slow=600');
   const parent = await execute([run(id, { mode: 'detach', input: 'x' })]);
   const [child] = await childrenOf(parent.runId);
   expect(parent.output.result).toEqual({ runId: child.id });

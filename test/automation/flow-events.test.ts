@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { followEvents, type StreamedEvent } from '../event-stream.ts';
+import { newHold } from '../hold.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { makeFlow } from './make-flow.ts';
@@ -37,12 +38,21 @@ const place = ({ data }: StreamedEvent) => (data.path ?? (data.stepId ? [data.st
 const shown = (events: StreamedEvent[]) => events.map((event) => `${event.id} ${event.name} ${place(event)}`.trim());
 
 test('the events of steps side by side have their paths, and the numbers that they had while they came', async () => {
+  const hold = newHold(product.database);
   const branches = [
     { id: 'a', steps: [compute('first', '1'), { id: 'nap', type: 'wait', for: 2 }, compute('then', '2')] },
-    { id: 'b', steps: [ask('slow', 'sandbox:slow=1'), ask('bad', 'sandbox:fail')] },
+    { id: 'b', steps: [ask('slow', hold.word), ask('bad', 'sandbox:fail')] },
   ];
   const runId = await start([{ id: 'both', type: 'parallel', mode: 'settled', branches }, compute('last', '3')]);
-  const live = await eventsOf(runId);
+  const reading = eventsOf(runId);
+  // The branches overlap: one waits while the other one calls.
+  await until('the wait has begun', async () => {
+    const running = `select from run_step s join run_wait w using (run_id)
+      where s.run_id = $1 and s.step_id = 'slow' and s.status = 'running'`;
+    return (await product.database.pool.query(running, [runId])).rowCount === 1;
+  });
+  await hold.release();
+  const live = await reading;
   expect(await endOf(product.api, runId)).toMatchObject({ status: 'completed' });
   const names = live.map((event) => `${event.name} ${place(event)}`.trim());
   expect(live.map(({ id }) => Number(id))).toEqual(live.map((_, index) => index + 1));

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { newHold } from '../hold.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { makeFlow } from './make-flow.ts';
@@ -28,6 +29,14 @@ const execute = async (steps: Step[], input: unknown = null) => endOf(api, await
 
 const compute = (id: string, expression: string) => ({ id, type: 'transform', expression });
 const ask = (id: string, prompt: string) => ({ id, type: 'prompt', prompt });
+
+/** Waits until so many steps of this id are executed. */
+const areRunning = (runId: string, stepId: string, count: number) =>
+  until(`${count} steps ${stepId} run`, async () => {
+    const running = `select from run_step where run_id = $1 and step_id = $2 and status = 'running'`;
+    const { rowCount } = await product.database.pool.query(running, [runId.replace('run_', ''), stepId]);
+    return rowCount === count;
+  });
 
 const stepOf = (run: { stepResults: { stepId: string }[] }, stepId: string) =>
   run.stepResults.find((step) => step.stepId === stepId) as Record<string, unknown> | undefined;
@@ -65,18 +74,22 @@ describe('parallel', () => {
   });
 
   test('fails with the first failure, and cancels what runs', async () => {
-    const run = await execute([
+    const hold = newHold(product.database);
+    const runId = await start([
       {
         id: 'both',
         type: 'parallel',
         branches: [
-          { id: 'slow', steps: [ask('waits', 'sandbox:slow=60'), compute('never', '1')] },
-          // The slow step has begun by then; one that never began would be skipped.
-          { id: 'bad', steps: [ask('first', 'sandbox:slow=4'), ask('fails', 'sandbox:fail')] },
+          { id: 'slow', steps: [ask('waits', 'sandbox:slow=600'), compute('never', '1')] },
+          { id: 'bad', steps: [ask('first', hold.word), ask('fails', 'sandbox:fail')] },
         ],
       },
       compute('after', '1'),
     ]);
+    // A step that never began would be skipped.
+    await areRunning(runId, 'waits', 1);
+    await hold.release();
+    const run = await endOf(api, runId);
     expect(run).toMatchObject({ status: 'failed', error: { stepId: 'fails', code: 'service_unavailable' } });
     expect(stepOf(run, 'waits')).toMatchObject({ status: 'cancelled' });
     expect(stepOf(run, 'both')).toMatchObject({
@@ -153,11 +166,13 @@ describe('map', () => {
   });
 
   test('of calls has several at once, and tries again what fails for a time', async () => {
+    const hold = newHold(product.database);
     const items = Array.from({ length: 8 }, (_, index) => index);
-    const run = await execute(
-      [{ id: 'each', type: 'map', items: 'input', concurrency: 8, steps: [ask('say', 'sandbox:slow=3')] }],
-      items,
-    );
+    const each = { id: 'each', type: 'map', items: 'input', concurrency: 8, steps: [ask('say', hold.word)] };
+    const runId = await start([each], items);
+    await areRunning(runId, 'say', 8);
+    await hold.release();
+    const run = await endOf(api, runId);
     expect(run.output.result).toMatchObject({ succeeded: 8 });
     // The last one begins before the first one ends.
     const { rows } = await product.database.pool.query(

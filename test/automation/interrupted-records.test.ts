@@ -9,6 +9,7 @@ import type { Files } from '../../src/storage/index.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { cutWaiting } from '../cut-waiting.ts';
+import { type Hold, newHold } from '../hold.ts';
 import { whileHeld } from '../hold-lock.ts';
 import { openBoundedWork } from '../platform/open-bounded-work.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
@@ -28,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => product.close());
 
 const rowsOf = async (sql: string, ...values: unknown[]) => (await product.database.pool.query(sql, values)).rows;
-const ask = (id: string, seconds: number) => ({ id, type: 'prompt', prompt: `sandbox:slow=${seconds}` });
+const ask = (id: string, prompt: string) => ({ id, type: 'prompt', prompt });
 
 async function start(steps: object[]): Promise<string> {
   const { id } = await makeWorkflow(api, { steps });
@@ -40,24 +41,21 @@ async function start(steps: object[]): Promise<string> {
   return body.data.runId;
 }
 
-/**
- * Starts a run, and ends the session that records the next change of it while these of its steps call out. On a busy machine a
- * call may be over before the run is locked: then another run is started.
- */
-async function startInterrupted(steps: object[], calling: string[]): Promise<string> {
-  return until('a record is interrupted', async () => {
-    const runId = await start(steps);
-    await until('the steps call out', async () => {
-      const begun = await rowsOf('select from run_step where run_id = $1 and step_id = any($2)', runId, calling);
-      return begun.length === calling.length;
-    });
-    return whileHeld(product, `select from run where id = '${runId}' for update`, async (holder) => {
-      const open = `select from run_step where run_id = $1 and step_id = any($2) and status = 'running'`;
-      if ((await holder.query(open, [runId, calling])).rowCount !== calling.length) return undefined;
-      await cutWaiting(holder);
-      return runId;
-    });
+/** Whether all of these steps have this status. */
+const areInStatus = async (runId: string, status: string, ...steps: string[]) => {
+  const found = 'select from run_step where run_id = $1 and status = $2 and step_id = any($3)';
+  return (await rowsOf(found, runId, status, steps)).length === steps.length;
+};
+
+/** Starts a run, and ends the session that records the end of the call of `ending`, while these of its steps call out. */
+async function startInterrupted(steps: object[], calling: string[], ending: Hold): Promise<string> {
+  const runId = await start(steps);
+  await until('the steps call out', () => areInStatus(runId, 'running', ...calling));
+  await whileHeld(product, `select from run where id = '${runId}' for update`, async (holder) => {
+    await ending.release();
+    await cutWaiting(holder);
   });
+  return runId;
 }
 
 const attemptsOf = (runId: string) =>
@@ -65,11 +63,14 @@ const attemptsOf = (runId: string) =>
 
 describe('an interruption of the database while something is recorded', () => {
   test('aborts no call of a flow that is under way', async () => {
+    const [long, short] = [newHold(product.database), newHold(product.database)];
     const branches = [
-      { id: 'left', steps: [ask('long', 4)] },
-      { id: 'right', steps: [ask('short', 1), ask('then', 0)] },
+      { id: 'left', steps: [ask('long', long.word)] },
+      { id: 'right', steps: [ask('short', short.word), ask('then', 'x')] },
     ];
-    const runId = await startInterrupted([{ id: 'both', type: 'parallel', branches }], ['long', 'short']);
+    const runId = await startInterrupted([{ id: 'both', type: 'parallel', branches }], ['long', 'short'], short);
+    await until('the branch beside it has ended', () => areInStatus(runId, 'completed', 'short', 'then'));
+    await long.release();
     expect((await endOf(api, runId)).status).toBe('completed');
     expect(await attemptsOf(runId)).toEqual([
       { id: 'both', attempts: 1 },
@@ -80,7 +81,8 @@ describe('an interruption of the database while something is recorded', () => {
   });
 
   test('has no model called again in a run of steps one after another', async () => {
-    const runId = await startInterrupted([ask('first', 1), ask('second', 0)], ['first']);
+    const first = newHold(product.database);
+    const runId = await startInterrupted([ask('first', first.word), ask('second', 'x')], ['first'], first);
     expect((await endOf(api, runId)).status).toBe('completed');
     expect(await attemptsOf(runId)).toEqual([
       { id: 'first', attempts: 1 },

@@ -4,6 +4,7 @@ import { Scope } from '../../src/platform/database/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { newHold } from '../hold.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type StartedProduct, sharedProduct } from '../product.ts';
 import { sceneOf } from '../scheduling/scene.ts';
@@ -106,17 +107,11 @@ describe('a step waits for a place, and does not fail', () => {
 
   test('among the calls of its plan', async () => {
     const own = await clientOf('enterprise');
-    const items = [1, 2].map((at) => `sandbox:slow=4 Number ${at}.`);
-    // On a busy machine the first call may be over before the wait for it is seen: then another run is started.
-    const runId = await until('a step waits for its slot', async () => {
-      const runId = await start(own, [each(say({ text: '{{item}}' }, 'one'))], items);
-      const run = await until('a step waits, or the run is over', async () => {
-        const { status, waitingFor = [] } = (await own.get(`/api/v1/runs/${runId}`, inB)).body.data;
-        const isWaiting = waitingFor.some(({ type }: { type: string }) => type === 'slot');
-        return (isWaiting || status !== 'running') && status !== 'queued' && { isWaiting };
-      });
-      return run.isWaiting && runId;
-    });
+    const hold = newHold(narrow.database);
+    const items = [1, 2].map((at) => `${hold.word} Number ${at}.`);
+    const runId = await start(own, [each(say({ text: '{{item}}' }, 'one'))], items);
+    await waitsForSlot(own, runId);
+    await hold.release();
     const { status, output, error } = await endOf(own, runId);
     expect([status, error, output.steps.each.succeeded]).toEqual(['completed', undefined, 2]);
   });
