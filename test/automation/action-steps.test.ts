@@ -99,17 +99,28 @@ describe('a step of type action with a connected integration', () => {
       return (await product.database.pool.query(sql, [organizationIds.parse(tenant.organizationId)])).rows.length;
     };
     await until('as many are under way', async () => (await underWay()) === count);
-    const { id } = await makeWorkflow(small, { steps: [telling()] });
-    const running = small.post(`/api/v1/workflows/${id}/execute`, { inputs: {}, async: false }, inB);
-    await until('the run executes', async () => {
-      const sql = `select from run where organization_id = $1 and status = 'running'`;
-      return (await product.database.pool.query(sql, [organizationIds.parse(tenant.organizationId)])).rows.length > 0;
-    });
+    // The requests wait for their runs: one that asks again and again would be over the limit of the minute.
+    const execute = async (...steps: object[]) => {
+      const { id } = await makeWorkflow(small, { steps });
+      const answer = small.post(`/api/v1/workflows/${id}/execute`, { inputs: {}, async: false }, inB);
+      const has = async (table: string, state: string) => {
+        const sql = `select from ${table} s join run r on r.id = s.run_id where r.automation_id = $1 and ${state}`;
+        return (await product.database.pool.query(sql, [id])).rows.length > 0;
+      };
+      return { answer, has };
+    };
+    const flow = await execute({ id: 'each', type: 'map', items: '[1]', steps: [telling()] });
+    await until('the step of a flow waits', () => flow.has('run_wait', `s.type = 'slot' and s.state = 'open'`));
+    const list = await execute(telling());
+    await until('the step of a list runs', () => list.has('run_step', `s.status = 'running'`));
     expect(await underWay()).toBe(count);
     await hold.release();
-    // The request waits for the run: one that asks again and again would be over the limit of the minute.
-    const { body } = await running;
-    expect(body.data).toMatchObject({ status: 'completed', output: { result: { channel: message.channel } } });
+    const done = { channel: message.channel };
+    expect((await flow.answer).body.data).toMatchObject({
+      status: 'completed',
+      output: { result: { outputs: [done] } },
+    });
+    expect((await list.answer).body.data).toMatchObject({ status: 'completed', output: { result: done } });
     for (const { status: answered } of await Promise.all(busy)) expect(answered).toBe(200);
   });
 
