@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';
+import { newHold } from '../hold.ts';
 import { startProduct } from '../product.ts';
 import { until } from '../until.ts';
 
@@ -41,14 +42,18 @@ describe('the same key and body', () => {
   });
 
   test('attach to a run in flight, and an asynchronous start is answered as before', async () => {
-    const { id } = await makeWorkflow(api, 'sandbox:slow=2');
+    const hold = newHold(product.database);
+    const { id } = await makeWorkflow(api, hold.word);
     const body = { input: 'x', async: true };
     const started = await execute(id, body, 'async');
     const again = await execute(id, body, 'async');
     expect(again.body).toEqual(started.body);
     expect(replayed(again)).toBe('true');
 
-    const [one, two] = await Promise.all([execute(id, { input: 'y' }, 'sync'), execute(id, { input: 'y' }, 'sync')]);
+    const both = Promise.all([execute(id, { input: 'y' }, 'sync'), execute(id, { input: 'y' }, 'sync')]);
+    await until('the second run is in flight', async () => (await totalRuns(id)) === 2);
+    await hold.release();
+    const [one, two] = await both;
     expect(one.body).toEqual(two.body);
     expect(one.body.data.status).toBe('COMPLETED');
     expect([replayed(one), replayed(two)].sort()).toEqual([null, 'true'].sort());

@@ -259,13 +259,13 @@ test('an organization has as many actions under way as its plan says', async () 
     return (await product.database.pool.query(sql, [organizationIds.parse(tenant.organizationId)])).rows.length;
   };
   const refusals: unknown[] = [];
-  // Those that have a place take longer than all of this, and are not waited for.
+  const hold = newHold(product.database);
   const hangUp = new AbortController();
   const slow = async () => {
     const answer = await fetch(new URL(at('slack send_message'), base), {
       method: 'POST',
       signal: hangUp.signal,
-      body: JSON.stringify({ channel: 'C1', text: 'sandbox:slow=25' }),
+      body: JSON.stringify({ channel: 'C1', text: hold.word }),
       headers: { authorization: `Bearer ${tenant.testKey}`, 'content-type': 'application/json' },
     });
     refusals.push([answer.status, ((await answer.json()) as Answer['body']).error?.details.window]);
@@ -279,4 +279,5 @@ test('an organization has as many actions under way as its plan says', async () 
   expect([await underWay(), refusals]).toEqual([5, Array(4).fill([429, 'open_actions'])]);
   hangUp.abort();
   await sent;
+  await hold.release();
 });

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { OpenAI } from 'openai';
 import type { ApiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
+import { newHold } from '../hold.ts';
 import { until } from '../until.ts';
 import { openOpenaiScene, refusalOf } from './scene.ts';
 
@@ -125,10 +126,12 @@ describe('responses', () => {
   test('outlive the connection in the background, and can be cancelled', async () => {
     const before = await creditsLeft();
     const headers = { headers: { 'Idempotency-Key': 'in-the-background' } };
-    const asked = { model, input: 'Say it later. sandbox:slow=1', background: true };
+    const hold = newHold(scene.product.database);
+    const asked = { model, input: `Say it later. ${hold.word}`, background: true };
     const begun = await client.responses.create(asked, headers);
     expect(begun).toMatchObject({ status: 'in_progress', background: true, output: [] });
     expect((await client.responses.create(asked, headers)).id).toBe(begun.id);
+    await hold.release();
     const ended = await until('the response ends', async () => {
       const found = await client.responses.retrieve(begun.id);
       return found.status === 'completed' && found;
@@ -136,7 +139,7 @@ describe('responses', () => {
     expect(ended.output_text).toContain('Say it later.');
     expect(await creditsLeft()).toBe(before - 1);
 
-    const slow = await client.responses.create({ model, input: 'sandbox:slow=30', background: true });
+    const slow = await client.responses.create({ model, input: 'sandbox:slow=600', background: true });
     const stranger = scene.clientOf((await scene.product.createTenant()).testKey);
     expect(await refusalOf(stranger.responses.cancel(slow.id))).toEqual(notFound);
     expect(await client.responses.cancel(slow.id)).toMatchObject({ id: slow.id, status: 'cancelled' });
