@@ -67,7 +67,8 @@ test.concurrent('PostgreSQL killed between retries: the schedule is kept', async
       const waiting = await deliver(scene, api, busyFor(6), 500);
       await scene.reaches(waiting.id, 'retrying');
       // These are under way when it is killed, and end while it is away: a first attempt and a further one.
-      const slow = { status: 200, afterMs: 1_000 };
+      const { promise: isAway, resolve: answerWhileAway } = Promise.withResolvers<void>();
+      const slow = { status: 200, after: isAway };
       const further = await deliver(scene, api, 500, slow);
       await until('its second attempt is under way', async () => further.arrived().length === 2);
       const first = await deliver(scene, api, slow);
@@ -76,6 +77,7 @@ test.concurrent('PostgreSQL killed between retries: the schedule is kept', async
       // What is left of it may answer for a moment.
       const ask = () => scene.caller.at(api).request('GET', '/v1/webhooks');
       await until('the API cannot answer', async () => (await ask()).status === 503);
+      answerWhileAway();
       await until('the time of a retry is over', async () => Date.now() - waiting.arrived()[0]!.at > 7_000);
       await postgres.start();
 
@@ -97,7 +99,8 @@ test.concurrent('stopped with attempts under way: they end or are given back, an
     async (scene) => {
       const { product, receiver } = scene;
       const [{ api }, first] = await Promise.all([product.start(['api', 'runs']), product.start(['webhooks'])]);
-      const slow = { status: 200, afterMs: 4_000 };
+      const { promise: isDraining, resolve: answerWhileDraining } = Promise.withResolvers<void>();
+      const slow = { status: 200, after: isDraining };
       // Each of a first attempt, which the process makes by itself, and of a further one, which Temporal asks for.
       const ending = [answers(slow), answers(500, slow)];
       const hanging = [answers('hang'), answers(500, 'hang')];
@@ -113,7 +116,10 @@ test.concurrent('stopped with attempts under way: they end or are given back, an
       for (const path of paths.slice(2)) await receiver.has(path, 1);
 
       const begun = performance.now();
-      expect(await first.stop()).toBe(0);
+      const stopped = first.stop();
+      await until('the process drains', async () => first.log.some(({ msg }) => msg === 'draining'));
+      answerWhileDraining();
+      expect(await stopped).toBe(0);
       expect(performance.now() - begun).toBeLessThan(stopLimitMs);
       const rows = await scene.rows();
       const of = (delivery: string) => rows.find(({ id }) => id === delivery)!;

@@ -71,18 +71,23 @@ describe('ordering by subject', () => {
     let maxOpen = 0;
     const underWay = new Set<string>();
     const overlapping: string[] = [];
+    const { promise: mayEnd, resolve: answerAll } = Promise.withResolvers<void>();
     const webhook = await subscribe((_, request) => {
       const { id } = eventOf(request).data;
       if (underWay.has(id)) overlapping.push(id);
       underWay.add(id);
       maxOpen = Math.max(maxOpen, ++open);
-      const answered = new Promise((resolve) => setTimeout(resolve, 1_000)).then(() => {
+      const answered = mayEnd.then(() => {
         underWay.delete(id);
         open--;
       });
       return { status: 200, after: answered };
     });
     const runs = await Promise.all(Array.from({ length: 8 }, run));
+    // The first event of each run is under way while its next one waits.
+    await scene.receiver.has(webhook.path, 8);
+    await until('both events of each run are there', async () => (await scene.deliveries(webhook.id)).length === 16);
+    answerAll();
     for (const runId of runs) await reaches(webhook.path, runId, [started, completed]);
     expect(overlapping).toEqual([]);
     expect(maxOpen).toBeGreaterThan(1);

@@ -118,10 +118,13 @@ describe('a change while deliveries are under way', () => {
   });
 
   test('less concurrency than are under way', async () => {
-    const { id, path } = await scene.subscribe({ concurrency: 16 }, () => ({ status: 200, afterMs: 200 }));
-    await sendTests(id, 30);
+    const { promise: after, resolve: answer } = Promise.withResolvers<void>();
+    const { id, path } = await scene.subscribe({ concurrency: 16 }, () => ({ status: 200, after }));
+    const sent = sendTests(id, 30);
     await scene.receiver.has(path, 10);
     expect((await scene.api.patch(`/v1/webhooks/${id}`, { concurrency: 1 })).status).toBe(200);
+    answer();
+    await sent;
     await arrived(id, 30);
     expect(scene.receiver.to(path)).toHaveLength(30);
   });
