@@ -33,12 +33,20 @@ export interface ProductProcess {
    * more than most tests.
    */
   arm(failPoint: string): Promise<void>;
+  /** From now on its work waits at this fail point, where the product awaits it, until the fail point is released. */
+  hold(failPoint: string): Promise<HeldFailPoint>;
   /** SIGTERM, and its exit code once it has drained. */
   stop(): Promise<number | null>;
   /** SIGKILL, and gone. */
   kill(): Promise<void>;
   /** Resolves when it has ended, for whatever reason. */
   ended: Promise<void>;
+}
+
+export interface HeldFailPoint {
+  /** Resolves when work waits there. */
+  reached: Promise<void>;
+  release(): Promise<void>;
 }
 
 export interface ProcessOptions {
@@ -119,16 +127,28 @@ async function startNow(roles: RoleName[], options: ProcessOptions): Promise<Pro
     const end = child.exitCode ?? child.signalCode;
     throw new Error(`The process ended before it was ready (${end}):\n${errors.join('\n')}\n${JSON.stringify(log)}`);
   }
+  const received = (type: string) =>
+    new Promise<void>((resolve) => {
+      child.on('message', (message: { type: string }) => {
+        if (message.type === type) resolve();
+      });
+    });
+  const send = async (message: { failPoint?: string; holds?: boolean }) => {
+    const armed = received('armed');
+    child.send(message);
+    await Promise.race([armed, ended.then(() => Promise.reject(new Error('It ended before it was armed.')))]);
+  };
   return {
     api: first?.api ?? '',
     pid: child.pid!,
     log,
     errors,
     ended,
-    async arm(failPoint) {
-      const armed = once(child, 'message');
-      child.send({ failPoint });
-      await Promise.race([armed, ended.then(() => Promise.reject(new Error('It ended before it was armed.')))]);
+    arm: (failPoint) => send({ failPoint }),
+    async hold(failPoint) {
+      const reached = received('reached');
+      await send({ failPoint, holds: true });
+      return { reached, release: () => send({}) };
     },
     async stop() {
       child.kill('SIGTERM');

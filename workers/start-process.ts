@@ -5,7 +5,7 @@ import { EnvError, secretsOf } from '../src/platform/env.ts';
 import { openLog } from '../src/platform/observability/log.ts';
 import { openTracing } from '../src/platform/observability/open-tracing.ts';
 import type { Tracing } from '../src/platform/observability/telemetry.ts';
-import { armFailPoint } from '../src/platform/parts/fail-points.ts';
+import { armFailPoint, holdFailPoint } from '../src/platform/parts/fail-points.ts';
 import { enableHolds, holdsChannel, releaseHold } from '../src/platform/parts/holds.ts';
 import { failPoints, openServices, readEnv } from '../src/services.ts';
 import { temporalEndpoint } from '../src/temporal/endpoint.ts';
@@ -148,10 +148,15 @@ function report(message: { type: string; api?: string }): void {
 }
 
 // A crash test arms a process that has served others, instead of starting one for each death. As the variable, this is
-// refused in production.
+// refused in production. Each message releases the fail point that the one before held.
 if (env.NODE_ENV !== 'production') {
-  process.on('message', ({ failPoint }: { failPoint?: string }) => {
-    armFailPoint(failPoint, failPoints);
+  let release = () => {};
+  process.on('message', ({ failPoint, holds }: { failPoint?: string; holds?: boolean }) => {
+    release();
+    release = () => {};
+    if (failPoint !== undefined && holds) {
+      release = holdFailPoint(failPoint, failPoints, () => report({ type: 'reached' }));
+    } else armFailPoint(failPoint, failPoints);
     report({ type: 'armed' });
   });
 }

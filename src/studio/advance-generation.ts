@@ -224,7 +224,7 @@ async function store(
     content: createReadStream(made.path),
     title: formatId(request.kind, ref.id),
   });
-  failPoint('generation.stored');
+  await failPoint('generation.stored');
   await completeGeneration(services, scope, ref, { request, stored, made });
 }
 

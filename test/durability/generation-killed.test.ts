@@ -104,6 +104,22 @@ test('killed between the commit of a cancellation and the notification of Tempor
   await temporal.close();
 });
 
+test('cancelled when a video is stored and not recorded: it stays cancelled, and costs nothing', async () => {
+  const before = await state();
+  const temporal = await viewStudio();
+  const stored = await process.hold('generation.stored');
+  const { id } = (await client().post('/api/studio/generate-video', { prompt: 'Waves' })).body.data;
+  await stored.reached;
+  const cancel = async () => (await client().post(`/api/studio/generate-video/${id}/cancel`)).body.data;
+  const cancelled = { id, status: 'cancelled' };
+  expect([await cancel(), await cancel()]).toEqual([cancelled, cancelled]);
+  expect(await state()).toEqual(before);
+  await stored.release();
+  await until('its workflow is over', async () => (await temporal.statusOf(id)) !== 'RUNNING');
+  expect([await video(id), await state()]).toEqual([cancelled, before]);
+  await temporal.close();
+});
+
 test('a day later the sweep has removed what the dead processes stored, and nothing else', async () => {
   const { pool } = product.database;
   const namesOf = async (sql: string) =>
