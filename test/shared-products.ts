@@ -29,8 +29,8 @@ const integrationClients = {
 const kinds = {
   plain: {
     roles: ['api', 'runs', 'generation', 'calendars', 'integrations', 'housekeeping'],
-    // Waits between the attempts of a sync take milliseconds.
-    env: { ...secrets, CALENDAR_TIME_SCALE: '0.001' },
+    // Waits between attempts take milliseconds.
+    env: { ...secrets, CALENDAR_TIME_SCALE: '0.001', ATTEMPT_TIME_SCALE: '0.02' },
   },
   /** Sends webhooks to this machine and fetches images from it too, and tries deliveries again twenty times as fast. */
   webhooks: {
@@ -39,6 +39,7 @@ const kinds = {
       ...secrets,
       ...integrationClients,
       EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+      ATTEMPT_TIME_SCALE: '0.02',
       DELIVERY_TIME_SCALE: '0.05',
     },
   },

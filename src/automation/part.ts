@@ -5,6 +5,7 @@ import type { Part } from '../platform/parts/part.ts';
 import type { ProviderServices } from '../providers/index.ts';
 import type { StorageServices } from '../storage/index.ts';
 import { defaultRunPolicy, type RunPolicy } from '../temporal/contracts/automation.ts';
+import { scalePauses } from '../temporal/contracts/retry-profile.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
 import type { WebhookServices } from '../webhooks/index.ts';
 import { sweepApprovalBlocks } from './approvals/approval-blocks.ts';
@@ -162,7 +163,7 @@ export const automation: Part<
       startables: new StartableCache(),
       streamReads: new StreamReads(),
       stepTexts: new StepTexts(database, sealer, notifications),
-      runPolicy: defaultRunPolicy,
+      runPolicy: { ...defaultRunPolicy, modelCall: scalePauses(defaultRunPolicy.modelCall, env.ATTEMPT_TIME_SCALE) },
       httpSenders: openHttpSenders({ database, egress, hostRate: deliveryPolicy.hostRate }),
       eventMatcher,
       approvalMail: openApprovalMail(mailSettings(env), env.PUBLIC_URL),

@@ -3,6 +3,7 @@ import { DirectWork } from '../jobs/index.ts';
 import type { Part } from '../platform/parts/part.ts';
 import type { ProviderServices } from '../providers/index.ts';
 import { defaultMessagePolicy, type MessagePolicy } from '../temporal/contracts/conversation.ts';
+import { scalePauses } from '../temporal/contracts/retry-profile.ts';
 import type { ToolServices } from '../tools/index.ts';
 import { messageStates } from './core/status.ts';
 import { conversationDeclarations } from './declarations.ts';
@@ -29,10 +30,14 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
     },
   },
   ...messageJob.declarations,
-  open({ database, sealer, notifications }) {
+  open({ env, database, sealer, notifications }) {
     const messageEvents = new MessageEvents(database, sealer);
     notifications.on(messageEvents.channel, (payload) => messageEvents.receive(payload));
-    return { messageEvents, directCalls: new DirectWork(), messagePolicy: defaultMessagePolicy };
+    return {
+      messageEvents,
+      directCalls: new DirectWork(),
+      messagePolicy: scalePauses(defaultMessagePolicy, env.ATTEMPT_TIME_SCALE),
+    };
   },
   outbox: messageJob.outbox,
   gauges: (services) => [

@@ -76,6 +76,7 @@ const platformShape = {
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   FAIL_POINT: z.string().optional(),
+  ATTEMPT_TIME_SCALE: z.coerce.number().min(0.00001).max(1).optional(),
 };
 
 const platformSchema = z.object(platformShape);
@@ -111,7 +112,7 @@ export const localSchema = z.object({
 export const requiredInProduction = ['SEALING_KEYS', 'URL_SIGNING_KEY', 'CRON_SECRET'] as const;
 const platformSettings: Settings = {
   shape: platformShape,
-  refusedInProduction: ['FAIL_POINT', 'EGRESS_ALLOW_CIDRS'],
+  refusedInProduction: ['FAIL_POINT', 'ATTEMPT_TIME_SCALE', 'EGRESS_ALLOW_CIDRS'],
 };
 
 /** The names of every variable that a process with these settings reads. */

@@ -3,6 +3,7 @@ import type { Waiters } from '../platform/concurrency/waiters.ts';
 import type { Part } from '../platform/parts/part.ts';
 import type { ProviderServices } from '../providers/index.ts';
 import type { StorageServices } from '../storage/index.ts';
+import { scalePauses } from '../temporal/contracts/retry-profile.ts';
 import { defaultGenerationPolicy, type GenerationPolicy } from '../temporal/contracts/studio.ts';
 import { generationIds, videoIds } from './core/ids.ts';
 import { generationStates } from './core/status.ts';
@@ -37,12 +38,15 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
   ids: [generationIds, videoIds],
   ...generationJob.declarations,
   stepKinds: studioSteps,
-  open: ({ notifications, temporal, background, log }) => ({
-    generationWaiters: generationJob.openWaiters(notifications),
-    generationPolicy: defaultGenerationPolicy,
-    inputPlaces: new InputPlaces(),
-    generationWatch: new GenerationWatch({ temporal, generationPolicy: defaultGenerationPolicy, background, log }),
-  }),
+  open({ env, notifications, temporal, background, log }) {
+    const generationPolicy = scalePauses(defaultGenerationPolicy, env.ATTEMPT_TIME_SCALE);
+    return {
+      generationWaiters: generationJob.openWaiters(notifications),
+      generationPolicy,
+      inputPlaces: new InputPlaces(),
+      generationWatch: new GenerationWatch({ temporal, generationPolicy, background, log }),
+    };
+  },
   outbox: generationJob.outbox,
   gauges: generationJob.gauges,
   sweeps: (services) => [

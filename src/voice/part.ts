@@ -3,6 +3,7 @@ import type { Waiters } from '../platform/concurrency/waiters.ts';
 import type { Part } from '../platform/parts/part.ts';
 import type { ProviderServices } from '../providers/index.ts';
 import type { StorageServices } from '../storage/index.ts';
+import { scalePauses } from '../temporal/contracts/retry-profile.ts';
 import { defaultVoiceCallPolicy, type VoiceCallPolicy } from '../temporal/contracts/voice.ts';
 import type { TenancyServices } from '../tenancy/index.ts';
 import { voiceCallStates } from './core/status.ts';
@@ -26,9 +27,9 @@ export const voice: Part<Foundation & ProviderServices & StorageServices & Tenan
   rowBounds: { voice_call: { retention: { by: 'remove voice calls after a day', after: 'a day' } } },
   ...voiceJob.declarations,
   stepKinds: voiceSteps,
-  open: ({ notifications }) => ({
+  open: ({ env, notifications }) => ({
     voiceWaiters: voiceJob.openWaiters(notifications),
-    voicePolicy: defaultVoiceCallPolicy,
+    voicePolicy: scalePauses(defaultVoiceCallPolicy, env.ATTEMPT_TIME_SCALE),
     uploadSlots: new UploadSlots(),
   }),
   outbox: voiceJob.outbox,

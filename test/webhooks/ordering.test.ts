@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
+import { forgottenSweep } from '../../src/webhooks/dispatch/subject-order.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { until } from '../until.ts';
 import type { Received, Script } from './receiver.ts';
@@ -201,6 +202,8 @@ describe('ordering by subject', () => {
         where subscription_id = $1 and event_type = $2`,
       [webhookIds.parse(webhook.id), started],
     );
+    // The sweep that looks for it every ten seconds.
+    await forgottenSweep(scene.product.database)();
     await until('it is released', async () => typesOf(webhook.path, runId).includes(completed));
   });
 });

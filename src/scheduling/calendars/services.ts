@@ -6,7 +6,8 @@ import type { Mailer } from '../../platform/mail.ts';
 import type { OutboxHandlers } from '../../platform/outbox/outbox.ts';
 import type { Sweep } from '../../platform/parts/part.ts';
 import type { Environment } from '../../platform/tenant.ts';
-import { type CalendarPolicy, calendarPolicy } from '../../temporal/contracts/calendars.ts';
+import { type CalendarPolicy, defaultCalendarPolicy } from '../../temporal/contracts/calendars.ts';
+import { scalePauses } from '../../temporal/contracts/retry-profile.ts';
 import { type CalendarAccounts, calendarAccounts } from './accounts.ts';
 import { calendarWork } from './calendars.ts';
 import { type CalendarClients, calendarClients } from './clients/clients.ts';
@@ -54,7 +55,7 @@ export function openCalendars({
       google: new GoogleCalendarClient({ baseUrl: base.google, timeoutMs, egress, access }),
       microsoft: new MicrosoftCalendarClient({ baseUrl: base.microsoft, timeoutMs, egress, access }),
     }),
-    calendarPolicy: calendarPolicy(scale),
+    calendarPolicy: scalePauses(defaultCalendarPolicy, scale),
     calendarEveryMs: env.CALENDAR_SYNC_SECONDS * 1_000,
     calendarTimeScale: scale,
     calendarMail: openCalendarMail(mailSettings(env)),

@@ -27,17 +27,6 @@ export const defaultCalendarPolicy: CalendarPolicy = {
   recordTimeoutMs: 10_000,
 };
 
-/** @param scale of the waits between attempts; below 1 in tests alone */
-export function calendarPolicy(scale: number): CalendarPolicy {
-  const { retry, ...policy } = defaultCalendarPolicy;
-  const { initialIntervalMs, maximumIntervalMs } = retry;
-  const waits = {
-    initialIntervalMs: Math.max(1, initialIntervalMs * scale),
-    maximumIntervalMs: Math.max(1, maximumIntervalMs * scale),
-  };
-  return { ...policy, retry: { ...retry, ...waits } };
-}
-
 /** All attempts of one sync with the waits in between; a sync that no worker finishes must not keep the next from starting. */
 export const syncLimitMs = 3_600_000;
 
