@@ -1,6 +1,7 @@
 import type { RoleName } from '../../workers/roles.ts';
 import type { Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
+import { until } from '../until.ts';
 
 /**
  * What a dead process would have done right after its commits is left alone for five seconds, in case it lives. Tests that
@@ -11,7 +12,11 @@ export const endGrace = ({ database }: Product) =>
 
 /** Waits for the death of a process, and starts another one that takes its place. */
 export async function successorOf(dead: ProductProcess, product: Product, roles: RoleName[]): Promise<ProductProcess> {
-  await dead.ended;
+  let hasEnded = false;
+  void dead.ended.then(() => {
+    hasEnded = true;
+  });
+  await until('the process dies', async () => hasEnded);
   await endGrace(product);
   return product.start(roles);
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { RoleName } from '../../workers/roles.ts';
-import { apiClient } from '../api-client.ts';
+import { apiClient, untilTaken } from '../api-client.ts';
 import { makeFlow } from '../automation/make-flow.ts';
 import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
 import { soonNoticed } from '../crash/oracle.ts';
@@ -37,10 +37,13 @@ async function killedAt(at: string, steps: object[]) {
     return rows[0].waiting_since !== null;
   });
   await process.arm(at);
-  // The process may die before it has answered this.
-  await api()
-    .post('/api/v1/events', { name: 'armed', data: {} })
-    .catch(() => {});
+  // It may die before it has answered this.
+  const died = { status: 0 };
+  await untilTaken('the event', () =>
+    api()
+      .post('/api/v1/events', { name: 'armed', data: {} })
+      .catch(() => died),
+  );
   process = await successorOf(process, product, roles);
   return endOf(api(), runId);
 }
