@@ -1,28 +1,26 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../src/platform/ids.ts';
 import { type OidcProvider, startOidcProvider } from '../fakes/oidc-provider.ts';
-import { secrets } from '../operator.ts';
-import { openProduct, type Product, type Tenant } from '../product.ts';
+import { type StartedProduct, sharedProduct, type Tenant } from '../product.ts';
 import { clientWith, consoleHeaders, newEmail, type Person, personWith, sendForm } from './people.ts';
 
-let product: Product;
+let product: StartedProduct;
 let provider: OidcProvider;
 let tenant: Tenant;
 let base: string;
 
+const settings = () => ({
+  OIDC_ISSUER: provider.issuer,
+  OIDC_CLIENT_ID: provider.clientId,
+  OIDC_CLIENT_SECRET: provider.clientSecret,
+  ADDRESS_RATE_MAX: '0',
+});
+
 beforeAll(async () => {
   provider = await startOidcProvider();
-  product = await openProduct({
-    env: {
-      ...secrets,
-      OIDC_ISSUER: provider.issuer,
-      OIDC_CLIENT_ID: provider.clientId,
-      OIDC_CLIENT_SECRET: provider.clientSecret,
-      ADDRESS_RATE_MAX: '0',
-    },
-  });
-  base = (await product.serve()).api;
-  tenant = await product.createTenant({ plan: 'enterprise' });
+  product = await sharedProduct();
+  ({ tenant } = product);
+  base = (await product.serve(settings())).api;
 });
 afterAll(async () => {
   await product?.close();
@@ -109,7 +107,7 @@ test('who could sign in by nothing else keeps one, also where two are unlinked a
 
 test('an identity of a provider that the installation has no longer is no way to sign in', async () => {
   const person = await personAtProvider('of a past provider');
-  const { api } = await product.serve({ OIDC_ISSUER: 'http://127.0.0.1:9' });
+  const { api } = await product.serve({ ...settings(), OIDC_ISSUER: 'http://127.0.0.1:9' });
   const there = clientWith(api, consoleHeaders(person.cookie, tenant.organizationId));
   const [{ id, isUsable }] = (await there.get('/api/v1/account/identities')).body.data.identities;
   expect(isUsable).toBe(false);

@@ -3,18 +3,16 @@ import { accountTimes } from '../../src/accounts/core/times.ts';
 import { invite } from '../../src/accounts/invitations.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type OidcProvider, startOidcProvider } from '../fakes/oidc-provider.ts';
-import { secrets } from '../operator.ts';
-import { openProduct, type Product, type Tenant } from '../product.ts';
+import { type StartedProduct, sharedProduct, type Tenant } from '../product.ts';
 import { until } from '../until.ts';
 import { clientWith, cookieOf, newEmail, personWith } from './people.ts';
 
-let product: Product;
+let product: StartedProduct;
 let provider: OidcProvider;
 let tenant: Tenant;
 let base: string;
 
 const settings = () => ({
-  ...secrets,
   OIDC_ISSUER: provider.issuer,
   OIDC_CLIENT_ID: provider.clientId,
   OIDC_CLIENT_SECRET: provider.clientSecret,
@@ -23,7 +21,7 @@ const settings = () => ({
 
 beforeAll(async () => {
   provider = await startOidcProvider();
-  product = await openProduct();
+  product = await sharedProduct();
   base = (await product.serve(settings())).api;
   tenant = await product.createTenant();
 });
@@ -278,7 +276,7 @@ describe('a provider that misbehaves', () => {
 });
 
 test('without a provider there is no such page', async () => {
-  const { api } = await product.serve(secrets);
+  const { api } = await product.serve();
   expect((await fetch(`${api}/api/auth/oidc`, { redirect: 'manual' })).status).toBe(404);
   expect(await (await fetch(`${api}/api/auth/sign-in`)).text()).not.toContain('/api/auth/oidc');
 });

@@ -4,8 +4,7 @@ import { createLink } from '../../src/accounts/links.ts';
 import { resetSecondFactor } from '../../src/accounts/second-factor.ts';
 import { sqlOn } from '../../src/platform/database/sql.ts';
 import { whileHeld } from '../hold-lock.ts';
-import { secrets } from '../operator.ts';
-import { type StartedProduct, startProduct } from '../product.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { clientWith, cookieOf, ownOrigin, type Person, personWith, sendForm } from './people.ts';
 import { totp } from './totp.ts';
@@ -14,7 +13,7 @@ let product: StartedProduct;
 let base: string;
 
 beforeAll(async () => {
-  product = await startProduct({ ...secrets, ADDRESS_RATE_MAX: '0' });
+  product = await sharedProduct();
   base = product.process.api;
 });
 afterAll(() => product.close());
@@ -301,10 +300,10 @@ test('what changes a second factor is not served besides the page', async () => 
 });
 
 describe('a change of the factor that meets another one', () => {
-  /** A process that waits for 50 ms where others wait for seconds. */
+  /** Another process than that of `base`: it waits for 50 ms where others wait for seconds. */
   let impatient: string;
   beforeAll(async () => {
-    const env = { ...secrets, ADDRESS_RATE_MAX: '0', ACCOUNTS_TIME_SCALE: '0.01' };
+    const env = { ADDRESS_RATE_MAX: '0', ACCOUNTS_TIME_SCALE: '0.01' };
     impatient = (await product.serve(env)).api;
   });
 

@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { newEmail, ownOrigin } from '../accounts/people.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
+import { whileHeld } from '../hold-lock.ts';
+import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import { until } from '../until.ts';
 
 /** So few connections that fifty requests would have them all. */
 const poolSize = 4;
 
+// A product of its own: tests count all connections that wait, and lock whole tables.
 let product: Product;
 let tenant: Tenant;
 let api: ApiClient;
@@ -136,4 +140,32 @@ test('transactions that need the same locks in different order all come through'
   const connect = () => api.post('/api/v1/integrations/slack/connect', { redirectUrl: 'https://app.example.com/done' });
   const answers = await Promise.all(Array.from({ length: 20 }, connect));
   expect(new Set(answers.map(({ status }) => status)).size).toBe(1);
+});
+
+test('what better-auth cannot answer while its connections are in use is refused as everywhere else', async () => {
+  const { api: base } = await product.serve({ ...secrets, ADDRESS_RATE_MAX: '0' });
+  let tries = 0;
+  // Again where a machine was so busy that PostgreSQL ended those that wait.
+  const statuses = await until('one alone is refused', async () => {
+    const body = JSON.stringify({ email: newEmail(), password: 'seven blue boats at noon' });
+    const headers = {
+      origin: ownOrigin,
+      'content-type': 'application/json',
+      'x-forwarded-for': `203.0.113.${++tries}`,
+    };
+    const signIn = () => fetch(`${base}/api/auth/sign-in/email`, { method: 'POST', headers, body });
+    // Opens the connections: one that is opened slowly is given up too.
+    await Promise.all(Array.from({ length: 4 }, signIn));
+    const asked = await whileHeld(product, 'lock table auth."user" in access exclusive mode', async () => {
+      // Four of them have a connection.
+      const sent = Array.from({ length: 5 }, signIn);
+      const refused = await Promise.race(sent);
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+      expect(await refused.json()).toMatchObject({ success: false, error: { code: 'service_unavailable' } });
+      return sent;
+    });
+    const all = (await Promise.all(asked)).map(({ status }) => status);
+    return all.filter((status) => status === 503).length === 1 && all;
+  });
+  expect(statuses.toSorted()).toEqual([401, 401, 401, 401, 503]);
 });
