@@ -4,7 +4,7 @@ import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization, updateOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { type StartedProduct, startProduct } from '../product.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
 import { untilDayHasRoom } from '../tenancy/rate-windows.ts';
 import { until } from '../until.ts';
 import { endOf, makeWorkflow } from './make-workflow.ts';
@@ -12,7 +12,7 @@ import { endOf, makeWorkflow } from './make-workflow.ts';
 let product: StartedProduct;
 let api: ApiClient;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   api = product.api;
 });
 afterAll(() => product.close());

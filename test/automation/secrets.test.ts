@@ -1,29 +1,28 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openSecrets } from '../../src/automation/secrets/secrets.ts';
+import { openSecrets, putSecret } from '../../src/automation/secrets/secrets.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { Sealer } from '../../src/platform/security/crypto.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { apiClient } from '../api-client.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { secrets } from '../operator.ts';
-import { type Product, type StartedProduct, startProduct } from '../product.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
+import { createTestDatabase, openTestDatabase } from '../test-database.ts';
 
 let product: StartedProduct;
 let api: StartedProduct['api'];
 
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   api = product.api;
 });
 afterAll(() => product.close());
 
 const put = (name: string, body: object, client = api) => client.request('PUT', `/api/v1/secrets/${name}`, body);
-const scopeOf = (organizationId: string, { database }: Product = product) =>
+const scopeOf = (organizationId: string, database = product.database) =>
   new Scope(database, { organizationId: organizationIds.parse(organizationId)!, environment: 'test' }, 'secrets');
 const services = { sealer: new Sealer(secrets.SEALING_KEYS) };
-
-const rows = async () =>
-  (await product.database.pool.query('select name, sealed_value, last_used_at from secret order by name')).rows;
 
 test('a secret is put, replaced, listed without its value, and deleted', async () => {
   const first = await put('CRM_TOKEN', { value: 'one-hidden-value' });
@@ -98,26 +97,42 @@ test('each environment has secrets of its own, and at most a hundred', async () 
   expect((await openSecrets(services, scopeOf(organizationId), ['SHARED'])).get('SHARED')).toBe('replaced');
 });
 
-test('values are sealed, their use is audited without them, and operators reseal them', async () => {
-  await put('RESEALED', { value: 'hidden-value' });
-  const stored = (await rows()).find(({ name }) => name === 'RESEALED');
-  expect(stored.sealed_value).toMatch(/^v1:/);
+test('values are sealed, and their use is audited without them', async () => {
+  await put('SEALED', { value: 'hidden-value' });
+  const own = [organizationIds.parse(product.tenant.organizationId)];
+  const stored = await product.database.pool.query(
+    `select sealed_value as value from secret where name = 'SEALED' and organization_id = $1`,
+    own,
+  );
+  expect(stored.rows).toEqual([{ value: expect.stringMatching(/^v1:/) }]);
   const audit = await product.database.pool.query(
     `select action, facts from audit_log where action like 'secret.%' and organization_id = $1 order by number`,
-    [organizationIds.parse(product.tenant.organizationId)],
+    own,
   );
-  expect(audit.rows).toContainEqual({ action: 'secret.put', facts: { name: 'RESEALED' } });
+  expect(audit.rows).toContainEqual({ action: 'secret.put', facts: { name: 'SEALED' } });
   expect(audit.rows).toContainEqual({ action: 'secret.delete', facts: { name: 'CRM_TOKEN' } });
   expect(JSON.stringify(audit.rows)).not.toContain('hidden-value');
+});
 
-  const ring = `next:${Buffer.alloc(32, 7).toString('base64')},${secrets.SEALING_KEYS}`;
-  const variables = { DATABASE_URL: product.databaseUrl, SEALING_KEYS: ring };
-  expect((await runCli(['secrets', 'reseal', '--json'], variables)).exitCode).toBe(0);
-  expect((await rows()).filter(({ sealed_value }) => !sealed_value.startsWith('v1:next:'))).toEqual([]);
-  const opened = await openSecrets({ sealer: new Sealer(ring.split(',')[0]) }, scopeOf(product.tenant.organizationId), [
-    'RESEALED',
-  ]);
-  expect(opened.get('RESEALED')).toBe('hidden-value');
+test('operators reseal the values', async () => {
+  // The command reseals every row of a database: the shared product could open none of its rows any more.
+  const { url, drop } = await createTestDatabase();
+  const database = await openTestDatabase(url);
+  try {
+    const { id } = await createOrganization(database, { name: 'Resealed', plan: 'team' });
+    const scope = scopeOf(id, database);
+    for (const name of ['ONE', 'TWO']) await putSecret(services, scope, name, `hidden-value-${name}`);
+    const ring = `next:${Buffer.alloc(32, 7).toString('base64')},${secrets.SEALING_KEYS}`;
+    const variables = { DATABASE_URL: url, SEALING_KEYS: ring };
+    expect((await runCli(['secrets', 'reseal', '--json'], variables)).exitCode).toBe(0);
+    const stored = await database.pool.query('select sealed_value as value from secret');
+    expect(stored.rows).toEqual(Array(2).fill({ value: expect.stringMatching(/^v1:next:/) }));
+    const opened = await openSecrets({ sealer: new Sealer(ring.split(',')[0]) }, scope, ['ONE', 'TWO']);
+    expect(Object.fromEntries(opened)).toEqual({ ONE: 'hidden-value-ONE', TWO: 'hidden-value-TWO' });
+  } finally {
+    await database.close();
+    await drop();
+  }
 });
 
 test('no template and no expression reads a secret', async () => {
