@@ -1,20 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Scope } from '../../src/platform/database/scope.ts';
-import { Egress } from '../../src/platform/egress/egress.ts';
-import { egressRules } from '../../src/platform/egress/egress-destination.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
-import { defaultDeliveryPolicy } from '../../src/webhooks/dispatch/delivery-policy.ts';
-import { leaseDue } from '../../src/webhooks/dispatch/lease.ts';
 import { disableSubscription } from '../../src/webhooks/subscriptions/disable-subscription.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { startProduct } from '../product.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
 import { addDelivery } from './rows.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: StartedProduct;
 let api: ApiClient;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   ({ api } = product);
 });
 afterAll(() => product.close());
@@ -277,21 +273,6 @@ describe('an Idempotency-Key', () => {
     expect((await recover('another')).body.data.queued).toBe(0);
     expect((await recover('recovery', new Date().toISOString())).status).toBe(422);
   });
-});
-
-test('of many that wait for few places, each webhook has its share', async () => {
-  const ids = [await make(), await make()];
-  for (const id of ids) {
-    await api.patch(pathOf(id), { concurrency: 64 });
-    await Promise.all(Array.from({ length: 40 }, () => api.post(`${pathOf(id)}/test`)));
-  }
-  const egress = new Egress(egressRules({ NODE_ENV: 'test' }));
-  const services = { database: product.database, egress, deliveryPolicy: defaultDeliveryPolicy };
-  for (let n = 0; n < 40; n++) await leaseDue(services, { free: 1, held: () => 0 });
-  for (const id of ids) {
-    const leased = 'select from delivery where subscription_id = $1 and leased_until is not null';
-    expect((await product.database.pool.query(leased, [webhookIds.parse(id)])).rowCount).toBeGreaterThan(0);
-  }
 });
 
 test('a time to recover from has an offset and is within the days that the plan keeps', async () => {

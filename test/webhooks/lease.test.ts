@@ -301,3 +301,19 @@ test('while Temporal is notified of dead letters no request waits for their rows
     await deadLetterWorkflows.stop();
   }
 });
+
+test('of many that wait for few places, each webhook has its share', async () => {
+  // Nothing of other tests is due any more.
+  const leaseAll = () => leaseDue(services(), { free: 1_000, held: () => 0 });
+  while ((await leaseAll()).leased.length > 0);
+  const organization = await newOrganization();
+  const ids = [
+    await waiting(organization, 40, 'http://10.0.0.1/a'),
+    await waiting(organization, 40, 'http://10.0.0.1/b'),
+  ];
+  for (let n = 0; n < 40; n++) await leaseDue(services(), { free: 1, held: () => 0 });
+  for (const id of ids) {
+    const leased = 'select from delivery where subscription_id = $1 and leased_until is not null';
+    expect((await product.database.pool.query(leased, [id])).rowCount).toBeGreaterThan(0);
+  }
+});

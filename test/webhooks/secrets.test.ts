@@ -1,17 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { startProduct } from '../product.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
 import { tablesWith } from './rows.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: StartedProduct;
 let api: ApiClient;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   ({ api } = product);
 });
 afterAll(() => product.close());
 
-const url = 'https://hooks.example.com/runs';
+const url = `https://hooks.example.com/${randomUUID()}`;
 const given = { name: 'Orders', url, events: ['workflow.run.failed'] };
 const secretPattern = /^whsec_[A-Za-z0-9+/]{43}=$/;
 const pathOf = (id: string) => `/api/v1/webhooks/${id}`;
