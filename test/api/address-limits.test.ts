@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
-import { openProduct, type Product } from '../product.ts';
+import type { OwnApi } from '../own-api.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
 import { rawRequest } from './raw-request.ts';
 
-let product: Product;
+let product: StartedProduct;
+let own: OwnApi;
 let base: string;
 let anonymous: ApiClient;
 
 beforeAll(async () => {
-  product = await openProduct();
+  product = await sharedProduct();
   // The limits of an installation that sets none.
-  base = (await product.serve({ ADDRESS_RATE_MAX: '' })).api;
+  own = await product.serve({ ADDRESS_RATE_MAX: '' });
+  base = own.api;
   anonymous = apiClient(base);
 });
 afterAll(() => product.close());
@@ -172,7 +175,8 @@ describe('pages with a token in their path', () => {
     const { testKey } = await product.createTenant();
     const { vitals } = (await apiClient(base, testKey).get('/api/performance/vitals')).body;
     expect(vitals.map(({ path }: { path: string | null }) => path)).toContain('/b/:id');
-    const logs = JSON.stringify(product.processes.map(({ log }) => log));
+    const logs = JSON.stringify(own.log);
+    expect(own.log.map(({ route }) => route)).toEqual(expect.arrayContaining(['/b/{token}', '/a/{token}']));
     for (const text of [secret, ofApproval, ofLink, ofInvitation]) {
       expect(JSON.stringify(vitals)).not.toContain(text);
       expect(logs).not.toContain(text);

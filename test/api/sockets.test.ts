@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { openProduct, type Product, type Tenant } from '../product.ts';
+import { type StartedProduct, sharedProduct, type Tenant } from '../product.ts';
 import { until } from '../until.ts';
 
-let product: Product;
+let product: StartedProduct;
 let tenant: Tenant;
 let base: URL;
 let api: ApiClient;
@@ -13,8 +13,8 @@ let api: ApiClient;
 let hurried: URL;
 
 beforeAll(async () => {
-  product = await openProduct();
-  tenant = await product.createTenant();
+  product = await sharedProduct();
+  ({ tenant } = product);
   const [{ api: url }, { api: hurriedUrl }] = await Promise.all([
     product.serve(),
     product.serve({ REQUEST_ARRIVAL_SECONDS: '1' }),

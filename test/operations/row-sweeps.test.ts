@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runIds } from '../../src/automation/core/ids.ts';
 import { removeUnusedDefinitions } from '../../src/automation/definitions/unused-definitions.ts';
 import { forgetOldNotices } from '../../src/operations/old-notices.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
@@ -12,11 +13,13 @@ import { countMail, forgetOldMails } from '../../src/tenancy/mails.ts';
 import { forgetOldUsage } from '../../src/tenancy/usage/usage-months.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
+import { runCli } from '../cli/run-cli.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
 import { addCalendar } from '../scheduling/calendar-rows.ts';
 import { sceneOf } from '../scheduling/scene.ts';
 
+// A product of its own: tests sweep whole tables, and no worker takes the work.
 let product: Product;
 let base: string;
 beforeAll(async () => {
@@ -263,4 +266,50 @@ test('notices are removed after their reason; what was announced of an endpoint 
   const left = (await query('select about from notice where organization_id = $1 order by about', organizationId)).rows;
   expect(left.map(({ about }) => about)).toEqual(['deprecation GET /v1/used 2027-01-01', 'key-expiry fresh']);
   expect(await count('deprecated_use where organization_id = $1', organizationId)).toBe(1);
+});
+
+test('outbox list shows the work that is not done yet, and filters it', async () => {
+  const json = async (...args: string[]) => {
+    const { exitCode, stdout, stderr } = await runCli([...args, '--json'], { DATABASE_URL: product.databaseUrl });
+    if (exitCode !== 0) throw new Error(JSON.parse(stderr).error.code);
+    expect(stderr).toBe('');
+    return JSON.parse(stdout);
+  };
+  const { organizationId, testKey } = await product.createTenant();
+  const client = apiClient(base, testKey);
+  const { id: workflowId } = await makeWorkflow(client);
+  // Without a worker the run does not end, and its entry stays.
+  const { body } = await client.post(`/api/v1/webhooks/${workflowId}`, {});
+  const ofRun = async (...filter: string[]) =>
+    (await json('outbox', 'list', ...filter)).entries.filter(
+      (entry: { organizationId: string }) => entry.organizationId === organizationId,
+    );
+  expect(await ofRun('--kind', 'run.start')).toEqual([
+    {
+      id: expect.any(String),
+      kind: 'run.start',
+      organizationId,
+      environment: 'test',
+      attempts: 0,
+      subjectId: runIds.parse(body.data.runId),
+      correlationId: expect.any(String),
+      lastError: null,
+      lastAttemptAt: null,
+      createdAt: expect.any(String),
+      nextAttemptAt: expect.any(String),
+    },
+  ]);
+  expect(await json('run', 'show', body.data.runId)).toMatchObject({
+    id: runIds.format(runIds.parse(body.data.runId)!),
+    status: 'queued',
+    error: null,
+    organizationId,
+    steps: [],
+    environment: 'test',
+    temporalWorkflowId: `run-${runIds.parse(body.data.runId)}`,
+  });
+  await expect(json('run', 'show', 'run_nothing')).rejects.toThrow(/^run_not_found$/);
+  expect(await ofRun('--kind', 'run.cancel')).toEqual([]);
+  expect(await ofRun('--failing')).toEqual([]);
+  await expect(json('outbox', 'list', '--limit', 'all')).rejects.toThrow(/^validation_error$/);
 });

@@ -3,15 +3,14 @@ import { generateKey } from '../../src/tenancy/key-format.ts';
 import { createKey, listKeys } from '../../src/tenancy/keys.ts';
 import { apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';
-import { whileHeld } from '../hold-lock.ts';
-import { startProduct, type Tenant } from '../product.ts';
+import { type StartedProduct, sharedProduct, type Tenant } from '../product.ts';
 import { until } from '../until.ts';
 import { revoke } from './revoke.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: StartedProduct;
 let tenant: Tenant;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   ({ tenant } = product);
 });
 afterAll(() => product.close());
@@ -142,17 +141,6 @@ describe('is refused', () => {
     expect(await request(bearer(key))).toMatchObject({ status: 200 });
     await revoke(product.database, id);
     await expectRefusal(bearer(key), 'invalid_api_key');
-  });
-
-  test('a key that is none, without looking it up again', async () => {
-    // With another one where a machine was so busy that the process may have missed an announcement: then it is looked up.
-    await until('it is refused while keys cannot be read', async () => {
-      const headers = bearer(generateKey('test'));
-      expect((await request(headers)).status).toBe(401);
-      return whileHeld(product, 'lock table api_key in access exclusive mode', async () => {
-        return (await request(headers)).status === 401;
-      });
-    });
   });
 
   test('every route of v1 alike, before anything else is looked at', async () => {

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runCommand } from '../../src/cli/run-command.ts';
 import { apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
-import { openProduct, type Product } from '../product.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
 
-let product: Product;
+let product: StartedProduct;
 beforeAll(async () => {
-  product = await openProduct();
+  product = await sharedProduct();
 });
 afterAll(() => product.close());
 

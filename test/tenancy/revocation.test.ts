@@ -14,6 +14,7 @@ import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
 import { revoke } from './revoke.ts';
 
+// A product of its own: tests lock whole tables and cut the connections of every process.
 let product: Product;
 /** The second one can be stopped and continued. */
 let processes: [OwnApi, ProductProcess];
@@ -94,11 +95,11 @@ describe('a revoked key', () => {
   });
 });
 
-describe('a change of one organization', () => {
-  /** Runs `work` while no process can look up a key. */
-  const withoutLookUps = <Result>(work: () => Promise<Result>) =>
-    whileHeld(product, 'lock table api_key in access exclusive mode', work);
+/** Runs `work` while no process can look up a key. */
+const withoutLookUps = <Result>(work: () => Promise<Result>) =>
+  whileHeld(product, 'lock table api_key in access exclusive mode', work);
 
+describe('a change of one organization', () => {
   test('leaves the keys of others in memory, and what is known to be no key', async () => {
     // Again where a machine was so busy that a process may have missed an announcement: then it does look its keys up.
     const seen = await until('nothing is looked up', async () => {
@@ -139,6 +140,15 @@ describe('a change of one organization', () => {
         expect(await statuses(key)).toEqual([401, 401]);
       }),
     );
+  });
+});
+
+test('a key that is none is refused again without a look-up', async () => {
+  // With another one where a machine was so busy that the process may have missed an announcement: then it is looked up.
+  await until('it is refused while keys cannot be read', async () => {
+    const none = generateKey('test');
+    expect(await statuses(none)).toEqual([401, 401]);
+    return (await withoutLookUps(() => statuses(none))).every((status) => status === 401);
   });
 });
 
