@@ -1,25 +1,32 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { messageJob } from '../../src/conversation/job.ts';
 import { answerOf, findMessage } from '../../src/conversation/messages.ts';
+import type { Database } from '../../src/platform/database/database.ts';
 import { Scope } from '../../src/platform/database/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
-import { openProduct, type Product } from '../product.ts';
+import { createOrganization } from '../../src/tenancy/organizations.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 import { until } from '../until.ts';
 import { creditsIn, never, nothing, openMessage, type Scene, tool } from './message-scene.ts';
 
-// Without a process: the tests do the work themselves, with models and tools of their own.
-let product: Product;
+// Without a product: the tests do the work themselves, with models and tools of their own, and sweep whole tables.
+let testDatabase: TestDatabase;
+let database: Database;
 let scope: Scope;
 beforeAll(async () => {
-  product = await openProduct();
-  const { organizationId } = await product.createTenant({ plan: 'team' });
-  const tenant = { organizationId: organizationIds.parse(organizationId)!, environment: 'test' } as const;
-  scope = new Scope(product.database, tenant, 'conversation-ends');
+  testDatabase = await createTestDatabase();
+  database = await openTestDatabase(testDatabase.url);
+  const { id } = await createOrganization(database, { name: 'Test', plan: 'team' });
+  const tenant = { organizationId: organizationIds.parse(id)!, environment: 'test' } as const;
+  scope = new Scope(database, tenant, 'conversation-ends');
 });
-afterAll(() => product.close());
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
 
-const open = (scene: Scene, servers?: string[]) => openMessage(product, scope, scene, servers);
-const credits = () => creditsIn(product);
+const open = (scene: Scene, servers?: string[]) => openMessage({ database }, scope, scene, servers);
+const credits = () => creditsIn({ database });
 
 describe('when its time is over a message', () => {
   test('that the model had begun to reply to ends with what it wrote, charged', async () => {
@@ -111,7 +118,7 @@ test('a call that began before and did not end is not made again, and its end is
   await message.call(1, 0);
   await message.call(1, 0);
   expect(calls).toBe(1);
-  const { rows } = await product.database.pool.query(
+  const { rows } = await database.pool.query(
     'select attempts, content is not null as ended from conversation_entry where message_id = $1 and position = 1',
     [message.messageId],
   );
@@ -121,7 +128,6 @@ test('a call that began before and did not end is not made again, and its end is
 test('a message that no process works on fails a minute after its time, and is removed after a day', async () => {
   const message = await open({ reply: (_, { signal }) => never(signal) });
   const { services } = message;
-  const { database } = services;
   const age = (hours: number) =>
     database.pool.query(
       'update conversation_message set created_at = created_at - make_interval(hours => $2) where id = $1',

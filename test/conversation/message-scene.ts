@@ -51,7 +51,7 @@ export interface Scene {
 
 /** A message that is under way, with a configured model and tool, that times out after 300 ms. */
 export async function openMessage(
-  product: Product,
+  product: Pick<Product, 'database'>,
   scope: Scope,
   { reply, use = never, asksFirst = false, deadlineMs = 300 }: Scene,
   servers: string[] = [],
@@ -101,7 +101,7 @@ export async function openMessage(
   };
 }
 
-export const creditsIn = async (product: Product) => {
+export const creditsIn = async (product: Pick<Product, 'database'>) => {
   const { rows } = await product.database.pool.query(
     `select coalesce(sum(spent), 0)::int as spent, coalesce(sum(held), 0)::int as held from credit_entry`,
   );
