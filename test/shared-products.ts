@@ -25,6 +25,12 @@ const integrationClients = {
   ...inboundSecrets,
 };
 
+const narrowLimits = {
+  free: { storageBytes: 60_000 },
+  team: { operationsPerMinute: { tts: 1, stt: 1 } },
+  enterprise: { openVoiceCalls: 1 },
+};
+
 /** The products that test files share which only need a tenant of their own. */
 const kinds = {
   plain: {
@@ -42,6 +48,11 @@ const kinds = {
       ATTEMPT_TIME_SCALE: '0.02',
       DELIVERY_TIME_SCALE: '0.05',
     },
+  },
+  /** Has limits of plans that a test reaches with a few requests. */
+  narrow: {
+    roles: ['api', 'runs', 'generation', 'housekeeping'],
+    env: { ...secrets, PLAN_LIMITS: JSON.stringify(narrowLimits) },
   },
 } satisfies Record<string, { roles: RoleName[]; env: Record<string, string> }>;
 

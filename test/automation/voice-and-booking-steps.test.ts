@@ -5,8 +5,7 @@ import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { newHold } from '../hold.ts';
-import { secrets } from '../operator.ts';
-import { openProduct, type Product, type StartedProduct, sharedProduct } from '../product.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
 import { sceneOf } from '../scheduling/scene.ts';
 import { creditsOf, fileAt } from '../studio/files.ts';
 import { until } from '../until.ts';
@@ -88,16 +87,13 @@ test('credits that are missing fail a step that speaks and one that transcribes'
 });
 
 describe('a step waits for a place, and does not fail', () => {
-  const limits = { enterprise: { openVoiceCalls: 1 }, team: { operationsPerMinute: { tts: 1, stt: 1 } } };
-  // The workers of the shared product know other limits, and would take these steps too.
-  let narrow: Product;
-  let url: string;
+  // One call of a voice at a time for `enterprise`, and one a minute for `team`.
+  let narrow: StartedProduct;
   beforeAll(async () => {
-    narrow = await openProduct({ env: { ...secrets, PLAN_LIMITS: JSON.stringify(limits) } });
-    ({ api: url } = await narrow.start(['api', 'runs', 'generation']));
+    narrow = await sharedProduct('narrow');
   });
   afterAll(() => narrow.close());
-  const clientOf = async (plan: string) => apiClient(url, (await narrow.createTenant({ plan })).testKey);
+  const clientOf = async (plan: string) => apiClient(narrow.process.api, (await narrow.createTenant({ plan })).testKey);
   const waitsForSlot = (own: ApiClient, runId: string) =>
     until('a step waits for its slot', async () => {
       const { waitingFor = [] } = (await own.get(`/api/v1/runs/${runId}`, inB)).body.data;

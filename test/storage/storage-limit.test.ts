@@ -6,18 +6,17 @@ import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
-import { secrets } from '../operator.ts';
-import { openProduct, type Product } from '../product.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
 import { creditsOf, pathOf } from '../studio/files.ts';
 import { until } from '../until.ts';
 
+/** What the plan `free` includes in the product `narrow`. */
 const limit = 60_000;
-let product: Product;
+let product: StartedProduct;
 let base: string;
 beforeAll(async () => {
-  product = await openProduct();
-  const env = { ...secrets, PLAN_LIMITS: JSON.stringify({ free: { storageBytes: limit } }) };
-  base = (await product.start(['api', 'runs', 'generation'], env)).api;
+  product = await sharedProduct('narrow');
+  base = product.process.api;
 });
 afterAll(() => product.close());
 
