@@ -1,23 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { databaseRoles } from '../../src/platform/database/database.ts';
+import { type Database, databaseRoles } from '../../src/platform/database/database.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { runCli } from '../cli/run-cli.ts';
-import { openProduct, type Product } from '../product.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 
-let product: Product;
+let product: StartedProduct;
 let base: string;
 beforeAll(async () => {
-  product = await openProduct();
-  base = (await product.start(['api', 'runs'])).api;
+  product = await sharedProduct();
+  base = product.process.api;
 });
 afterAll(() => product.close());
 
-const cli = (...args: string[]) => runCli([...args, '--json'], { DATABASE_URL: product.databaseUrl });
+const cliOn = (databaseUrl: string, ...args: string[]) => runCli([...args, '--json'], { DATABASE_URL: databaseUrl });
+const cli = (...args: string[]) => cliOn(product.databaseUrl, ...args);
 
 async function json(...args: string[]) {
   const { exitCode, stdout, stderr } = await cli(...args);
@@ -159,8 +161,27 @@ describe('killed between the write and the commit', () => {
   });
 });
 
+/** A database of these tests' own: they lock whole tables, and break logs. */
+let testDatabase: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openTestDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+/** An organization there, whose log has an entry for itself and one for each key. */
+async function newLog(keys: number): Promise<string> {
+  const { id: organizationId } = await createOrganization(database, { name: 'Audited', plan: 'enterprise' });
+  for (let n = 0; n < keys; n++) await createKey(database, { organizationId, environment: 'test' });
+  return organizationId;
+}
+
 async function withClient<T>(options: pg.ClientConfig, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: product.ownerUrl, ...options });
+  const client = new pg.Client({ connectionString: testDatabase.ownerUrl, ...options });
   await client.connect();
   try {
     return await work(client);
@@ -170,6 +191,8 @@ async function withClient<T>(options: pg.ClientConfig, work: (client: pg.Client)
 }
 
 describe('an entry is for ever', () => {
+  beforeAll(() => newLog(1));
+
   const changes = [
     "update audit_log set actor = 'nobody'",
     'delete from audit_log',
@@ -185,24 +208,24 @@ describe('an entry is for ever', () => {
   );
 
   test('nor may the owner of the tables', async () => {
-    const { organizationId } = await newCustomer();
+    const organizationId = await newLog(1);
     await withClient({}, async (client) => {
       for (const change of changes) await expect(client.query(change)).rejects.toThrow('never changed or removed');
     });
-    expect(await listAudit(organizationId)).toHaveLength(2);
+    const { stdout } = await cliOn(testDatabase.url, 'audit', 'list', '--org', organizationId);
+    expect(JSON.parse(stdout).entries).toHaveLength(2);
   });
 
   test('a tenant’s connection reads and extends its own organization’s log alone', async () => {
-    const [ada, bob] = [await newCustomer(), await newCustomer()];
+    const [ada, bob] = [organizationIds.parse(await newLog(1)), organizationIds.parse(await newLog(1))];
     await withClient({ options: `-c role=${databaseRoles.tenant}` }, async (client) => {
-      const of = (customer: Customer) => organizationIds.parse(customer.organizationId);
       expect((await client.query('select from audit_log')).rowCount).toBe(0);
-      await client.query("select set_config('atelier.organization_id', $1, false)", [of(ada)]);
+      await client.query("select set_config('atelier.organization_id', $1, false)", [ada]);
       const { rows } = await client.query('select distinct organization_id as id from audit_log');
-      expect(rows).toEqual([{ id: of(ada) }]);
+      expect(rows).toEqual([{ id: ada }]);
       const forge = `insert into audit_log select $1, 3, null, action, subject_id, actor, null, facts, recorded_at, hash, hash
                        from audit_log limit 1`;
-      await expect(client.query(forge, [of(bob)])).rejects.toThrow('row-level security');
+      await expect(client.query(forge, [bob])).rejects.toThrow('row-level security');
     });
   });
 });
@@ -228,12 +251,10 @@ describe('a log that was changed behind PostgreSQL’s back', () => {
   ];
 
   test('is found, with the first entry that is not what was written', async () => {
-    const whole = await newCustomer();
+    const whole = await newLog(3);
     const findings: string[] = [];
     for (const [, number, sql] of tampering) {
-      const { organizationId, api } = await newCustomer();
-      await makeWorkflow(api);
-      await makeWorkflow(api);
+      const organizationId = await newLog(3);
       await withClient({}, async (client) => {
         const own = `where organization_id = '${organizationIds.parse(organizationId)}' and number`;
         // A superuser's way past the triggers.
@@ -242,10 +263,10 @@ describe('a log that was changed behind PostgreSQL’s back', () => {
       });
       findings.push(`The audit log of ${organizationId} is broken from entry ${number} on.`);
     }
-    const { exitCode, stdout, stderr } = await cli('audit', 'verify');
+    const { exitCode, stdout, stderr } = await cliOn(testDatabase.url, 'audit', 'verify');
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(JSON.parse(stderr)).toEqual({ error: { code: 'audit_broken', message: findings.join(' ') } });
-    expect((await cli('audit', 'verify', '--org', whole.organizationId)).exitCode).toBe(0);
+    expect((await cliOn(testDatabase.url, 'audit', 'verify', '--org', whole)).exitCode).toBe(0);
   });
 });
 
