@@ -1,36 +1,36 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { makeWorkflow } from '../automation/make-workflow.ts';
+import { endOf, inB, makeWorkflow } from '../automation/make-workflow.ts';
 import { anthropicError } from '../fakes/anthropic.ts';
-import { type LiveAdapter, liveAdapters } from '../fakes/live-adapters.ts';
-import type { FakeProvider } from '../fakes/wire-server.ts';
-import { startProduct } from '../product.ts';
+import { type LiveAdapter, type LiveFakes, liveAdapters, startLiveFakes } from '../fakes/live-adapters.ts';
+import type { SaidCall } from '../fakes/wire-server.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product, type Tenant } from '../product.ts';
+import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
 
 /** Runs of live keys, with the providers' wire formats on loopback: the product's own processes, the real SDKs. */
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+// A product of its own: the fake providers answer and record the requests of one file.
+let product: Product;
+let processes: ProductProcess[];
+let tenant: Tenant;
 let live: ApiClient;
-const fakes = new Map<string, FakeProvider>();
-const fakeOf = (provider: string) => fakes.get(provider)!;
+let fakes: LiveFakes;
+const fakeOf = (provider: string) => fakes.of(provider);
+const allFakes = () => liveAdapters.map(({ provider }) => fakeOf(provider));
 
 beforeAll(async () => {
-  const env: Record<string, string> = { MODEL_ALIASES: '{"house-model": "gpt-6-luna"}' };
-  for (const { provider, start } of liveAdapters) {
-    const fake = await start();
-    fakes.set(provider, fake);
-    env[`${provider}_API_KEY`] = fake.apiKey;
-    env[`${provider}_BASE_URL`] = fake.baseUrl;
-  }
-  product = await startProduct(env);
-  live = apiClient(product.process.api, product.tenant.liveKey);
+  fakes = await startLiveFakes();
+  product = await openProduct({ env: { ...secrets, ...fakes.env, MODEL_ALIASES: '{"house-model": "gpt-6-luna"}' } });
+  processes = await Promise.all([product.start(['api', 'runs']), product.start(['generation'])]);
+  tenant = await product.createTenant({ plan: 'enterprise' });
+  live = apiClient(processes[0]!.api, tenant.liveKey);
 });
-beforeEach(() => {
-  for (const fake of fakes.values()) fake.reset();
-});
+beforeEach(() => fakes.reset());
 afterAll(async () => {
   await product.close();
-  await Promise.all([...fakes.values()].map((fake) => fake.close()));
+  await fakes.close();
 });
 
 async function run({ provider, model }: Pick<LiveAdapter, 'provider' | 'model'>, input: string) {
@@ -101,8 +101,9 @@ describe('a run of a live key', () => {
     expect(failed).toMatchObject({ status: 'FAILED' });
     expect(JSON.stringify(failed)).toContain('The operator of this installation');
     expect(fake.journal).toHaveLength(1);
-    const seen = JSON.stringify([answer.body, failed, product.process.log, product.process.errors]);
-    for (const { apiKey, origin } of fakes.values()) {
+    const written = processes.map(({ log, errors }) => [log, errors]);
+    const seen = JSON.stringify([answer.body, failed, written]);
+    for (const { apiKey, origin } of allFakes()) {
       expect(seen).not.toContain(apiKey);
       expect(seen).not.toContain(origin);
     }
@@ -191,6 +192,97 @@ describe('a step with an outputSchema', () => {
   });
 });
 
+// Models are asked in one process and tools are called in another.
+describe('a step with tools', () => {
+  beforeAll(async () => {
+    await live.request('PUT', '/api/v1/tools/memory', { enabled: true });
+  });
+
+  async function ended(id: string) {
+    const { runId } = (await live.post(`/api/v1/workflows/${id}/execute`, { inputs: {} }, inB)).body.data;
+    return endOf(live, runId);
+  }
+  const stepOf = (more: object) => ({
+    id: 'say',
+    type: 'prompt',
+    prompt: 'What is there?',
+    tools: ['memory'],
+    ...more,
+  });
+  const runStep = async (more: object) => ended((await makeWorkflow(live, { steps: [stepOf(more)] })).id);
+
+  const readGraph: SaidCall = { name: 'memory_read_graph', args: {} };
+  const spent = { inputTokens: 10, outputTokens: 5 };
+
+  test.each(liveAdapters)(
+    '$provider is given back what it said, and its tokens are counted',
+    async (adapter: LiveAdapter) => {
+      const { provider, model } = adapter;
+      const tokens = (await live.get('/api/v1/usage')).body.data.tokens;
+      const six = Array.from({ length: 6 }, () => readGraph);
+      const used = { inputTokens: 20, outputTokens: 7 };
+      fakeOf(provider).next(
+        { say: { text: 'Let me look.', calls: six, ...spent, thinkingTokens: 1 } },
+        { say: { text: 'There is nothing yet.', ...used } },
+      );
+      const { output, stepResults } = await runStep({ provider, model });
+      const [said] = stepResults;
+      expect([output.result, said.toolCalls.length, said.attempts, said.model]).toEqual([
+        'There is nothing yet.',
+        5,
+        1,
+        model,
+      ]);
+      // The fake refuses a history whose signatures it did not make.
+      expect(fakeOf(provider).journal.map(({ worked }) => worked)).toEqual([true, true]);
+      expect(JSON.stringify(fakeOf(provider).journal.at(-1))).toContain('Too many calls in one round.');
+      expect([said.tokensUsed, (await live.get('/api/v1/usage')).body.data.tokens]).toEqual([42, tokens + 42]);
+    },
+  );
+
+  test('a fallback is asked before tools were called, and none after', async () => {
+    const [first, second] = [liveAdapters[1]!, liveAdapters[2]!];
+    const busy = { status: 503, headers: { 'content-type': 'application/json' }, body: { error: { message: 'busy' } } };
+    fakeOf(first.provider).next({ fail: busy }, { fail: busy }, { fail: busy });
+    fakeOf(second.provider).next(
+      { say: { text: '', calls: [readGraph], ...spent } },
+      { fail: busy },
+      { say: { text: 'Nothing.', ...spent } },
+    );
+    const { provider, model } = first;
+    const fallback = [{ provider: second.provider, model: second.model }];
+    const { output, stepResults } = await runStep({ provider, model, fallback });
+    const [said] = stepResults;
+    expect([output.result, said.toolCalls.length, said.attempts, said.model]).toEqual(['Nothing.', 1, 2, second.model]);
+    expect([fakeOf(first.provider).journal.length, fakeOf(second.provider).journal.length]).toEqual([1, 3]);
+  });
+
+  test('with a schema the model is asked for JSON after its tools', async () => {
+    const { provider, model } = liveAdapters[1]!;
+    fakeOf(provider).next(
+      { say: { text: '', calls: [readGraph], ...spent } },
+      { say: { text: 'There are three.', ...spent } },
+      { say: { text: '{"count": 3}', ...spent } },
+    );
+    const outputSchema = { type: 'object', properties: { count: { type: 'integer' } }, required: ['count'] };
+    const { output, stepResults } = await runStep({ provider, model, outputSchema });
+    expect([output.result, stepResults[0].tokensUsed]).toEqual([{ count: 3 }, 45]);
+    expect(JSON.stringify(fakeOf(provider).journal.at(-1))).toContain('There are three.');
+  });
+
+  test('a server that is not configured any more fails the step, in words', async () => {
+    const { provider, model } = liveAdapters[1]!;
+    const { id } = await makeWorkflow(live, { steps: [stepOf({ provider, model, retry: { maxAttempts: 2 } })] });
+    await live.request('PUT', '/api/v1/tools/memory', { enabled: false });
+    const { status, error } = await ended(id);
+    expect([status, error]).toEqual([
+      'failed',
+      { stepId: 'say', code: 'service_unavailable', message: 'The tool server memory is not available.' },
+    ]);
+    expect(fakeOf(provider).journal).toEqual([]);
+  });
+});
+
 const inA = { 'x-api-variant': 'A' };
 
 test('cancelling a run ends its call, down to the socket', async () => {
@@ -205,7 +297,8 @@ test('cancelling a run ends its call, down to the socket', async () => {
 });
 
 test('a test key reaches no provider', async () => {
-  const { id } = await makeWorkflow(product.api);
-  expect(await product.api.post(`/v1/workflows/${id}/execute`, { input: 'x' })).toMatchObject({ status: 200 });
-  expect([...fakes.values()].flatMap(({ journal }) => journal)).toEqual([]);
+  const sandbox = apiClient(processes[0]!.api, tenant.testKey);
+  const { id } = await makeWorkflow(sandbox);
+  expect(await sandbox.post(`/v1/workflows/${id}/execute`, { input: 'x' })).toMatchObject({ status: 200 });
+  expect(allFakes().flatMap(({ journal }) => journal)).toEqual([]);
 });
