@@ -1,12 +1,12 @@
 import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
-import { openProduct, type Product, type Tenant } from '../product.ts';
+import { type StartedProduct, sharedProduct, type Tenant } from '../product.ts';
 import { until } from '../until.ts';
 
-let product: Product;
+let product: StartedProduct;
 beforeAll(async () => {
-  product = await openProduct();
+  product = await sharedProduct();
 });
 afterAll(() => product.close());
 
