@@ -16,6 +16,7 @@ import { endOf } from './make-workflow.ts';
 const commitLock = 4_711;
 const inA = { 'x-api-variant': 'A' };
 
+// A product of its own: triggers hold the commits of all tenants.
 let product: StartedProduct;
 let api: ApiClient;
 /** The owner of the tables: the product's own roles may add no triggers. */

@@ -26,6 +26,7 @@ import { recordWebhooks } from './webhooks.ts';
 // dialects, with placeholders for ids, times and wording. A change here is a change for every caller. Additions are
 // recorded with `npm run contract:record`; fields, codes and statuses that were published stay.
 
+// A product of its own: it has no process that sends the mails of bookings, and vitals belong to no tenant.
 let product: Product;
 let api: string;
 

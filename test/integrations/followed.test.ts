@@ -14,6 +14,7 @@ import { visit } from './connect-in-sandbox.ts';
 import { base, begin, findIn } from './consents.ts';
 import * as followRuns from './follow-runs.ts';
 
+// A product of its own: a worker of another one would not have the providers' clients.
 let product: Product;
 let salesforce: FakeSalesforce;
 let teams: FakeTeams;

@@ -10,6 +10,7 @@ import { until } from '../until.ts';
 jest.setTimeout(300_000);
 
 const minute = 60_000;
+// A product of its own: tests run the sweeps of a whole installation.
 let product: Product;
 let connection: Connection;
 let client: Client;

@@ -10,6 +10,7 @@ import { until } from '../until.ts';
 
 const allOk = { database: 'ok', cache: 'ok', environment: 'ok', temporal: 'ok' };
 
+// A product of its own: tests read what a whole installation owes.
 let product: Product;
 let tenant: Tenant;
 let api: string;

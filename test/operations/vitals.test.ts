@@ -4,6 +4,7 @@ import { type ApiClient, apiClient } from '../api-client.ts';
 import { startProduct } from '../product.ts';
 import { until } from '../until.ts';
 
+// A product of its own: vitals belong to no tenant.
 let product: Awaited<ReturnType<typeof startProduct>>;
 let browser: ApiClient;
 beforeAll(async () => {

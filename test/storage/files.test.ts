@@ -19,6 +19,7 @@ import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { openFiles } from './open-files.ts';
 
+// A product of its own: tests sweep the files of all tenants.
 let product: Product;
 let api: string;
 let client: ApiClient;

@@ -11,6 +11,7 @@ import { openProduct, type Product } from '../product.ts';
 import { until } from '../until.ts';
 import { untilDayHasRoom, withinMinute } from './rate-windows.ts';
 
+// A product of its own: tests lock whole tables.
 let product: Product;
 let api: string;
 
