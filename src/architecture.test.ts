@@ -100,6 +100,19 @@ describe('the house', () => {
     expect(found).toEqual([]);
   });
 
+  test('the product asks its own clock, so that tests can advance it', () => {
+    // The times of files, of Temporal, of traces and of deadlines of gRPC calls are those of the machine.
+    const machineTime =
+      /^src\/(temporal\/|platform\/(clock|work-folder|mail-folder)\.ts|platform\/observability\/|storage\/part\.ts|webhooks\/retries\/restart-stalled-retries\.ts)/;
+    const otherClocks = /\bDate\.now\(|\bnew Date\(\)|\bDateTime\.(now|utc|local)\(\)|\bclock_timestamp\(/;
+    const asking = ['src', 'api', 'workers', 'activities'].flatMap((folder) => below(folder));
+    const found = breaches(
+      asking.filter(({ path }) => !machineTime.test(path)),
+      ({ text }) => otherClocks.exec(text)?.slice(0, 1) ?? [],
+    );
+    expect(found).toEqual([]);
+  });
+
   test('a core imports cores alone, and knows no clock, chance, process or network', () => {
     const pureLibraries = [
       '@marcbachmann/cel-js',

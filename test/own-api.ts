@@ -1,6 +1,7 @@
 import { Connection } from '@temporalio/client';
 import { startApiServer } from '../api/server.ts';
 import { secretsOf } from '../src/platform/env.ts';
+import { followClock } from '../src/platform/follow-clock.ts';
 import { openLog } from '../src/platform/observability/log.ts';
 import { openServices, readEnv } from '../src/services.ts';
 import { temporalEndpoint } from '../src/temporal/endpoint.ts';
@@ -27,6 +28,7 @@ export async function startOwnApi(options: ProcessOptions): Promise<OwnApi> {
     connection,
   });
   await services.start();
+  await followClock(services.database, services.notifications);
   const server = await startApiServer(services);
   const close = async () => {
     await server.stop();

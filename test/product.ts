@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileSize } from '../local/log-file.ts';
+import { setClockOffset } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/database/database.ts';
 import { createKey } from '../src/tenancy/keys.ts';
 import { createOrganization } from '../src/tenancy/organizations.ts';
@@ -105,6 +106,8 @@ export async function openProduct(options: ProductOptions = {}): Promise<Product
       }
       await database.close();
       await drop();
+      // A test may have advanced it. The next file in this process has another database.
+      setClockOffset(0);
     },
   };
 }

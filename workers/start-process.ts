@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module';
 import { NativeConnection } from '@temporalio/worker';
 import packageJson from '../package.json' with { type: 'json' };
 import { EnvError, secretsOf } from '../src/platform/env.ts';
+import { followClock } from '../src/platform/follow-clock.ts';
 import { openLog } from '../src/platform/observability/log.ts';
 import { openTracing } from '../src/platform/observability/open-tracing.ts';
 import type { Tracing } from '../src/platform/observability/telemetry.ts';
@@ -117,6 +118,7 @@ await orEnd('The database cannot be used', () => services.start());
 if (env.NODE_ENV === 'test') {
   enableHolds();
   await services.notifications.on(holdsChannel, releaseHold);
+  await orEnd('The clock of the database cannot be read', () => followClock(services.database, services.notifications));
 }
 // Before the roles: if it cannot start, no worker has begun anything.
 const metricsServer = await orEnd('The metrics cannot be served', () =>

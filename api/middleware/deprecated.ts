@@ -1,4 +1,5 @@
 import { createMiddleware } from 'hono/factory';
+import { clock } from '../../src/platform/clock.ts';
 import type { Services } from '../../src/services.ts';
 import type { ApiEnv } from '../context.ts';
 import { requestLog } from '../requests/request-log.ts';
@@ -21,6 +22,6 @@ export const deprecated = ({ deprecatedUses }: Pick<Services, 'deprecatedUses'>,
     if (!caller) return;
     const use = { route: `${c.req.method} ${routeTemplate(c)}`, sunset };
     deprecatedUses
-      .record(caller.organizationId, use, Date.now())
+      .record(caller.organizationId, use, clock.now())
       .catch((error) => requestLog(c).warn({ err: error }, 'the use of a deprecated route was not recorded'));
   });

@@ -6,6 +6,7 @@ import { generateRandomString } from 'better-auth/crypto';
 import { organization, twoFactor } from 'better-auth/plugins';
 import type { Pool } from 'pg';
 import { z } from 'zod';
+import { clock } from '../platform/clock.ts';
 import type { Log } from '../platform/observability/log.ts';
 import { hasPasskeys } from './core/passkeys.ts';
 import { addressHeader, challengeCookie, codeChecks } from './core/paths.ts';
@@ -38,7 +39,7 @@ const sessionsOfOurs = (challengeMs: number) => ({
         if ((user as { twoFactorEnabled?: boolean | null }).twoFactorEnabled) {
           // The challenge of the plugin, which requests it only after passwords: its own pages end this one too.
           const identifier = `2fa-${generateRandomString(20)}`;
-          const expiresAt = new Date(Date.now() + challengeMs);
+          const expiresAt = new Date(clock.now() + challengeMs);
           await internalAdapter.createVerificationValue({ value: user.id, identifier, expiresAt });
           await internalAdapter.createVerificationValue({
             value: '0',

@@ -15,16 +15,16 @@ const findAsked = systemStatement({
   parameters: { challenge: 'text' },
   row: { userId: 'text' },
   text: `select value as "userId" from auth."verification"
-    where "identifier" = :challenge and "expiresAt" > clock_timestamp()`,
+    where "identifier" = :challenge and "expiresAt" > atelier.now()`,
 });
 const use = systemStatement({
   name: 'code.use',
   parameters: { id: 'uuid', seconds: 'float8' },
   row: { id: 'uuid' },
   text: `insert into auth."verification" ("id", "identifier", "value", "expiresAt")
-    values (:id, 'code:' || :id::text, '', clock_timestamp() + make_interval(secs => :seconds))
+    values (:id, 'code:' || :id::text, '', atelier.now() + make_interval(secs => :seconds))
     on conflict ("id") do update set "expiresAt" = excluded."expiresAt"
-     where auth."verification"."expiresAt" < clock_timestamp()
+     where auth."verification"."expiresAt" < atelier.now()
     returning id`,
 });
 const release = systemStatement({

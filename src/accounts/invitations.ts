@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import { type ClaimOptions, type Once, once, requireRecent } from '../platform/database/idempotency.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
@@ -72,7 +73,7 @@ const columns = {
 const selected = `i.id, i."organizationId", o.name as "organizationName", i.email, i.role
    from auth."invitation" i join organization o on o.id = i."organizationId" and o.deleted_at is null`;
 
-const isPending = `i."status" = 'pending' and i."expiresAt" > clock_timestamp()`;
+const isPending = `i."status" = 'pending' and i."expiresAt" > atelier.now()`;
 
 const findByToken = systemStatement({
   name: 'invitation.by_token',
@@ -106,7 +107,7 @@ const insertMember = systemStatement({
   parameters: { id: 'uuid', organizationId: 'uuid', userId: 'uuid', role: 'text' },
   row: { id: 'uuid' },
   text: `insert into auth."member" ("id", "organizationId", "userId", "role", "createdAt")
-    values (:id, :organizationId, :userId, :role, clock_timestamp())
+    values (:id, :organizationId, :userId, :role, atelier.now())
     on conflict ("organizationId", "userId") do nothing returning id`,
 });
 
@@ -141,7 +142,7 @@ async function create(
   const email = readEmail(given.email);
   const id = newId();
   const token = secret === undefined ? randomToken() : tokenOfInvitation(secret, id);
-  const createdAt = new Date();
+  const createdAt = clock.date();
   const expiresAt = new Date(createdAt.getTime() + times.invitationMs);
   if (!(await tx.one(isOrganizationOpen, { organizationId }))) throw noOrganization(organizationId);
   if (await tx.one(findMember, { organizationId, email })) {

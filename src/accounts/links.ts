@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import { type Sql, sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { systemTransaction } from '../platform/database/unit-of-work.ts';
@@ -19,13 +20,13 @@ const find = systemStatement({
   parameters: { identifier: 'text' },
   row: { email: 'text' },
   text: `select value as email from auth."verification"
-    where "identifier" = :identifier and "expiresAt" > clock_timestamp()`,
+    where "identifier" = :identifier and "expiresAt" > atelier.now()`,
 });
 const consume = systemStatement({
   name: 'account_link.consume',
   parameters: { identifier: 'text' },
   row: { email: 'text' },
-  text: `delete from auth."verification" where "identifier" = :identifier and "expiresAt" > clock_timestamp()
+  text: `delete from auth."verification" where "identifier" = :identifier and "expiresAt" > atelier.now()
     returning value as email`,
 });
 
@@ -36,7 +37,7 @@ export const mayHaveLink = systemStatement({
   row: { isKnown: 'boolean' },
   text: `select exists (select from auth."user" where email = :email)
     or exists (select from auth."invitation" where email = :email and "status" = 'pending'
-                and "expiresAt" > clock_timestamp()) as "isKnown"`,
+                and "expiresAt" > atelier.now()) as "isKnown"`,
 });
 
 const identifierOf = (token: string) => `link:${hashOfToken(token).toString('base64url')}`;
@@ -49,7 +50,7 @@ export interface Link {
 /** @param email in lower case */
 export async function createLink(sql: Sql, email: string, times: AccountTimes): Promise<Link> {
   const token = randomToken();
-  const expiresAt = new Date(Date.now() + times.linkMs);
+  const expiresAt = new Date(clock.now() + times.linkMs);
   await sql.rows(insert, { identifier: identifierOf(token), email, expiresAt });
   return { token, expiresAt };
 }

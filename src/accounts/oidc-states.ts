@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { clock } from '../platform/clock.ts';
 import { ownPath } from './core/next-path.ts';
 import { consolePath } from './core/paths.ts';
 import { randomToken, tokenPattern } from './tokens.ts';
@@ -30,7 +31,7 @@ export class OidcStates {
   /** @returns the state, and the value of its cookie */
   begin(next: string): { state: string; cookie: string } {
     const state = randomToken();
-    const content = `${state}.${Date.now() + this.#lifeMs}.${Buffer.from(next).toString('base64url')}`;
+    const content = `${state}.${clock.now() + this.#lifeMs}.${Buffer.from(next).toString('base64url')}`;
     return { state, cookie: `${content}.${this.#sign('cookie', content)}` };
   }
 
@@ -43,7 +44,7 @@ export class OidcStates {
     const expected = Buffer.from(this.#sign('cookie', content));
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
     const [state = '', endsAt, next = ''] = content.split('.');
-    if (!tokenPattern.test(state) || Number(endsAt) < Date.now()) return undefined;
+    if (!tokenPattern.test(state) || Number(endsAt) < clock.now()) return undefined;
     return { state, next: ownPath(Buffer.from(next, 'base64url').toString()) ?? consolePath };
   }
 

@@ -1,4 +1,5 @@
 import type { AuthorizationServer, Client, HttpRequestOptions, IDToken, JWKSCacheInput } from 'oauth4webapi';
+import { clock } from '../platform/clock.ts';
 import { KeyedSemaphore } from '../platform/concurrency/keyed-semaphore.ts';
 import { withoutSlash } from '../platform/core/base-url.ts';
 import { JsonBounds } from '../platform/core/bounded-json.ts';
@@ -165,7 +166,7 @@ export class Oidc {
 
   /** Requests the metadata at most once at a time; a failure is not cached. */
   #discover(oauth: Library, deadline: number): Promise<AuthorizationServer> {
-    const now = Date.now();
+    const now = clock.now();
     if (this.#server && this.#server.until > now) return this.#server.found;
     const found = this.#readMetadata(oauth, deadline).catch((error: unknown) => {
       this.#server = undefined;
@@ -196,7 +197,7 @@ export class Oidc {
         method: method === 'POST' ? 'POST' : 'GET',
         ...(headers && { headers }),
         ...(body !== undefined && body !== null && { body: String(body) }),
-        deadlineMs: Math.max(1, deadline - Date.now()),
+        deadlineMs: Math.max(1, deadline - clock.now()),
         maxResponseBytes: maxAnswerBytes,
       });
       if (answer.truncated) throw new Error(`The answer is larger than ${maxAnswerBytes} bytes.`);
@@ -214,9 +215,9 @@ export class Oidc {
 
   async #ask<Result>(work: (deadline: number) => Promise<Result>): Promise<Result> {
     if (!this.#semaphore.canEnqueue('')) throw unavailable('Signing in at the provider');
-    const deadline = Date.now() + deadlineMs;
+    const deadline = clock.now() + deadlineMs;
     return this.#semaphore.run('', async () => {
-      if (Date.now() >= deadline) throw unavailable('Signing in at the provider');
+      if (clock.now() >= deadline) throw unavailable('Signing in at the provider');
       return work(deadline);
     });
   }

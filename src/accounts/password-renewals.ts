@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { systemTransaction } from '../platform/database/unit-of-work.ts';
@@ -19,21 +20,21 @@ const find = systemStatement({
   parameters: { identifier: 'text', userId: 'uuid' },
   row: { found: 'boolean' },
   text: `select exists (select from auth."verification" where "identifier" = :identifier and "value" = :userId::text
-    and "expiresAt" > clock_timestamp()) as found`,
+    and "expiresAt" > atelier.now()) as found`,
 });
 const consume = systemStatement({
   name: 'password_renewal.consume',
   parameters: { identifier: 'text', userId: 'uuid' },
   row: { id: 'uuid' },
   text: `delete from auth."verification" where "identifier" = :identifier and "value" = :userId::text
-    and "expiresAt" > clock_timestamp() returning id`,
+    and "expiresAt" > atelier.now() returning id`,
 });
 const replace = systemStatement({
   name: 'password_renewal.replace',
   parameters: { userId: 'uuid', sessionId: 'uuid', password: 'text' },
   text: `with others as (
      delete from auth."session" where "userId" = :userId and id <> :sessionId)
-   update auth."account" set "password" = :password, "updatedAt" = clock_timestamp()
+   update auth."account" set "password" = :password, "updatedAt" = atelier.now()
     where "userId" = :userId and "providerId" = 'credential'`,
 });
 
@@ -42,7 +43,7 @@ const identifierOf = (token: string) => `renewal:${hashOfToken(token).toString('
 /** @returns the token, for the browser of a person who has just opened a link. It works for as long as a link does. */
 export async function createRenewal({ pool }: Database, userId: string, times: AccountTimes): Promise<string> {
   const token = randomToken();
-  const expiresAt = new Date(Date.now() + times.linkMs);
+  const expiresAt = new Date(clock.now() + times.linkMs);
   await sqlOn(pool).rows(insert, { identifier: identifierOf(token), userId, expiresAt });
   return token;
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { clock } from '../platform/clock.ts';
 import { recordPatiently } from '../platform/database/database-errors.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import type { Log } from '../platform/observability/log.ts';
@@ -84,14 +85,14 @@ export class AccessTokens {
 
   /** @param refused the version of the token that the provider refused */
   async #usable(scope: Scope, id: string, refused?: number): Promise<Usable> {
-    const waitsUntil = Date.now() + this.#policy.waitMs;
+    const waitsUntil = clock.now() + this.#policy.waitMs;
     let before: number | undefined;
     for (let pauseMs = 25; ; pauseMs = Math.min(2 * pauseMs, 400)) {
       const access = await scope.one(findAccess, { id });
       if (!access) throw new ConnectionMissing();
       if (access.status === 'auth_expired') throw new AuthExpired();
       const isRefused = access.version === refused;
-      const now = Date.now();
+      const now = clock.now();
       before ??= access.version;
       // A token from a refresh in the meantime is used even if it has expired already, so that this loop ends.
       const isFresh = access.refreshAt === null || access.refreshAt.getTime() > now || access.version > before;
@@ -107,7 +108,7 @@ export class AccessTokens {
       }
       if (became === 'done') continue;
       if (mayUse) return this.#open(scope, access);
-      if (Date.now() > waitsUntil) {
+      if (clock.now() > waitsUntil) {
         throw new AuthorizationFailure('busy', 'The tokens are being refreshed.', { retryable: true });
       }
       await sleep(pauseMs);
@@ -163,7 +164,7 @@ export class AccessTokens {
 
   async #withoutRefreshToken(scope: Scope, access: Access, isRefused: boolean): Promise<Refreshed> {
     const { id, version, accessExpiresAt } = access;
-    const hasTime = accessExpiresAt !== null && accessExpiresAt.getTime() > Date.now() + this.#policy.tokenMs;
+    const hasTime = accessExpiresAt !== null && accessExpiresAt.getTime() > clock.now() + this.#policy.tokenMs;
     if (hasTime && !isRefused) return 'busy';
     await this.#end(scope, id, version);
     return 'done';

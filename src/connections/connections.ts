@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import { clock } from '../platform/clock.ts';
 import { lockForTransaction } from '../platform/concurrency/tenant-locks.ts';
 import type { Database } from '../platform/database/database.ts';
 import type { Scope, Transaction } from '../platform/database/scope.ts';
@@ -218,7 +219,7 @@ export class Connections {
   ): Promise<Connection> {
     // Two consents for one account run one after the other.
     await lockForTransaction(tx, `connection ${purpose}/${provider}/${accountId}`);
-    const now = new Date();
+    const now = clock.date();
     // Its access may be ending: without the lock that end would be committed in between, and would outlast the consent.
     const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
     const known = await tx.em.findOne(Connection, { purpose, provider, accountId }, lock);

@@ -1,4 +1,5 @@
 import type { AuthorizationServer, Client, ClientAuth, TokenEndpointResponse } from 'oauth4webapi';
+import { clock } from '../platform/clock.ts';
 import type { Egress } from '../platform/egress/egress.ts';
 import type { Authority, AuthorizationAnswer, AuthorizationRequest, Tokens } from './authority.ts';
 import { challengeOf } from './code-verifier.ts';
@@ -157,7 +158,7 @@ function tokensOf(answer: TokenEndpointResponse): Tokens {
   return {
     accessToken,
     refreshToken: refreshToken ?? null,
-    expiresAt: life === undefined ? null : new Date(Date.now() + life * 1_000),
+    expiresAt: life === undefined ? null : new Date(clock.now() + life * 1_000),
     answer: { ...answer },
   };
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { clock } from '../platform/clock.ts';
 import type { Authority, AuthorizationAnswer, AuthorizationRequest, Tokens } from './authority.ts';
 import { newSecret } from './code-verifier.ts';
 import { AuthorizationFailure } from './failures.ts';
@@ -15,7 +16,7 @@ export const sandboxCode = (verifier: string): string =>
 const tokens = (): Tokens => ({
   accessToken: `sandbox_access_${newSecret()}`,
   refreshToken: `sandbox_refresh_${newSecret()}`,
-  expiresAt: new Date(Date.now() + lifeMs),
+  expiresAt: new Date(clock.now() + lifeMs),
   answer: {},
 });
 

@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { SealedPlace, Sealer } from '../platform/security/crypto.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { Tokens } from './authority.ts';
@@ -42,7 +43,7 @@ export function sealTokens(
     sealedRefreshToken:
       refreshToken === null ? undefined : sealer.seal(refreshToken, sealedColumn('sealed_refresh_token', id, tenant)),
     accessExpiresAt: expiresAt,
-    refreshAt: refreshTime(expiresAt, Date.now()),
+    refreshAt: refreshTime(expiresAt, clock.now()),
   };
 }
 

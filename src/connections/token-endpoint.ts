@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import { JsonBounds, parseJson } from '../platform/core/bounded-json.ts';
 import { readRetryAfter } from '../platform/core/retry-after.ts';
 import type { Egress } from '../platform/egress/egress.ts';
@@ -84,7 +85,7 @@ export class TokenRequest {
   }
 
   #answered(code: string, message: string, retryable: boolean, cause?: unknown): AuthorizationFailure {
-    const retryAfterMs = readRetryAfter(this.#retryAfter, Date.now());
+    const retryAfterMs = readRetryAfter(this.#retryAfter, clock.now());
     return new AuthorizationFailure(code, message, { retryable, retryAfterMs, ...(cause !== undefined && { cause }) });
   }
 }

@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { AppError } from '../platform/errors.ts';
@@ -18,7 +19,7 @@ interface CreditBalance {
 }
 
 /** A tenant's credits, after applying due grants. @throws AppError not_found (no such organization) */
-export async function creditBalance(scope: Scope, now = new Date()): Promise<CreditBalance> {
+export async function creditBalance(scope: Scope, now = clock.date()): Promise<CreditBalance> {
   let state = await mustRead(scope);
   if (isGrantDue(state.given, state.standing, currentGrant(state.standing, now))) {
     await giveDueGrants(scope, now);

@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import { Scope } from '../platform/database/scope.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
@@ -20,7 +21,7 @@ const findExpired = systemStatement({
  * @param limit maximum number of reservations
  * @returns the number of expired reservations; if it equals `limit`, there may be more
  */
-export async function expireReservations(database: Database, limit: number, now = new Date()): Promise<number> {
+export async function expireReservations(database: Database, limit: number, now = clock.date()): Promise<number> {
   const expired = await sqlOn(database.pool).rows(findExpired, { now, limit });
   const correlationId = newId();
   let ended = 0;

@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
@@ -169,7 +170,7 @@ function check({ environment, amount, reason }: OperatorGrant): void {
  * @returns the tenant's scope
  * @throws AppError validation_error, not_found (no such organization)
  */
-export async function grantCredits(database: Database, grant: OperatorGrant, now = new Date()): Promise<Scope> {
+export async function grantCredits(database: Database, grant: OperatorGrant, now = clock.date()): Promise<Scope> {
   check(grant);
   const scope = await operatorScope(database, grant.organizationId, grant.environment as Environment);
   await scope.rows(openAccount);
@@ -207,7 +208,7 @@ export async function setMonthlyGrant(
   database: Database,
   organizationId: string,
   monthlyCredits: number | null,
-  now = new Date(),
+  now = clock.date(),
 ): Promise<void> {
   if (
     monthlyCredits !== null &&

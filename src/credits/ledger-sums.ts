@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import { type Sql, sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
@@ -183,7 +184,7 @@ export async function checkAccounts(
   mayContinue: () => boolean,
 ): Promise<LedgerFault[] | undefined> {
   const sql = sqlOn(database.pool);
-  const before = new Date(Date.now() - settledAfterMs);
+  const before = new Date(clock.now() - settledAfterMs);
   for (let kept = (await sql.one(findSums, tenant)) ?? noSums; ; kept = noSums) {
     let sums = kept;
     // The rest is no full page, and is not kept: most tenants have no more than that.

@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { CountedUse } from '../platform/database/counted-use.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
@@ -116,7 +117,7 @@ const isCredits = (amount: number, least: number) =>
 export async function reserveCredits(
   scope: Scope,
   { operation, key, amount, expiresInMs }: NewReservation,
-  now = new Date(),
+  now = clock.date(),
 ): Promise<Reservation> {
   if (!isCredits(amount, 1)) throw new RangeError(`Not an amount to reserve: ${amount}`);
   if (!(expiresInMs > 0)) throw new RangeError(`Not a time to keep a reservation: ${expiresInMs}`);
@@ -217,7 +218,7 @@ async function endReservation(
 export async function settleCredits(
   scope: Scope,
   { key, amount }: { key: string; amount: number },
-  now = new Date(),
+  now = clock.date(),
 ): Promise<Reservation> {
   if (!isCredits(amount, 0)) throw new RangeError(`Not an amount to charge: ${amount}`);
   const reservation = await endReservation(scope, key, amount, 'settled', now);
@@ -235,7 +236,7 @@ export async function settleCredits(
 export const voidCredits = (
   scope: Scope,
   { key }: { key: string },
-  now = new Date(),
+  now = clock.date(),
 ): Promise<Reservation | undefined> => endReservation(scope, key, 0, 'voided', now);
 
 /** Returns all credits of an overdue reservation. Called by the sweep. @returns false if it had already ended */

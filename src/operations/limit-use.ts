@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { declared } from '../platform/parts/declared-parts.ts';
@@ -38,7 +39,7 @@ const beginningOfNext = (unit: 'day' | 'month', now: Date): Date =>
 export async function limitUse(
   scope: Scope,
   allowedOf: (name: string) => number,
-  now = new Date(),
+  now = clock.date(),
 ): Promise<ReadonlyMap<string, UsedOfLimit>> {
   const row: Record<string, number | null | undefined> = (await scope.one(readUse))!;
   return new Map(

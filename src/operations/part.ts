@@ -1,4 +1,5 @@
 import type { Foundation } from '../foundation.ts';
+import { clock } from '../platform/clock.ts';
 import { inBatches } from '../platform/database/batches.ts';
 import { forgetOldClaims } from '../platform/database/idempotency.ts';
 import { mailSettings } from '../platform/env.ts';
@@ -85,16 +86,16 @@ export const operations: Part<Foundation & TenancyServices & StorageServices, Op
         everyMs: 60_000,
         run: () => inBatches((limit) => forgetOldClaims(database, limit)),
       },
-      { name: 'publish expiring keys', everyMs: hourMs, run: () => publishExpiringKeys(database, new Date()) },
+      { name: 'publish expiring keys', everyMs: hourMs, run: () => publishExpiringKeys(database, clock.date()) },
       {
         name: 'mail notices of expiring keys',
         everyMs: hourMs,
-        run: async () => reportNotices(log, await noticeExpiringKeys(database, mailer, new Date())),
+        run: async () => reportNotices(log, await noticeExpiringKeys(database, mailer, clock.date())),
       },
       {
         name: 'mail notices of webhooks that were turned off',
         everyMs: hourMs,
-        run: async () => reportNotices(log, await noticeTurnedOffWebhooks(database, mailer, new Date())),
+        run: async () => reportNotices(log, await noticeTurnedOffWebhooks(database, mailer, clock.date())),
       },
       {
         name: 'remove old notices',
@@ -106,7 +107,7 @@ export const operations: Part<Foundation & TenancyServices & StorageServices, Op
         everyMs: 600_000,
         run: () => inBatches((limit) => removeOldMails(folder, limit), mailBatch),
       },
-      { name: 'remove old web vitals', everyMs: hourMs, run: () => forgetOldVitals(database, new Date()) },
+      { name: 'remove old web vitals', everyMs: hourMs, run: () => forgetOldVitals(database, clock.date()) },
     ];
   },
   gauges: ({ database, observer }) => platformGauges(database, observer),

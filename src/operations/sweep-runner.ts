@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import { isDatabaseUnavailable } from '../platform/database/database-errors.ts';
 import type { Log } from '../platform/observability/log.ts';
 import type { Sweep } from '../platform/parts/part.ts';
@@ -23,7 +24,7 @@ export class SweepRunner {
   readonly #latest = new Map<string, SweepResult>();
   readonly #running = new Map<string, Promise<void>>();
 
-  constructor(sweeps: readonly Sweep[], log: Log, now: () => number = Date.now) {
+  constructor(sweeps: readonly Sweep[], log: Log, now: () => number = clock.now) {
     this.#sweeps = sweeps;
     this.#log = log;
     this.#now = now;

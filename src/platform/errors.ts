@@ -1,3 +1,4 @@
+import { clock } from './clock.ts';
 import { shortened } from './core/shortened.ts';
 
 /**
@@ -111,7 +112,7 @@ const placeRetryAfter = 5;
 export const concurrencyLimitReached = (limit: number, window?: Exceeded['window']): AppError =>
   rateLimited({
     limit,
-    resetAt: Math.ceil(Date.now() / 1000) + placeRetryAfter,
+    resetAt: Math.ceil(clock.now() / 1000) + placeRetryAfter,
     retryAfter: placeRetryAfter,
     window,
   });

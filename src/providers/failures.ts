@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import { isJsonObject } from '../platform/core/json-shapes.ts';
 import { readRetryAfter } from '../platform/core/retry-after.ts';
 import { type FailureFacts, type FailureKind, ProviderFailure } from '../platform/provider-failure.ts';
@@ -75,7 +76,7 @@ const rules: [FailureKind, (refusal: Refusal) => boolean][] = [
 /** The retry delay in ms that the provider requests. A time in the past is ignored, because it would cause a burst of retries. */
 function retryAfter(headers: Headers | undefined, body: ErrorBody): number | undefined {
   const exact = Number.parseFloat(headers?.get('retry-after-ms') ?? '');
-  const rounded = readRetryAfter(headers?.get('retry-after'), Date.now()) ?? 0;
+  const rounded = readRetryAfter(headers?.get('retry-after'), clock.now()) ?? 0;
   const asked = [exact, rounded, body.retryDelayMs ?? 0].find((wait) => wait > 0);
   return asked === undefined ? undefined : Math.min(Math.ceil(asked), maxWaitMs);
 }

@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { AppError } from '../platform/errors.ts';
@@ -39,7 +40,7 @@ export function deleteHost(scope: Scope, id: string): Promise<void> {
     if (eventTypes > 0) throw new AppError('conflict', 'Event types name this host.', { eventTypes });
     const calendars = await tx.em.count(Calendar, { hostId: host.id });
     if (calendars > 0) throw new AppError('conflict', 'Calendars of this host are connected.', { calendars });
-    const now = new Date();
+    const now = clock.date();
     const bookings = await tx.em.count(Booking, { hostId: host.id, status: 'confirmed', endAt: { $gt: now } });
     if (bookings > 0) throw new AppError('conflict', 'The host has confirmed bookings.', { bookings });
     await tx.em.nativeDelete(BlackoutPeriod, { hostId: host.id });

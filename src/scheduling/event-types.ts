@@ -1,4 +1,5 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { clock } from '../platform/clock.ts';
 import { lockForTransaction } from '../platform/concurrency/tenant-locks.ts';
 import type { IdempotencyClaim, Once } from '../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../platform/database/scope.ts';
@@ -128,7 +129,7 @@ export function createEventType(
     await enforcePlanLimit(tx, 'eventTypes');
     if (wanted !== undefined && taken.has(wanted)) throw slugTaken(wanted);
     const hostId = fields.hostId === null ? null : await keepHost(tx, fields.hostId);
-    const now = new Date();
+    const now = clock.date();
     const made = tx.em.create(SchedulingEventType, {
       id: newId(),
       ...scope.tenant,
@@ -187,7 +188,7 @@ export function updateEventType(scope: Scope, id: string, change: EventTypeChang
     const given = Object.entries(change).filter(([, value]) => value !== undefined);
     if (given.length === 0) return viewOf(eventType);
     const hostId = typeof change.hostId === 'string' ? { hostId: await keepHost(tx, change.hostId) } : {};
-    Object.assign(eventType, Object.fromEntries(given), hostId, { updatedAt: new Date() });
+    Object.assign(eventType, Object.fromEntries(given), hostId, { updatedAt: clock.date() });
     if (mayGrow) {
       checkSize(eventType);
       await enforceListSize(tx, 'eventTypes');
@@ -202,7 +203,7 @@ export function updateEventType(scope: Scope, id: string, change: EventTypeChang
 export function deleteEventType(scope: Scope, id: string): Promise<string> {
   return scope.transaction(async (tx) => {
     const eventType = await lockEventType(tx.em, id);
-    eventType.deletedAt = new Date();
+    eventType.deletedAt = clock.date();
     await tx.audit({ action: 'event_type.delete', subjectId: eventType.id });
     return eventType.id;
   });

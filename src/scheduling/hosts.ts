@@ -1,4 +1,5 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { clock } from '../platform/clock.ts';
 import type { IdempotencyClaim, Once } from '../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
@@ -54,8 +55,8 @@ const makeDefault = statement({
   parameters: { id: 'uuid', defaultWeek: 'json' },
   text: `insert into scheduling_host (id, organization_id, environment, name, email, is_default, timezone, weekly_hours,
                                 created_at, updated_at)
-   values (:id, :organizationId, :environment, 'Default', null, true, 'UTC', :defaultWeek, clock_timestamp(),
-     clock_timestamp())
+   values (:id, :organizationId, :environment, 'Default', null, true, 'UTC', :defaultWeek, atelier.now(),
+     atelier.now())
    on conflict (organization_id, environment) where is_default do nothing`,
 });
 const findOne = statement({
@@ -156,7 +157,7 @@ export async function keepNamedHosts(tx: Transaction, named: readonly NamedHost[
 export function createHost(scope: Scope, fields: HostFields, claim?: IdempotencyClaim): Promise<Once<Host>> {
   const create = async (tx: Transaction) => {
     await enforcePlanLimit(tx, 'hosts');
-    const now = new Date();
+    const now = clock.date();
     const made = tx.em.create(SchedulingHost, {
       id: newId(),
       ...scope.tenant,
@@ -182,7 +183,7 @@ export async function updateHost(scope: Scope, id: string, change: HostChange): 
     const host = await lockHost(tx.em, id);
     const given = Object.entries(change).filter(([, value]) => value !== undefined);
     if (given.length === 0) return;
-    const now = new Date();
+    const now = clock.date();
     Object.assign(host, Object.fromEntries(given), { updatedAt: now });
     if (change.name !== undefined) host.renamedAt = now;
     await tx.audit({ action: 'host.update', subjectId: host.id, facts: { given: given.map(([name]) => name) } });
@@ -199,7 +200,7 @@ export async function putHours(
   const { id: hostId } = await getHost(scope, id);
   return scope.transaction(async (tx) => {
     const host = await lockHost(tx.em, hostId);
-    Object.assign(host, { timezone, weeklyHours, updatedAt: new Date() });
+    Object.assign(host, { timezone, weeklyHours, updatedAt: clock.date() });
     await tx.audit({ action: 'host.update', subjectId: host.id, facts: { given: ['timezone', 'weeklyHours'] } });
     return viewOf(host);
   });

@@ -1,5 +1,7 @@
 // The steps of workflows that book a time.
+
 import { createHash } from 'node:crypto';
+import { clock } from '../platform/clock.ts';
 import { fingerprintOf } from '../platform/database/idempotency.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
@@ -67,7 +69,7 @@ async function sampleOf(scope: Scope, input: NewBooking): Promise<BookingView> {
   const { startsAt, endsAt, place } = prepareBooking(bookable, input);
   await checkTime(scope, bookable, startsAt);
   const hex = createHash('sha256').update(JSON.stringify(input)).digest('hex');
-  const now = new Date();
+  const now = clock.date();
   return {
     id: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`,
     eventTypeId: bookable.eventTypeId,

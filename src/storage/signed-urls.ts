@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { clock } from '../platform/clock.ts';
 import { withoutSlash } from '../platform/core/base-url.ts';
 import { AppError } from '../platform/errors.ts';
 import { fileNamePattern } from './core/file-types.ts';
@@ -43,7 +44,7 @@ export class SignedUrls {
   }
 
   /** @throws AppError service_unavailable where no URL_SIGNING_KEY is set */
-  sign(name: string, now = new Date()): string {
+  sign(name: string, now = clock.date()): string {
     const { seconds } = this.#options;
     const key = this.requireKey();
     const expires = String(Math.floor(now.getTime() / 1000) + seconds);
@@ -54,7 +55,7 @@ export class SignedUrls {
    * Checks a signature in constant time.
    * @returns the seconds that the address still holds; undefined where it is missing, changed or ended
    */
-  verify({ name, expires, signature }: Signed, now = new Date()): number | undefined {
+  verify({ name, expires, signature }: Signed, now = clock.date()): number | undefined {
     const { key } = this.#options;
     if (key === undefined || expires === undefined || signature === undefined) return undefined;
     const [given, expected] = [Buffer.from(signature), Buffer.from(signatureOf(key, name, expires))];
@@ -68,7 +69,7 @@ export class SignedUrls {
    * Reads an address that a caller gave.
    * @returns `elsewhere` where it is none of ours; `refused` where it is, and its signature is missing, changed or ended
    */
-  read(text: string, now = new Date()): { name: string } | 'elsewhere' | 'refused' {
+  read(text: string, now = clock.date()): { name: string } | 'elsewhere' | 'refused' {
     const url = URL.parse(text);
     if (!url || url.origin !== this.#base.origin || !url.pathname.startsWith(this.#base.pathname)) return 'elsewhere';
     const name = url.pathname.slice(this.#base.pathname.length);

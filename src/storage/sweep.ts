@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import { inBatches } from '../platform/database/batches.ts';
 import type { Database } from '../platform/database/database.ts';
 import type { Scope } from '../platform/database/scope.ts';
@@ -35,7 +36,7 @@ async function remove({ database, disk, log }: SweepServices, names: readonly st
  * after all others.
  * @returns the number of removed files; if it equals `limit`, there may be more
  */
-export async function removeDueFiles(services: SweepServices, limit: number, now = new Date()): Promise<number> {
+export async function removeDueFiles(services: SweepServices, limit: number, now = clock.date()): Promise<number> {
   const due = await sqlOn(services.database.pool).rows(findRemovable, { now, limit });
   const gone = await remove(
     services,
@@ -51,7 +52,7 @@ export const removedTogether = 20;
 /** The same for one tenant, right after something that had files was deleted. @returns how many files */
 export function removeDueFilesOf(services: SweepServices, scope: Scope): Promise<number> {
   return inBatches(async (limit) => {
-    const now = new Date();
+    const now = clock.date();
     const due = await scope.rows(findRemovableOf, { now, limit });
     const gone = await remove(
       services,

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../platform/bounded-work/task.ts';
+import { clock } from '../platform/clock.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import type { Egress } from '../platform/egress/egress.ts';
@@ -108,7 +109,7 @@ async function keep(
     title: formatId(request.kind, id),
   });
   const image = { file: stored.name, ...facts, sha256: stored.sha256.toString('hex') };
-  const until = new Date(Date.now() + deadlineOf(services.generationPolicy.deadlineMs, request.kind) + keptLongerMs);
+  const until = new Date(clock.now() + deadlineOf(services.generationPolicy.deadlineMs, request.kind) + keptLongerMs);
   const recorded = await scope.transaction(async (tx) => {
     if (!(await tx.one(recordImage, { id, image: JSON.stringify(image) }))) return false;
     await services.files.record(tx, stored, until);

@@ -1,5 +1,7 @@
 // The steps of workflows that generate.
+
 import { createHash } from 'node:crypto';
+import { clock } from '../platform/clock.ts';
 import { fingerprintOf } from '../platform/database/idempotency.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
@@ -102,8 +104,8 @@ function sampleOf({ request, imageUrl }: Asked): GenerationDetail {
     ageMs: 0,
     askedMsAgo: null,
     awaitsImage: false,
-    createdAt: new Date(),
-    finishedAt: new Date(),
+    createdAt: clock.date(),
+    finishedAt: clock.date(),
   };
 }
 

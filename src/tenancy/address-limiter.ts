@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import { type AppError, rateLimited } from '../platform/errors.ts';
 
 /** Bounds the memory that a flood from very many addresses takes. Above it the oldest windows are forgotten. */
@@ -20,7 +21,7 @@ export class AddressLimiter {
   /** In the order in which they end, because all windows are equally long. */
   readonly #windows = new Map<string, Window>();
 
-  constructor(max: number, windowSeconds: number, now: () => number = Date.now) {
+  constructor(max: number, windowSeconds: number, now: () => number = clock.now) {
     this.#max = max;
     this.#windowMs = windowSeconds * 1000;
     this.#now = now;

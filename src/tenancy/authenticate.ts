@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Background } from '../platform/concurrency/background.ts';
 import type { Database } from '../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
@@ -44,12 +45,12 @@ const findKey = systemStatement({
 const touchKey = systemStatement({
   name: 'api_key.touch',
   parameters: { keyId: 'uuid' },
-  text: 'update api_key set last_used_at = clock_timestamp() where id = :keyId',
+  text: 'update api_key set last_used_at = atelier.now() where id = :keyId',
 });
 
 /** @throws AppError unauthorized when what the caller sent has expired */
 export function checkEnd({ expiresAt }: Caller): void {
-  if (expiresAt !== null && expiresAt <= Date.now()) throw unauthorized('expired_api_key');
+  if (expiresAt !== null && expiresAt <= clock.now()) throw unauthorized('expired_api_key');
 }
 
 /** Finds the caller of a key, in this process's cache if possible. Tokens of browsers are no keys here. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { systemTransaction } from '../platform/database/unit-of-work.ts';
@@ -133,7 +134,7 @@ function check(input: NewKey, known: readonly string[], now: Date): void {
 
 /** Issues a key. @throws AppError validation_error, not_found (no such organization) */
 export async function createKey(database: Database, input: NewKey): Promise<IssuedKey> {
-  const now = new Date();
+  const now = clock.date();
   // Loaded here: who lists or revokes keys needs no declarations.
   const { declared } = await import('../platform/parts/declared-parts.ts');
   const known = declared.scopes;
@@ -181,7 +182,7 @@ const status = (key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, now: Date): KeyVie
 /** An organization's keys, newest first, without their secrets. @throws AppError not_found */
 export async function listKeys(database: Database, organizationId: string): Promise<KeyView[]> {
   const organization = await findOrganization(database, organizationId);
-  const now = new Date();
+  const now = clock.date();
   const rows = await sqlOn(database.pool).rows(findOfOrganization, { organizationId: organization.id });
   return rows.map((key) => ({
     id: keyIds.format(key.id),
@@ -207,7 +208,7 @@ export async function revokeKey(database: Database, id: string): Promise<{ id: s
   if (!key) throw new AppError('not_found', `No key has the id ${id}.`);
   const { organizationId } = key;
   await systemTransaction(database, async (tx) => {
-    const revoked = await tx.one(revoke, { id: uuid, now: new Date() });
+    const revoked = await tx.one(revoke, { id: uuid, now: clock.date() });
     if (!revoked) return;
     await tx.rows(notifyKeyChange, { organizationId });
     const whose = { organizationId, environment: key.environment as Environment, subjectId: uuid, actor: operator };

@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { type AppError, concurrencyLimitReached, unavailable } from '../platform/errors.ts';
@@ -74,7 +75,7 @@ class Held implements OpenRequest {
 
   /** Ends it if its key or token has expired. */
   checkEnd(): void {
-    if (this.expiresAt <= Date.now()) this.end(unauthorized('expired_api_key'));
+    if (this.expiresAt <= clock.now()) this.end(unauthorized('expired_api_key'));
   }
 
   refusal(): Promise<AppError | undefined> {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import { sqlOn, systemStatement } from '../platform/database/sql.ts';
 import { systemTransaction, type UnitOfWork } from '../platform/database/unit-of-work.ts';
@@ -161,7 +162,7 @@ export async function createOrganizationIn(
   check(input);
   const { name, plan, email = null, rateMinute = null, rateDay = null, callingRuns = null } = input;
   const given = { name, plan, email, rateMinute, rateDay, callingRuns };
-  const organization = await tx.one(insert, { id: newId(), ...given, now: new Date() });
+  const organization = await tx.one(insert, { id: newId(), ...given, now: clock.date() });
   if (!organization) throw new Error('An insert returned nothing.');
   await tx.audit({
     organizationId: organization.id,
@@ -228,7 +229,7 @@ export async function updateOrganization(
     if (given.length === 0) return view(before);
     const organization = { ...before, ...Object.fromEntries(given.map((name) => [name, changes[name]])) };
     const { name, plan, email = null, rateMinute = null, rateDay = null, callingRuns = null } = organization;
-    await tx.rows(change, { id: uuid, name, plan, email, rateMinute, rateDay, callingRuns, now: new Date() });
+    await tx.rows(change, { id: uuid, name, plan, email, rateMinute, rateDay, callingRuns, now: clock.date() });
     await tx.rows(notifyKeyChange, { organizationId: uuid });
     await tx.audit({
       organizationId: uuid,
@@ -260,7 +261,7 @@ export async function deleteOrganization(
   const deletedAt = await systemTransaction(database, async (tx) => {
     const organization = await lock(tx, uuid);
     if (organization.deletedAt) return organization.deletedAt;
-    const now = new Date();
+    const now = clock.date();
     await tx.rows(setDeleted, { id: uuid, deletedAt: now, now });
     await tx.rows(notifyKeyChange, { organizationId: uuid });
     await tx.audit({ organizationId: uuid, subjectId: uuid, action: 'organization.delete', ...by });
@@ -281,7 +282,7 @@ export async function restoreOrganization(database: Database, id: string): Promi
     const organization = await lock(tx, uuid);
     if (!organization.deletedAt) throw new AppError('conflict', 'The organization was not deleted.');
     if (organization.purgingAt) throw new AppError('conflict', 'The organization is being removed.');
-    await tx.rows(setDeleted, { id: uuid, deletedAt: null, now: new Date() });
+    await tx.rows(setDeleted, { id: uuid, deletedAt: null, now: clock.date() });
     await tx.rows(notifyKeyChange, { organizationId: null });
     await tx.audit({ organizationId: uuid, subjectId: uuid, actor: operator, action: 'organization.restore' });
     return view(organization);

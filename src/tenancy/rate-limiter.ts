@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import {
   decide,
@@ -53,7 +54,7 @@ export class MemoryRateLimiter implements RateLimiter {
   readonly #now: () => number;
   readonly #windows = new Map<string, Windows>();
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = clock.now) {
     this.#now = now;
   }
 

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { clock } from '../platform/clock.ts';
 import type { Log } from '../platform/observability/log.ts';
 import {
   decide,
@@ -85,7 +86,7 @@ export class RedisRateLimiter implements RateLimiter {
   }
 
   async take(subject: string, limits: RateLimits, requests = 1): Promise<RateDecision> {
-    const now = Date.now();
+    const now = clock.now();
     const { minute, day } = windowStarts(now);
     try {
       const keys = [keyOf(subject, 'm', minute), keyOf(subject, 'd', day)];
@@ -102,7 +103,7 @@ export class RedisRateLimiter implements RateLimiter {
     limits: RateLimits,
     { name, perMinute: limit }: OperationLimit,
   ): Promise<RateDecision> {
-    const now = Date.now();
+    const now = clock.now();
     const { minute, day } = windowStarts(now);
     try {
       const ofMinute = keyOf(subject, 'm', minute);
@@ -117,7 +118,7 @@ export class RedisRateLimiter implements RateLimiter {
   }
 
   async takeOfOperation(subject: string, operation: OperationLimit): Promise<RateDecision> {
-    const now = Date.now();
+    const now = clock.now();
     const { name, perMinute: limit } = operation;
     try {
       const key = `${keyOf(subject, 'm', windowStarts(now).minute)}:${name}`;
@@ -138,7 +139,7 @@ export class RedisRateLimiter implements RateLimiter {
 
   async takeOfDay(subject: string, perDay: number, count = 1): Promise<boolean> {
     try {
-      const { day } = windowStarts(Date.now());
+      const { day } = windowStarts(clock.now());
       return (await this.#redis.eval(takeSomeOfDay, 1, keyOf(subject, 'd', day), perDay, count)) === 1;
     } catch {
       return this.#fallback.takeOfDayNow(subject, perDay, count);
@@ -146,7 +147,7 @@ export class RedisRateLimiter implements RateLimiter {
   }
 
   async counts(subject: string, operations: readonly string[]): Promise<RateCounts & { operations: number[] }> {
-    const { minute, day } = windowStarts(Date.now());
+    const { minute, day } = windowStarts(clock.now());
     const ofMinute = keyOf(subject, 'm', minute);
     try {
       const names = [ofMinute, keyOf(subject, 'd', day), ...operations.map((name) => `${ofMinute}:${name}`)];

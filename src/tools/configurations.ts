@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Scope, Transaction } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { typed } from '../platform/database/sql-types.ts';
@@ -211,7 +212,7 @@ async function put(services: ConfigurationServices, tx: Transaction, id: ToolSer
   const rowId = row?.id ?? newId();
   const sealedSecrets = sealSecrets(services.sealer, secrets, sealedSecretsOf(rowId, tx.tenant));
   // Later than before, whatever the clock says: the time distinguishes a configuration from the next one.
-  const now = new Date(Math.max(Date.now(), (row?.updatedAt.getTime() ?? 0) + 1));
+  const now = new Date(Math.max(clock.now(), (row?.updatedAt.getTime() ?? 0) + 1));
   const kept = await tx.one(row ? change : insert, {
     id: rowId,
     server: id,

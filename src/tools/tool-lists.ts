@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import { memorySizeOf } from '../platform/core/memory-size.ts';
 import type { TenantKey } from '../platform/security/tenant-key.ts';
 import type { ToolLimits } from './limits.ts';
@@ -8,7 +9,7 @@ interface Entry {
   tools: ListedTool[];
   /** The version of the configuration that the server was asked with. */
   version: string;
-  /** In milliseconds, as `Date.now()`. */
+  /** In milliseconds, as `clock.now()`. */
   until: number;
   bytes: number;
 }
@@ -36,7 +37,7 @@ export class ToolLists<Key extends string> {
   /** @returns undefined when it is not known with this version of the configuration */
   get(key: Key, version: string): ListedTool[] | undefined {
     const entry = this.#entries.get(key);
-    if (entry?.version !== version || entry.until <= Date.now()) return undefined;
+    if (entry?.version !== version || entry.until <= clock.now()) return undefined;
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     return entry.tools;
@@ -44,7 +45,7 @@ export class ToolLists<Key extends string> {
 
   /** A list with more memory than the share of an organization is not kept. */
   put(key: Key, organization: TenantKey, version: string, tools: ListedTool[]): void {
-    const now = Date.now();
+    const now = clock.now();
     const { listedMs, listedBytes } = this.#limits;
     this.#forget(key);
     for (const [old, { until }] of this.#entries) if (until <= now) this.#forget(old);

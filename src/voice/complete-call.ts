@@ -1,3 +1,4 @@
+import { clock } from '../platform/clock.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import type { Sealer } from '../platform/security/crypto.ts';
@@ -20,7 +21,7 @@ const complete = statement({
   parameters: { id: 'uuid', name: 'text?', transcript: 'text?' },
   row: { price: 'smallint', file: 'text?' },
   text: `update voice_call set status = 'completed', file = coalesce(:name, file), transcript = :transcript,
-          request = null, finished_at = clock_timestamp()
+          request = null, finished_at = atelier.now()
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
    returning price, file`,
 });
@@ -40,7 +41,7 @@ export function completeCall(services: EndServices, scope: Scope, ref: JobRef, m
   return voiceJob.end(services, scope, ref, async ({ tx, settleCredits }) => {
     const ended = await tx.one(complete, { id: ref.id, name: speech?.name ?? null, transcript });
     if (!ended) return false;
-    if (speech) await files.record(tx, speech, new Date(Date.now() + speechKeptMs));
+    if (speech) await files.record(tx, speech, new Date(clock.now() + speechKeptMs));
     else if (ended.file !== null) await files.remove(tx, [ended.file]);
     await settleCredits(ended.price);
     return true;

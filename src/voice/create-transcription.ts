@@ -1,6 +1,7 @@
 import type { CreatedJob } from '../jobs/index.ts';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../platform/bounded-work/task.ts';
+import { clock } from '../platform/clock.ts';
 import type { Scope } from '../platform/database/scope.ts';
 import { unavailable } from '../platform/errors.ts';
 import type { AudioFormat } from '../providers/core/speech/audio-format.ts';
@@ -74,7 +75,7 @@ export async function createTranscription(
       ...call,
       kind: 'stt',
       file: stored.name,
-      also: (tx) => files.record(tx, stored, new Date(Date.now() + keptMs)),
+      also: (tx) => files.record(tx, stored, new Date(clock.now() + keptMs)),
     });
     if (created.replayed) await files.withdraw(scope, stored);
     return created;

@@ -1,4 +1,5 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
+import { clock } from '../../../src/platform/clock.ts';
 import { findTimezone } from '../../../src/platform/core/timezone.ts';
 import type { Scope } from '../../../src/platform/database/scope.ts';
 import { AppError, invalid } from '../../../src/platform/errors.ts';
@@ -36,7 +37,7 @@ interface Opened {
   isChosen: boolean;
 }
 
-const shown = ({ booking, url, isHost, timezone }: Opened, now = Date.now()): ShownBooking => ({
+const shown = ({ booking, url, isHost, timezone }: Opened, now = clock.now()): ShownBooking => ({
   url,
   name: booking.name,
   withWhom: withWhom(booking),

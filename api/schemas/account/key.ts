@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { clock } from '../../../src/platform/clock.ts';
 import { environments } from '../../../src/platform/tenant.ts';
 import type { OwnKey } from '../../../src/tenancy/administration/own-keys.ts';
 import { keyIds } from '../../../src/tenancy/core/ids.ts';
@@ -83,7 +84,7 @@ function statusOf({ revokedAt, expiresAt }: OwnKey, now: number): KeyStatus {
   return left <= expiringMs ? 'expiring' : 'active';
 }
 
-export const shownKey = (key: OwnKey, now = Date.now()): z.input<typeof keySchema> => ({
+export const shownKey = (key: OwnKey, now = clock.now()): z.input<typeof keySchema> => ({
   id: keyIds.format(key.id),
   name: key.name,
   prefix: key.prefix,

@@ -2,6 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { durationForms, readDuration } from '../../../src/automation/core/duration.ts';
 import { maxDelayMs, maxMetadataBytes, maxTags, tagPattern } from '../../../src/automation/core/starts.ts';
 import type { RunOptions } from '../../../src/automation/runs/insert-run.ts';
+import { clock } from '../../../src/platform/clock.ts';
 import { type FieldError, invalid } from '../../../src/platform/errors.ts';
 import { freeForm } from '../free-form.ts';
 
@@ -24,7 +25,7 @@ const duration = (description: string) =>
 
 const instant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
-const inTime = (at: Date) => at.getTime() - Date.now() <= maxDelayMs;
+const inTime = (at: Date) => at.getTime() - clock.now() <= maxDelayMs;
 
 const tag = z.string().regex(tagPattern, 'Expected up to 64 letters, digits and . _ : / -');
 

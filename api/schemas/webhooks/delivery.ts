@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { clock } from '../../../src/platform/clock.ts';
 import { egressErrorClasses } from '../../../src/platform/core/egress-errors.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
 import { type DeliveryDelay, delayReasons } from '../../../src/webhooks/core/admission.ts';
@@ -116,7 +117,7 @@ const timeInDocument = {
 export const recoverySchema = z
   .object({
     since: time
-      .refine((since) => since.getTime() <= Date.now(), 'Expected a time in the past.')
+      .refine((since) => since.getTime() <= clock.now(), 'Expected a time in the past.')
       .openapi({
         ...timeInDocument,
         description: 'A time in the past, at most as many days ago as the plan keeps deliveries.',
@@ -209,7 +210,7 @@ const requestBody = JSON.stringify({
 export const deliveryDetailExamples = alike({ ...entry, requestBody, attemptLog: attempts });
 export const queuedExamples = alike({ deliveryId, status: 'pending' as const });
 /** The Monday before the process started: a time that the operation accepts. */
-const monday = new Date(Math.floor((Date.now() - 4 * dayMs) / (7 * dayMs)) * 7 * dayMs + 4 * dayMs);
+const monday = new Date(Math.floor((clock.now() - 4 * dayMs) / (7 * dayMs)) * 7 * dayMs + 4 * dayMs);
 export const recoveryExamples = alike({ since: monday.toISOString() });
 export const recoveredExamples = alike({
   recoveryId: 'rcv_0199ffffaaaa7bbb8cccdddd00001111',

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { clock } from '../../platform/clock.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
@@ -51,7 +52,7 @@ const insertApproval = statement({
     insert into approval (id, organization_id, environment, run_id, path, step_id, automation_id, message, actions, form,
                           approvers, status, expires_at, remind_at, correlation_id, created_at)
     select :id, :organizationId, :environment, r.id, :path, :stepId, r.automation_id, :message, :actions::json,
-           :form::json, :approvers::json, 'pending', :expiresAt, :remindAt, :correlationId, clock_timestamp()
+           :form::json, :approvers::json, 'pending', :expiresAt, :remindAt, :correlationId, atelier.now()
       from run r where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId
     on conflict (run_id, path) do nothing
     returning id`,
@@ -110,7 +111,7 @@ export async function beginApproval(
 
   const timeoutMs = readDuration(step.timeout ?? defaultApprovalTimeout) ?? 0;
   const approvalId = newId();
-  const until = new Date(Date.now() + timeoutMs);
+  const until = new Date(clock.now() + timeoutMs);
   const row = {
     id: approvalId,
     runId: context.runId,
@@ -121,7 +122,7 @@ export async function beginApproval(
     form: step.form ? JSON.stringify(step.form) : null,
     approvers: JSON.stringify(approvers),
     expiresAt: until,
-    remindAt: approvers.length > 0 ? new Date(Date.now() + timeoutMs / 2) : null,
+    remindAt: approvers.length > 0 ? new Date(clock.now() + timeoutMs / 2) : null,
     correlationId: scope.correlationId,
   };
   const open = async (tx: Transaction) => {

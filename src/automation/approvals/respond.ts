@@ -1,5 +1,6 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import { clock } from '../../platform/clock.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { AppError, invalid, unavailable } from '../../platform/errors.ts';
@@ -86,7 +87,7 @@ export async function respond(
     values: answer.values,
     comment: answer.comment,
     respondedBy: answer.respondedBy,
-    respondedAt: new Date().toISOString(),
+    respondedAt: clock.date().toISOString(),
     channel: answer.channel,
   };
   const answered = await scope.transaction(async (tx) => {
@@ -121,7 +122,7 @@ export async function expireApproval(
           values: {},
           comment: null,
           respondedBy: null,
-          respondedAt: new Date().toISOString(),
+          respondedAt: clock.date().toISOString(),
           channel: 'timeout',
         };
   const outcome: WaitOutcome = response

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import { lockAllForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import { fingerprintOf, type IdempotencyClaim } from '../../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
@@ -59,12 +60,12 @@ const takeKeys = statement({
   row: { key: 'text' },
   text: `insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome, created_at)
    select :organizationId, :environment, 'POST', :path, k.key, k.fingerprint, k.run_id, json_build_object('id', k.run_id),
-          clock_timestamp()
+          atelier.now()
      from unnest(:keys, :fingerprints, :runIds) as k (key, fingerprint, run_id) order by k.key
    on conflict (organization_id, environment, method, path, key) do update
       set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, outcome = excluded.outcome,
           created_at = excluded.created_at
-    where idempotency.created_at <= clock_timestamp() - make_interval(hours => :hours)
+    where idempotency.created_at <= atelier.now() - make_interval(hours => :hours)
    returning key`,
 });
 
@@ -82,7 +83,7 @@ const insertBatch = statement({
   text: `insert into run_batch (id, organization_id, environment, automation_id, name, status, total, reused, skipped, created_at,
                                correlation_id)
    values (:id, :organizationId, :environment, :automationId, :name, 'processing', :total, :reused, :skipped,
-           clock_timestamp(), :correlationId)`,
+           atelier.now(), :correlationId)`,
 });
 
 const countOpen = statement({
@@ -214,8 +215,8 @@ async function decide(tx: Transaction, runs: readonly PreparedRun[]): Promise<{ 
 async function takeOfDay(services: BatchServices, scope: Scope, runs: number): Promise<void> {
   if (await takeRunsOfDay(services, scope, runs)) return;
   const { perDay } = await findRateLimits(services.database, scope.tenant.organizationId);
-  const resetAt = Math.floor(Date.now() / 86_400_000 + 1) * 86_400;
-  const retryAfter = Math.max(1, resetAt - Math.floor(Date.now() / 1_000));
+  const resetAt = Math.floor(clock.now() / 86_400_000 + 1) * 86_400;
+  const retryAfter = Math.max(1, resetAt - Math.floor(clock.now() / 1_000));
   throw rateLimited({ window: { name: 'day', text: 'requests per day' }, limit: perDay, resetAt, retryAfter });
 }
 

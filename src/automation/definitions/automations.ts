@@ -1,4 +1,5 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { clock } from '../../platform/clock.ts';
 import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
 import type { Page } from '../../platform/database/page.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
@@ -108,7 +109,7 @@ export async function addDefinition(
     version,
     createdBy: actor,
     changes,
-    createdAt: new Date(),
+    createdAt: clock.date(),
   });
   em.persist(definition);
   return definition;
@@ -121,7 +122,7 @@ export async function addDefinition(
 export async function insertAutomation(tx: Transaction, input: NewAutomation): Promise<AutomationDetail> {
   await enforceWorkflowLimit(tx);
   const id = newId();
-  const now = new Date();
+  const now = clock.date();
   // Before there is anything to be written, which a query writes.
   const toolName = await claimToolName(tx, id, input.mcp);
   const definition = await addDefinition(tx, id, input, { version: 1, changes: [] });
@@ -289,7 +290,7 @@ export async function updateAutomation(
     automation.description = fields.description;
     automation.state = fields.state;
     automation.definitionId = definition.id;
-    automation.updatedAt = new Date();
+    automation.updatedAt = clock.date();
     // A higher limit holds for the runs that wait, too.
     if (given.some(([name]) => name === 'concurrency')) await tx.enqueue('workflow.release', automation.id);
     const facts = { given: given.map(([name]) => name), state: automation.state, definitionId: definition.id };
@@ -323,7 +324,7 @@ export async function setPaused(scope: Scope, id: string, isPaused: boolean): Pr
 export async function deleteAutomation(scope: Scope, id: string): Promise<string> {
   return scope.transaction(async (tx) => {
     const automation = await lockAutomation(tx.em, id);
-    automation.deletedAt = new Date();
+    automation.deletedAt = clock.date();
     await tx.enqueue('automation.purge', automation.id);
     await tx.audit({ action: 'workflow.delete', subjectId: automation.id });
     return automation.id;

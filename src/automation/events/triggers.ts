@@ -1,5 +1,6 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import { clock } from '../../platform/clock.ts';
 import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
@@ -138,7 +139,7 @@ export async function writeTriggers(
     const { event, filter = null, inputs = null } = trigger;
     const never = { lastFiredAt: null, lastSkippedAt: null, lastSkippedReason: null };
     const row = { id: newId(), ...tx.tenant, automationId: automation.id, position, event, filter, inputs, ...never };
-    const made = tx.em.create(EventTrigger, { ...row, createdAt: new Date() });
+    const made = tx.em.create(EventTrigger, { ...row, createdAt: clock.date() });
     tx.em.persist(made);
     return made;
   });

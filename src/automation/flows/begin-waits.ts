@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import type { Sealer } from '../../platform/security/crypto.ts';
 import { beginApproval } from '../approvals/begin-approval.ts';
@@ -54,7 +55,7 @@ async function endOfWait(
 }
 
 async function beginWait(step: WaitStep, context: StepContext): Promise<Beginning> {
-  const now = new Date();
+  const now = clock.date();
   const found = await endOfWait(step, context, now);
   if ('end' in found) return found;
   const { until, warnings } = found;
@@ -78,7 +79,7 @@ function beginEvent(
   if (match !== undefined && outputBytes(needsOf(match).steps) > maxMatchedBytes) {
     throw new OutputsTooLarge('The outputs that `match` looks at have more than 1 MiB together.');
   }
-  const until = new Date(Date.now() + (readDuration(timeout) ?? 0));
+  const until = new Date(clock.now() + (readDuration(timeout) ?? 0));
   return { wait: { type: 'event', event, match, lookBack, until } };
 }
 

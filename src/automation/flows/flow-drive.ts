@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import { WakeSignal } from '../../platform/concurrency/wake-signal.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import type { RunPolicy } from '../../temporal/contracts/automation.ts';
@@ -307,7 +308,7 @@ export class FlowDrive {
     } else if ('job' in on) {
       run.beginWaiting(path, step, { type: 'job', subjectId: on.job, hold: (tx) => kind.hold(tx, on.job) });
     } else {
-      run.beginWaiting(path, step, { type: 'slot', until: new Date(Date.now() + on.slotAfterMs) });
+      run.beginWaiting(path, step, { type: 'slot', until: new Date(clock.now() + on.slotAfterMs) });
     }
   }
 

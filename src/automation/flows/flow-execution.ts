@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { itemVariables, stepVariables } from '../core/expression.ts';
 import { type Finished, type FlowError, FlowWalk, type ItemScope, type ReadyLeaf } from '../core/flow-walk.ts';
@@ -304,7 +305,7 @@ export class FlowExecution {
 
   /** Times of later writes are later than all before: the events of a run have them as their order. */
   #now(): number {
-    this.#latest = Math.max(Date.now(), this.#earliest);
+    this.#latest = Math.max(clock.now(), this.#earliest);
     return this.#latest;
   }
 

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import type { StepKinds } from '../../platform/parts/step-kind.ts';
 import type { Files } from '../../storage/index.ts';
@@ -70,7 +71,7 @@ export class FlowWaits {
     }
     for (const wait of waits) {
       if (wait.outcome) await this.#end(wait);
-      else if (wait.type === 'slot' && isDue(wait, Date.now())) this.#tryAgain(wait);
+      else if (wait.type === 'slot' && isDue(wait, clock.now())) this.#tryAgain(wait);
     }
   }
 
@@ -168,7 +169,7 @@ export class FlowWaits {
     if (isForRun && work.concurrencyGroup) await lendSlot(this.#scope, runId);
     const ends = waits.flatMap(({ until, state }) => (state === 'resolved' ? [0] : until ? [until.getTime()] : []));
     const leastMs = this.#run.walk.progress.finished * pausePerStepMs;
-    const dueInMs = ends.length > 0 ? Math.max(leastMs, Math.min(...ends) - Date.now()) : null;
+    const dueInMs = ends.length > 0 ? Math.max(leastMs, Math.min(...ends) - clock.now()) : null;
     return { kind: 'waits', dueInMs, details: describeWaits(waits), approvals: this.#openApprovals(waits) };
   }
 

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { type RowOf, statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
@@ -42,7 +43,7 @@ const closeStatement = statement({
   name: 'run_wait.close',
   parameters: { runId: 'uuid', paths: 'text[]' },
   row: { id: 'uuid' },
-  text: `update run_wait set state = 'resolved', outcome = null, resolved_at = clock_timestamp()
+  text: `update run_wait set state = 'resolved', outcome = null, resolved_at = atelier.now()
     where organization_id = :organizationId and environment = :environment and run_id = :runId and path = any(:paths) and (state = 'open' or outcome is not null)
    returning id`,
 });
@@ -76,7 +77,7 @@ export async function resolveDueWaits(
   waits: readonly WaitRow[],
   stepAt: (path: string) => Step,
 ): Promise<boolean> {
-  const now = Date.now();
+  const now = clock.now();
   const due = waits.filter((wait) => wait.type !== 'slot' && isDue(wait, now));
   for (const { id, path, until, subjectId } of due) {
     const step = stepAt(path);

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { isFlow } from '../core/step-types.ts';
@@ -78,7 +79,7 @@ export async function failRun(services: RunServices, scope: Scope, ref: RunRef):
   if (run && (isFlow(run.work.steps) || run.work.isTest)) return failFlow(services, scope, ref);
   const step = run?.step;
   if (!run || !step) return { kind: 'gone' };
-  const facts = { position: run.position, step, startedAt: new Date() };
+  const facts = { position: run.position, step, startedAt: clock.date() };
   await run.finishStep(facts, {
     status: 'failed',
     code: 'internal_error',
@@ -167,7 +168,7 @@ async function walk(services: RunServices, scope: Scope, run: RunExecution): Pro
   const { boundedWork } = services;
   const until = performance.now() + maxWalkMs;
   for (let { step } = run; step; { step } = run) {
-    const facts = { position: run.position, step, startedAt: new Date() };
+    const facts = { position: run.position, step, startedAt: clock.date() };
     const { storageFault } = run;
     if (storageFault) {
       await run.finishStep(facts, storageFault);
@@ -209,7 +210,7 @@ async function callStep(
   { signal, ...options }: CallOptions,
 ): Promise<RunProgress> {
   const first = step.type === 'prompt' ? candidatesOf(step, run.work.byDefault)[0] : {};
-  const begun = { position: run.position, step, ...first, startedAt: new Date() };
+  const begun = { position: run.position, step, ...first, startedAt: clock.date() };
   // The attempt is counted first, so that a step that always fails unexpectedly is not retried without end.
   const counted = await beginStep(scope, runId, begun);
   if (counted === undefined) {

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { IdempotencyClaim } from '../../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
@@ -98,7 +99,7 @@ export const rareColumns = `tags jsonb, metadata json, trigger_type text, trigge
        concurrency_group uuid, is_over_limit boolean, max_duration_seconds int`;
 
 /** Why a run may not begin: the first reason that applies. */
-const queuedForSql = `case when scheduled_for > clock_timestamp() then 'delay' when is_paused then 'paused'
+const queuedForSql = `case when scheduled_for > atelier.now() then 'delay' when is_paused then 'paused'
                                   when is_over_limit then 'concurrency' end`;
 
 /** The columns and values of the rare members of a run. */
@@ -106,7 +107,7 @@ export const rareInsert = {
   columns: `tags, metadata, trigger_type, triggered_by, parent_run_id, parent_path, root_run_id, depth, batch_id,
                       scheduled_for, expires_at, priority, concurrency_group, max_duration_seconds, queued_for, slot`,
   values: `tags, metadata, trigger_type, triggered_by, parent_run_id, parent_path, root_run_id, depth, batch_id, scheduled_for,
-            coalesce(scheduled_for, clock_timestamp()) + make_interval(secs => expires_in_ms / 1000), priority,
+            coalesce(scheduled_for, atelier.now()) + make_interval(secs => expires_in_ms / 1000), priority,
             concurrency_group, max_duration_seconds, ${queuedForSql},
             case when concurrency_group is not null and ${queuedForSql} is null then 'held' end`,
 };
@@ -151,7 +152,7 @@ const insertRun = statement({
                       ${rareInsert.columns})
      select :runId, :organizationId, :environment, :automationId, :definitionId, number, 'queued', :input, :variables, :inputBytes, :variablesBytes,
             :firstPosition, :retryOf,
-            0, :totalSteps, :correlationId, :keyId, clock_timestamp(), ${rareInsert.values}
+            0, :totalSteps, :correlationId, :keyId, atelier.now(), ${rareInsert.values}
        from numbered cross join json_to_record(:rare) as rare (${rareColumns})
      returning id, queued_for, tags, created_at),
    counted as (${countRuns('inserted')}),
@@ -177,9 +178,9 @@ export const bytesOf = (json: string | null): number | null => (json === null ? 
 export const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
 
 const startOf = ({ delayMs, startAt }: RunOptions): Date | null =>
-  startAt ?? (delayMs ? new Date(Date.now() + delayMs) : null);
+  startAt ?? (delayMs ? new Date(clock.now() + delayMs) : null);
 
-export const isDelayed = (options: RunOptions = {}): boolean => (startOf(options)?.getTime() ?? 0) > Date.now();
+export const isDelayed = (options: RunOptions = {}): boolean => (startOf(options)?.getTime() ?? 0) > clock.now();
 
 /** The rare members of a run. A start in the past is now. */
 export function rareOf(

@@ -1,5 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import { clock } from '../../platform/clock.ts';
 import type { Waiters } from '../../platform/concurrency/waiters.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import type { Log } from '../../platform/observability/log.ts';
@@ -152,7 +153,7 @@ export class RunExecution {
   async finishStep(facts: StepFacts, given: StepEnd, isLast = false): Promise<StepEnd['status']> {
     const { step, position } = facts;
     const { warnings = [], file, ...end } = await this.#space.keep(given, isLast);
-    const finishedAt = new Date();
+    const finishedAt = clock.date();
     const ended = { ...facts, ...limitWarnings(warnings), finishedAt };
     if (end.status === 'failed') {
       const { code, message, fault, ...rest } = end;

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import { recordPatiently } from '../../platform/database/database-errors.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
@@ -355,7 +356,7 @@ interface RecordOutcome {
 }
 
 function record(scope: Scope, { runId, steps, records, end, notify }: RunRecord) {
-  const now = new Date();
+  const now = clock.date();
   const deciding = steps.flatMap(({ type }, position) => (type === 'condition' ? [position] : []));
   const performed = records.findLast(({ status }) => status !== 'skipped');
   return scope.one(recordStatement, {

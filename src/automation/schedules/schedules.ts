@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import { findTimezone } from '../../platform/core/timezone.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
@@ -68,7 +69,7 @@ const put = statement({
      insert into automation_schedule (automation_id, organization_id, environment, revision, cron, timezone, paused, input,
                                       variables, tags, metadata, expires_in_ms, priority, version, created_at, updated_at)
      select id, :organizationId, :environment, :revision, :cron, :timezone, :paused, :input, :variables, :tags, :metadata,
-            :expiresInMs, :priority, :version, clock_timestamp(), clock_timestamp()
+            :expiresInMs, :priority, :version, atelier.now(), atelier.now()
        from live
      on conflict (automation_id) do update
         set revision = excluded.revision, cron = excluded.cron, timezone = excluded.timezone, paused = excluded.paused,
@@ -116,7 +117,7 @@ function detailOf(
     return { ...schedule, paused: known.paused, nextRunTimes: known.nextTimes.slice(0, timesShown) };
   }
   const { cron, timezone } = schedule;
-  return { ...schedule, nextRunTimes: nextTimes(cron, timezone, new Date(), timesShown) };
+  return { ...schedule, nextRunTimes: nextTimes(cron, timezone, clock.date(), timesShown) };
 }
 
 const noSchedule = (workflowId: string) => new AppError('not_found', 'The workflow has no schedule.', { workflowId });

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { Page } from '../../platform/database/page.ts';
 import type { Scope } from '../../platform/database/scope.ts';
@@ -42,7 +43,7 @@ export async function listSecrets(
 export function putSecret({ sealer }: SecretServices, scope: Scope, name: string, value: string): Promise<SecretView> {
   return scope.transaction(async (tx) => {
     await lockForTransaction(tx, 'secrets');
-    const now = new Date();
+    const now = clock.date();
     let secret = await tx.em.findOne(Secret, { name });
     if (!secret) {
       if ((await tx.em.count(Secret)) >= maxSecrets) {
@@ -99,9 +100,9 @@ const findSealed = statement({
 const markUsed = statement({
   name: 'secret.mark_used',
   parameters: { ids: 'uuid[]' },
-  text: `update secret set last_used_at = statement_timestamp()
+  text: `update secret set last_used_at = atelier.statement_now()
     where organization_id = :organizationId and environment = :environment and id = any(:ids)
-      and (last_used_at is null or last_used_at < statement_timestamp() - interval '1 minute')`,
+      and (last_used_at is null or last_used_at < atelier.statement_now() - interval '1 minute')`,
 });
 
 /**

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import { WakeSignal } from '../../platform/concurrency/wake-signal.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { SeenEvent } from '../runs/follow-run.ts';
@@ -55,7 +56,7 @@ export class DeltaReader {
   constructor(stepTexts: StepTexts, tenant: Tenant, isResumed: boolean) {
     this.#stepTexts = stepTexts;
     this.#tenant = tenant;
-    this.#replaysFrom = isResumed ? new Date() : undefined;
+    this.#replaysFrom = isResumed ? clock.date() : undefined;
   }
 
   follow(runId: string): void {

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Mock } from '../core/mocks.ts';
 import type { RunErrorCode } from '../core/run-status.ts';
 import { defaultApprovalActions, type Step } from '../core/step-types.ts';
@@ -12,7 +13,7 @@ const completed = (output: unknown): StepEnd => {
 
 /** A step that would wait for a time, an event or a person completes at once in a test run. */
 function endOfWaiting(step: Step): StepEnd | undefined {
-  const now = new Date().toISOString();
+  const now = clock.date().toISOString();
   if (step.type === 'wait') return completed({ until: now });
   if (step.type === 'event') return completed(null);
   if (step.type !== 'approval') return undefined;

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { findChanges } from '../core/definition-changes.ts';
@@ -33,7 +34,7 @@ export async function restoreVersion(
       changes: findChanges(definitionOf(current), definitionOf(restored)),
     });
     automation.definitionId = added.id;
-    automation.updatedAt = new Date();
+    automation.updatedAt = clock.date();
     const facts = { restored: version, version: added.version, definitionId: added.id };
     await tx.audit({ action: 'workflow.restore', subjectId: automation.id, facts });
     const { createdAt, createdBy = null } = added;

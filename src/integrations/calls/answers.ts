@@ -1,10 +1,11 @@
+import { clock } from '../../platform/clock.ts';
 import { readRetryAfter } from '../../platform/core/retry-after.ts';
 import { IntegrationFailure } from './failures.ts';
 import type { ProviderAnswer } from './provider-call.ts';
 
 /** Retry-After of an answer, in whole seconds. */
 export function retryAfterOf({ headers }: Pick<ProviderAnswer, 'headers'>): number | undefined {
-  const wait = readRetryAfter(headers['retry-after'], Date.now());
+  const wait = readRetryAfter(headers['retry-after'], clock.now());
   return wait === undefined ? undefined : Math.ceil(wait / 1_000);
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { clock } from '../../platform/clock.ts';
 import { withoutSlash } from '../../platform/core/base-url.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
 import { isSameSecret } from '../../platform/security/compare-secrets.ts';
@@ -60,7 +61,7 @@ const hosted: HostedConsent = {
       redirect_uri: callbackUrl,
       state,
       name: state,
-      expires_on: new Date(Date.now() + linkSeconds * 1_000).toISOString(),
+      expires_on: new Date(clock.now() + linkSeconds * 1_000).toISOString(),
     };
     const { link } = await call.request({ method: 'POST', path: '/v2/auth/link', json }, linkAnswer);
     return link;

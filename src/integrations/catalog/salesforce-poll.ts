@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { clock } from '../../platform/clock.ts';
 import { IntegrationFailure } from '../calls/failures.ts';
 import type { ProviderCall } from '../calls/provider-call.ts';
 import type { Poll } from '../definition/integration.ts';
@@ -212,4 +213,4 @@ export const salesforcePollBy = (clock: () => number): Poll => ({
   },
 });
 
-export const salesforcePoll = salesforcePollBy(Date.now);
+export const salesforcePoll = salesforcePollBy(clock.now);

@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Asked, ConnectionServices, Grant, Tokens } from '../../connections/index.ts';
+import { clock } from '../../platform/clock.ts';
 import type { Background } from '../../platform/concurrency/background.ts';
 import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { Database } from '../../platform/database/database.ts';
@@ -257,7 +258,7 @@ function keepConnection(
       connectionId: access?.id ?? null,
       accountName: account.name,
       details: { ...account.details },
-      ...({ status: 'connected', connectedAt: new Date(), eventsError: null, refusedResources: {} } as const),
+      ...({ status: 'connected', connectedAt: clock.date(), eventsError: null, refusedResources: {} } as const),
     };
     if (known && isSame) Object.assign(known, kept);
     else {

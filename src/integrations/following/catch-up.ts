@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
@@ -110,13 +111,13 @@ async function catchUp(
     return;
   }
   const own = { connectionId, resource };
-  const oldest = Date.now() - maxMissedMs;
+  const oldest = clock.now() - maxMissedMs;
   let place = known !== null && known.readAt > oldest ? known : undefined;
   if (!place) {
     const since = Math.max(listenedSince.getTime(), Date.parse(missedAt!) - unnoticedMs, oldest);
     // A list excludes the time at which it begins, and providers truncate times to milliseconds. Subtracting one millisecond
     // includes the events of the millisecond of `since`.
-    place = { missedAt: missedAt!, cursor: missed.begin(new Date(since - 1)), readAt: Date.now() };
+    place = { missedAt: missedAt!, cursor: missed.begin(new Date(since - 1)), readAt: clock.now() };
     if (!(await scope.one(savePlace, { ...own, before: known && JSON.stringify(known), next: JSON.stringify(place) })))
       return;
   }
@@ -125,7 +126,7 @@ async function catchUp(
     const before: CatchUp = place;
     const { events, cursor, more } = await use((call) => missed.read(resource, before.cursor, call));
     failPoint('integration.missed_read');
-    const after: CatchUp = { missedAt: before.missedAt, cursor, readAt: Date.now() };
+    const after: CatchUp = { missedAt: before.missedAt, cursor, readAt: clock.now() };
     const change = { ...own, before: JSON.stringify(before) };
     place = await scope.transaction(async (tx: Scope) => {
       if (events.length > 0) await queueFetches(tx, { integration, connectionId }, events);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { clock } from '../../platform/clock.ts';
 import { attemptAll } from '../../platform/concurrency/attempt-all.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
@@ -50,7 +51,7 @@ const keep = statement({
    on conflict (connection_id, resource) do update set subscription_id = excluded.subscription_id,
      client_state_hash = excluded.client_state_hash, ends_at = excluded.ends_at,
      missed_at = case when known.subscription_id = excluded.subscription_id then known.missed_at
-       else ${missedAtSql('known', 'least(clock_timestamp(), known.ends_at)')} end
+       else ${missedAtSql('known', 'least(atelier.now(), known.ends_at)')} end
    returning listened_since as "listenedSince", missed_at::text as "missedAt", catch_up as "catchUp"`,
 });
 const forget = statement({
@@ -110,7 +111,7 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
   const subscribed = new Set<string>();
   for (const resource of resources) {
     const current = known.find((one) => one.resource === resource && one.clientStateHash === hash);
-    const leftMs = current ? current.endsAt.getTime() - Date.now() : 0;
+    const leftMs = current ? current.endsAt.getTime() - clock.now() : 0;
     if (leftMs > lifeMs / 2) {
       behind.push(current!);
       subscribed.add(resource);
@@ -121,7 +122,7 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
       refused ??= pausing;
       continue;
     }
-    const endsAt = new Date(Date.now() + lifeMs);
+    const endsAt = new Date(clock.now() + lifeMs);
     const address = { url, lifecycleUrl: url, clientState: clientState!, endsAt };
     const subscribe = async () => {
       const renewed = current && leftMs > 0 ? await renew(followed, push, current, endsAt) : undefined;

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import { typed } from '../../platform/database/sql-types.ts';
@@ -46,7 +47,7 @@ export class RefusedResources {
   /** Why a resource failed, while its pause lasts. */
   find(resource: string): IntegrationFailure | undefined {
     const refused = this.#known.get(resource);
-    if (!refused || refused.until <= Date.now()) return undefined;
+    if (!refused || refused.until <= clock.now()) return undefined;
     return new IntegrationFailure('action_failed', { providerCode: refused.reason });
   }
 
@@ -54,7 +55,7 @@ export class RefusedResources {
   async add(resource: string, { providerCode, kind }: IntegrationFailure): Promise<void> {
     const failures = (this.#known.get(resource)?.failures ?? 0) + 1;
     const pauseMs = Math.min(firstPauseMs * 2 ** (failures - 1), maxPauseMs);
-    const refused = { failures, until: Date.now() + pauseMs, reason: providerCode ?? kind };
+    const refused = { failures, until: clock.now() + pauseMs, reason: providerCode ?? kind };
     this.#known.set(resource, refused);
     await this.#save([], { [resource]: refused });
   }

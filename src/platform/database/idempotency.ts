@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { clock } from '../clock.ts';
 import { isJsonObject } from '../core/json-shapes.ts';
 import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
@@ -68,7 +69,7 @@ const find = statement({
   text: `select resource_id as "resourceId", fingerprint, outcome from idempotency
     where organization_id = :organizationId and environment = :environment and method = :method and path = :path
       and key = :key
-      and created_at > clock_timestamp() - make_interval(hours => :keptHours)`,
+      and created_at > atelier.now() - make_interval(hours => :keptHours)`,
 });
 
 // Waits for a concurrent claim of the same key to commit or roll back; an outdated one is taken over.
@@ -86,11 +87,11 @@ const take = statement({
   row: { claimed: 'boolean' },
   text: `insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome,
     created_at)
-   values (:organizationId, :environment, :method, :path, :key, :fingerprint, :resourceId, :stored, clock_timestamp())
+   values (:organizationId, :environment, :method, :path, :key, :fingerprint, :resourceId, :stored, atelier.now())
    on conflict (organization_id, environment, method, path, key) do update
       set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, outcome = excluded.outcome,
           created_at = excluded.created_at
-    where idempotency.created_at <= clock_timestamp() - make_interval(hours => :keptHours)
+    where idempotency.created_at <= atelier.now() - make_interval(hours => :keptHours)
    returning true as claimed`,
 });
 
@@ -125,7 +126,7 @@ const shownAgainMs = 600_000;
  * @throws AppError conflict
  */
 export function requireRecent({ outcome, replayed }: Once<{ createdAt: Date }>): void {
-  if (!replayed || outcome.createdAt.getTime() > Date.now() - shownAgainMs) return;
+  if (!replayed || outcome.createdAt.getTime() > clock.now() - shownAgainMs) return;
   throw new AppError('conflict', 'The answer to this Idempotency-Key is given again for ten minutes only.');
 }
 
@@ -237,13 +238,13 @@ const takeAll = statement({
    taken as (
      insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome,
        created_at)
-     select :organizationId, :environment, method, path, key, fingerprint, resource_id, null, clock_timestamp()
+     select :organizationId, :environment, method, path, key, fingerprint, resource_id, null, atelier.now()
        from asked
       order by method, path, key
      on conflict (organization_id, environment, method, path, key) do update
         set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, outcome = excluded.outcome,
             created_at = excluded.created_at
-      where idempotency.created_at <= clock_timestamp() - make_interval(hours => :keptHours)
+      where idempotency.created_at <= atelier.now() - make_interval(hours => :keptHours)
      returning method, path, key)
    select a.n::int as n from asked a join taken t on (t.method, t.path, t.key) = (a.method, a.path, a.key)`,
 });
@@ -302,5 +303,5 @@ export async function readClaimed<Outcome extends object>(
 export const forgetOldClaims = removalOf({
   name: 'idempotency.forget',
   table: 'idempotency',
-  where: `created_at <= statement_timestamp() - make_interval(hours => ${keptHours}) order by created_at`,
+  where: `created_at <= atelier.statement_now() - make_interval(hours => ${keptHours}) order by created_at`,
 });

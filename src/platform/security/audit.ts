@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import { clock } from '../clock.ts';
 import type { Database } from '../database/database.ts';
 import type { AuditEntry } from '../database/entities.ts';
 import { sortedJson } from '../database/idempotency.ts';
@@ -92,7 +93,7 @@ export function auditValues(record: AuditRecord): ValuesFor<typeof auditParamete
   const { organizationId, action, subjectId, actor, facts = {} } = record;
   const { environment = null, correlationId = null } = record;
   const { requestId = null, ip = null } = record.origin ?? {};
-  const recordedAt = new Date();
+  const recordedAt = clock.date();
   const whose = { organizationId, environment, action, subjectId, actor };
   const content = { ...whose, correlationId, facts, recordedAt, requestId, ip };
   const hashVersion = record.origin ? hashVersions.withOrigin : hashVersions.withoutOrigin;

@@ -1,4 +1,5 @@
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import { clock } from '../../platform/clock.ts';
 import { withoutSlash } from '../../platform/core/base-url.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/observability/log.ts';
@@ -24,7 +25,7 @@ function warnOfVoiceSunsets(env: ProviderEnv, log: Log): void {
   if ((env.VOICE_BASE_URL ?? env.OPENAI_BASE_URL) !== undefined) return;
   for (const variable of ['VOICE_TTS_MODEL', 'VOICE_STT_MODEL'] as const) {
     const [, sunsetAt] = sunsets.find(([pattern]) => pattern.test(env[variable])) ?? [];
-    if (sunsetAt === undefined || Date.parse(sunsetAt) > Date.now() + noticeMs) continue;
+    if (sunsetAt === undefined || Date.parse(sunsetAt) > clock.now() + noticeMs) continue;
     const message = `a model will be shut down: name another with ${variable}, or another provider with VOICE_BASE_URL`;
     log.warn({ name: env[variable], provider: 'VOICE', sunsetAt }, message);
   }

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/observability/log.ts';
 
 /** How long before its sunset date a model is reported. */
@@ -20,7 +21,7 @@ export function warnOfSunsets(
   aliases: 'MODEL_ALIASES' | 'MEDIA_ALIASES',
 ): void {
   for (const [name, { provider, upstream, sunsetAt }] of models) {
-    const soon = sunsetAt !== undefined && Date.parse(sunsetAt) < Date.now() + noticeMs;
+    const soon = sunsetAt !== undefined && Date.parse(sunsetAt) < clock.now() + noticeMs;
     if (soon && name !== upstream && configured.has(provider)) {
       const message = `a model will be shut down: map its name to another model with ${aliases}`;
       log.warn({ name, provider, upstream, sunsetAt }, message);

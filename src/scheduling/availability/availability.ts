@@ -1,4 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { clock } from '../../platform/clock.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { AppError, invalid } from '../../platform/errors.ts';
 import { dayNumber, writeDay } from '../core/calendar-date.ts';
@@ -55,7 +56,7 @@ export async function findAvailability(
   const found: Slot[][] = [];
   let count = 0;
   const query = { range: days.range, timezone };
-  for await (const page of walkAvailability(scope, bookable, query, { now: Date.now() })) {
+  for await (const page of walkAvailability(scope, bookable, query, { now: clock.now() })) {
     const left = maxSlots - count;
     if (page.length > left) throw tooManySlots(page[left]!, timezone);
     count += page.length;

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { newId } from '../../platform/ids.ts';
@@ -63,7 +64,7 @@ export function createBlackout(
       start,
       end,
       hostId,
-      createdAt: new Date(),
+      createdAt: clock.date(),
     });
     tx.em.persist(made);
     await enforceListSize(tx, 'blackoutPeriods');

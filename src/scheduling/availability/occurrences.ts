@@ -1,4 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { clock } from '../../platform/clock.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { dayNumber } from '../core/calendar-date.ts';
 import { holidayDaysForOccurrences, type Occurrence, occurrenceDays, walkOccurrences } from '../core/occurrences.ts';
@@ -27,7 +28,7 @@ export async function generateOccurrences(
   const all = await listBlackouts(scope);
   const blackouts = all.filter((one) => one.hostId === null || one.hostId === hostId);
   const days = occurrenceDays(pattern, count, dayNumber(fromDate ?? pattern.startDate));
-  const holidays = await holidaysNear({ businessHours }, holidayDaysForOccurrences(days), Date.now());
+  const holidays = await holidaysNear({ businessHours }, holidayDaysForOccurrences(days), clock.now());
   const rules = { timezone, businessHours, blackouts };
   const occurrences: Occurrence[] = [];
   for (const one of walkOccurrences(rules, pattern, days, holidays)) {

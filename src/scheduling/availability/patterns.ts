@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { newId } from '../../platform/ids.ts';
@@ -49,7 +50,7 @@ export function createPattern(
 ): Promise<Once<PatternView>> {
   const create = async (tx: Transaction) => {
     await enforcePlanLimit(tx, 'recurringPatterns');
-    const made = tx.em.create(RecurringPattern, { id: newId(), ...scope.tenant, ...fields, createdAt: new Date() });
+    const made = tx.em.create(RecurringPattern, { id: newId(), ...scope.tenant, ...fields, createdAt: clock.date() });
     tx.em.persist(made);
     await tx.audit({ action: 'recurring_pattern.create', subjectId: made.id });
     return viewOf(made);

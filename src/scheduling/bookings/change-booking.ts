@@ -1,4 +1,5 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { clock } from '../../platform/clock.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { AppError } from '../../platform/errors.ts';
 import { publishEvent } from '../../webhooks/index.ts';
@@ -59,7 +60,7 @@ export function rescheduleBooking(
   return queueMove(services, scope, newStart, () =>
     scope.transaction(async (tx) => {
       const booking = await lockBooking(tx.em, id);
-      const now = new Date();
+      const now = clock.date();
       requireMovable(booking, now.getTime());
       const startsAt = readInstant(newStart)!;
       const previous = { start: booking.startAt, end: booking.endAt };
@@ -123,7 +124,7 @@ export function cancelBooking(
   return scope.transaction(async (tx) => {
     const booking = await lockBooking(tx.em, id);
     if (booking.status === 'cancelled') return withEffects(tx, booking);
-    const now = new Date();
+    const now = clock.date();
     Object.assign(booking, { status: 'cancelled', cancelledAt: now, cancellationReason: reason, updatedAt: now });
     const effects = await enqueueEffects(
       tx,

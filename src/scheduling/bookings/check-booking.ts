@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { AppError } from '../../platform/errors.ts';
 import { type Bookable, readBookable } from '../availability/calendar-rules.ts';
@@ -61,7 +62,7 @@ export async function checkTime(
   startsAt: number,
   except: string | null = null,
 ): Promise<void> {
-  const now = Date.now();
+  const now = clock.now();
   const reads = readsForBooking(bookable.rules, bookable.eventType, startsAt);
   await checkAgainst(bookable, startsAt, await readOccupied(scope, bookable, reads, except), now);
 }

@@ -1,4 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { clock } from '../../platform/clock.ts';
 import { retryIndividually } from '../../platform/concurrency/batcher.ts';
 import {
   type IdempotencyClaim,
@@ -190,7 +191,7 @@ async function checkAll(
     return { bookable, reads: readsForBooking(bookable.rules, bookable.eventType, startsAt) };
   });
   const occupied = await readAllOccupied(tx, wanted);
-  const now = new Date();
+  const now = clock.date();
   let since = performance.now();
   for (const [index, attempt] of attempts.entries()) {
     if (performance.now() - since > pauseAfterMs) {

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { walkAvailability } from '../availability/availability.ts';
 import type { Bookable } from '../availability/calendar-rules.ts';
@@ -40,7 +41,7 @@ export async function findWeek(
   { date, near, timezone }: WantedWeek,
   except?: { id: string; startAt: Date },
 ): Promise<PageWeek> {
-  const now = Date.now();
+  const now = clock.now();
   const today = dayAt(now, timezone);
   const wanted = (date === undefined ? undefined : readDay(date)) ?? dayAt(near?.getTime() ?? now, timezone);
   const from = Math.min(Math.max(wanted, today), lastDay);

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { clock } from '../../platform/clock.ts';
 import { withoutSlash } from '../../platform/core/base-url.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { Scope } from '../../platform/database/scope.ts';
@@ -46,13 +47,13 @@ export class PublicPages {
   }
 
   /** For a form that is shown now: it says which event type the form books, and when it was shown. */
-  formTokenOf(eventTypeId: string, now = Date.now()): string {
+  formTokenOf(eventTypeId: string, now = clock.now()): string {
     const [issued, nonce] = [String(now), randomBytes(12).toString('base64url')];
     return `${issued}.${nonce}.${this.#sign(eventTypeId, issued, nonce)}`;
   }
 
   /** Whether a form with this token was shown for the event type, and not too long ago. */
-  acceptsForm(token: string, eventTypeId: string, now = Date.now()): boolean {
+  acceptsForm(token: string, eventTypeId: string, now = clock.now()): boolean {
     const [, issued, nonce, signature] = tokenPattern.exec(token) ?? [];
     if (issued === undefined) return false;
     const isOurs = timingSafeEqual(Buffer.from(signature!), Buffer.from(this.#sign(eventTypeId, issued, nonce!)));

@@ -1,5 +1,6 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
 import type { ConnectionServices } from '../../connections/index.ts';
+import { clock } from '../../platform/clock.ts';
 import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
@@ -109,7 +110,7 @@ export async function createCalendar(
   { connectionId, service, hostId, accountName }: NewCalendar,
 ): Promise<CalendarView> {
   await lockForTransaction(tx, `calendars of ${hostId}`);
-  const now = new Date();
+  const now = clock.date();
   const name = accountName.slice(0, 200);
   const known = await tx.em.findOne(Calendar, { connectionId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (known?.hostId !== hostId && (await tx.em.count(Calendar, { hostId })) >= maxCalendarsOfHost) {
@@ -184,7 +185,7 @@ export function updateCalendar(
   return scope.transaction(async (tx) => {
     const calendar = await lockCalendar(tx.em, id);
     if (followChanges !== undefined && followChanges !== calendar.followChanges) {
-      Object.assign(calendar, { followChanges, updatedAt: new Date() });
+      Object.assign(calendar, { followChanges, updatedAt: clock.date() });
       await tx.audit({ action: 'calendar.update', subjectId: calendar.id, facts: { followChanges } });
     }
     return viewOfCalendar(calendar);

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 import type { Log } from '../../platform/observability/log.ts';
@@ -65,8 +66,8 @@ const endBaseline = statement({
   row: { id: 'uuid' },
   text: `update calendar
       set generation = :generation, sync_token = :syncToken, window_starts_at = :windowStartsAt,
-        window_ends_at = :windowEndsAt, baselined_at = clock_timestamp(),
-          baseline = null, status = 'active', last_synced_at = clock_timestamp(),
+        window_ends_at = :windowEndsAt, baselined_at = atelier.now(),
+          baseline = null, status = 'active', last_synced_at = atelier.now(),
           last_error_code = null, last_error_message = null, last_error_at = null
     where organization_id = :organizationId and environment = :environment and id = :calendarId and sync_id = :syncId
       returning id`,
@@ -129,7 +130,7 @@ async function applyAll(
 
 /** @returns how many changes were applied; undefined when everything has to be read. @throws SyncTokenExpired */
 async function readChanges(sync: Sync, since: string): Promise<number | undefined> {
-  const askedAt = Date.now();
+  const askedAt = clock.now();
   const found: ListedEvent[] = [];
   let page: string | null = null;
   for (let pages = 0; pages < maxPages; pages++) {
@@ -189,7 +190,7 @@ async function readEverything(sync: Sync, baseline: Baseline): Promise<number> {
   const ahead = new AbortController();
   const reading = { ...sync, call: { ...call, signal: AbortSignal.any([call.signal, ahead.signal]) } };
   const ask = async (page: string | null) => {
-    const askedAt = Date.now();
+    const askedAt = clock.now();
     return { askedAt, ...(await listPage(reading, { kind: 'window', window: { startsAt, endsAt } }, page)) };
   };
   try {
@@ -233,7 +234,7 @@ async function readEverything(sync: Sync, baseline: Baseline): Promise<number> {
 async function read(sync: Sync): Promise<CalendarOutcome> {
   const { calendar, window } = sync;
   const { syncToken, baselinedAt, windowEndsAt } = calendar;
-  const now = Date.now();
+  const now = clock.now();
   const kept =
     syncToken !== null && baselinedAt && windowEndsAt
       ? { baselinedAt: baselinedAt.getTime(), endsAt: windowEndsAt.getTime() }
@@ -270,7 +271,7 @@ export async function pullCalendar(
   const { status, timezone } = calendar;
   if (!isConnected(status)) return { stopped: status as 'auth_expired' | 'disconnected' };
   const call = { signal, timezone, memory: new Map() };
-  const sync = { services, scope, calendar, window: syncWindow(Date.now(), calendar.maxAdvance), call };
+  const sync = { services, scope, calendar, window: syncWindow(clock.now(), calendar.maxAdvance), call };
   try {
     const outcome = await read(sync).catch(async (error) => {
       // The events that are not read would be free time.

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { clock } from '../../platform/clock.ts';
 import { withoutSlash } from '../../platform/core/base-url.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
@@ -76,7 +77,7 @@ export async function watchCalendar(
   const { service, connectionId, channelId, channelResource, channelEndsAt } = calendar;
   const client = calendarClients.clientFor(scope.tenant.environment, service);
   const address = pushTokens.addressOf(calendarId, service);
-  const isFresh = channelEndsAt !== null && channelEndsAt.getTime() - Date.now() > renewBeforeMs;
+  const isFresh = channelEndsAt !== null && channelEndsAt.getTime() - clock.now() > renewBeforeMs;
   if (!client.watch || !address || isFresh) return;
   const before =
     channelId !== null && channelEndsAt !== null

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database/database.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import type { Mailer } from '../../platform/mail.ts';
@@ -83,7 +84,7 @@ export async function attempt(
   else if (outcome.kind === 'failed') await recordFailure(scope, ref, number, outcome.why);
   else {
     const delayMs = outcome.afterMs ?? retryDelayMs(number, outcome.isPermanent, services.effectRetries);
-    const isLate = Date.now() + delayMs >= giveUpAt(effect, booking.start).getTime();
+    const isLate = clock.now() + delayMs >= giveUpAt(effect, booking.start).getTime();
     if (isLate) await recordFailure(scope, ref, number, outcome.why);
     else await recordRetry(scope, ref, number, { why: outcome.why, delayMs });
   }

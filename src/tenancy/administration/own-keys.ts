@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import { lockOrganizationForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { IdempotencyClaim, Once as Outcome } from '../../platform/database/idempotency.ts';
 import type { Page } from '../../platform/database/page.ts';
@@ -104,7 +105,7 @@ const replace = statement({
 const count = statement({
   name: 'own_key.count',
   row: { usable: 'int', total: 'int' },
-  text: `select count(*) filter (where revoked_at is null and (expires_at is null or expires_at > now()))::int as usable,
+  text: `select count(*) filter (where revoked_at is null and (expires_at is null or expires_at > atelier.statement_now()))::int as usable,
       count(*)::int as total from api_key where organization_id = :organizationId and :environment is not null`,
 });
 
@@ -117,7 +118,7 @@ const countUsable = statement({
   row: { usable: 'int' },
   text: `select count(*)::int as usable from (
       select from api_key where organization_id = :organizationId and :environment in ('live', 'test')
-         and revoked_at is null and (expires_at is null or expires_at > now()) limit ${maxKeys}) as counted`,
+         and revoked_at is null and (expires_at is null or expires_at > atelier.statement_now()) limit ${maxKeys}) as counted`,
 });
 
 /** How many keys of the organization can be used. */
@@ -232,7 +233,7 @@ async function issue(tx: Transaction, given: NewOwnKey & { scopes: readonly stri
     lastFour: key.slice(-4),
     scopes: [...scopes],
     variant,
-    createdAt: new Date(),
+    createdAt: clock.date(),
     createdBy: tx.actor,
     expiresAt,
   };
@@ -258,7 +259,7 @@ export async function createOwnKey(scope: Scope, authority: KeyAuthority, asked:
   const scopes = asked.scopes ?? authority.scopes;
   checkAuthority(authority, asked.environment, scopes);
   const last = authority.expiresAt;
-  if (asked.expiresAt && asked.expiresAt <= new Date()) {
+  if (asked.expiresAt && asked.expiresAt <= clock.date()) {
     throw invalid([{ path: 'expiresAt', message: 'Expected a time in the future.' }]);
   }
   if (last && asked.expiresAt && asked.expiresAt > last) {
@@ -309,7 +310,7 @@ export async function rotateOwnKey(
     if (!old) throw noKey();
     checkAuthority(authority, old.environment, old.scopes);
     checkEnd(authority, old.expiresAt);
-    const now = Date.now();
+    const now = clock.now();
     if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now)) {
       throw new AppError('conflict', 'The key has ended. Create another one.');
     }
@@ -338,7 +339,7 @@ export async function revokeOwnKey(scope: Scope, authority: KeyAuthority, id: st
     const key = await tx.one(lock, of);
     if (!key) throw noKey();
     if (key.revokedAt) return;
-    await tx.rows(end, { ...of, expiresAt: key.expiresAt, revokedAt: new Date() });
+    await tx.rows(end, { ...of, expiresAt: key.expiresAt, revokedAt: clock.date() });
     await tx.rows(notifyOwnKeyChange);
     await tx.audit({ action: 'api_key.revoke', subjectId: id });
   });

@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import { type ClaimOptions, type Once, requireRecent } from '../../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
@@ -66,7 +67,7 @@ export async function createToken(
   const create = async (tx: Transaction): Promise<IssuedToken> => {
     const id = newId();
     const token = generateToken(scope.tenant.environment);
-    const createdAt = new Date();
+    const createdAt = clock.date();
     const { scopes, runs, maxUses, origins, expiresInSeconds } = asked;
     const ownEnd = createdAt.getTime() + expiresInSeconds * 1000;
     const expiresAt = new Date(Math.min(ownEnd, caller.expiresAt ?? Number.POSITIVE_INFINITY));

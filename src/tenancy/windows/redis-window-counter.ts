@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { clock } from '../../platform/clock.ts';
 import { rateLimited } from '../../platform/errors.ts';
 import { type Counted, type CountedWindow, MemoryWindowCounter, type WindowCounter } from './window-counter.ts';
 
@@ -44,7 +45,7 @@ export class RedisWindowCounter implements WindowCounter {
     const window = windows[full - 1];
     if (window) {
       const retryAfter = Math.max(1, Math.ceil(remainingMs / 1000));
-      const resetAt = Math.ceil(Date.now() / 1000) + retryAfter;
+      const resetAt = Math.ceil(clock.now() / 1000) + retryAfter;
       return { refusal: rateLimited({ limit: window.max, resetAt, retryAfter }) };
     }
     return {

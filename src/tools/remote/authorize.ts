@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
+import { clock } from '../../platform/clock.ts';
 import { readJson } from '../../platform/core/bounded-json.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import type { StoredConfiguration } from '../configurations.ts';
@@ -87,10 +88,10 @@ function refreshGoogle(
     if (status !== 200) throw new ToolFailure('Google refused the refresh token.');
     const { access_token: token, expires_in: seconds } = Object(readJson(body, maxTokenBytes));
     if (typeof token !== 'string') throw new ToolFailure('Google gave no access token.');
-    return { token, until: Date.now() + (Number(seconds) || 0) * 1_000 - marginMs };
+    return { token, until: clock.now() + (Number(seconds) || 0) * 1_000 - marginMs };
   };
   return async () => {
-    if (!known || known.until <= Date.now()) known = await refresh();
+    if (!known || known.until <= clock.now()) known = await refresh();
     return bearer(known.token);
   };
 }

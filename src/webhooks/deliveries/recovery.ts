@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
@@ -75,7 +76,7 @@ const begin = statement({
   },
   text: `insert into recovery (id, organization_id, environment, subscription_id, since, until, window_end, event_types,
     status_class, reads_events, late_from, late_until, after_at, after_id, queued)
-   select :recoveryId, :organizationId, :environment, id, reach.since, clock_timestamp(),
+   select :recoveryId, :organizationId, :environment, id, reach.since, atelier.now(),
      coalesce(:windowEnd, 'infinity'), :eventTypes, :statusClass, false, late.first,
      case when late.first is not null then pg_snapshot_xmax(pg_current_snapshot())::text::bigint end,
      reach.since, '${noId}', 0
@@ -99,7 +100,7 @@ const dayMs = 86_400_000;
 async function requireKept(tx: Transaction, subscriptionId: string, since: Date): Promise<void> {
   const { plan } = (await tx.one(findPlan, { subscriptionId }))!;
   const days = tenancyLimits.retentionDays.of(plan);
-  if (since.getTime() >= Date.now() - days * dayMs) return;
+  if (since.getTime() >= clock.now() - days * dayMs) return;
   throw invalid([
     { path: 'since', message: `Expected a time within the last ${days} days, which the plan ${plan} keeps.` },
   ]);
@@ -185,7 +186,7 @@ const recoverDeadLetters = statement({
    moved as (
      update recovery r
         set queued = r.queued + done.queued, reads_events = ${isLast},
-            finished_at = case when ${isLast} and r.status_class is not null then clock_timestamp() end,
+            finished_at = case when ${isLast} and r.status_class is not null then atelier.now() end,
             after_at = case when ${isLast} then greatest(r.since, s.created_at) else latest.created_at end,
             after_id = case when ${isLast} then '${noId}' else latest.id end
        from done cross join webhook_subscription s left join ${latest} on true
@@ -214,7 +215,7 @@ const recoverEvents = statement({
         and not exists (select from delivery d where d.subscription_id = s.id and d.event_id = e.id)),
    missed as (
      insert into delivery (${deliveryColumns})
-     ${newDelivery('e', 's', 'clock_timestamp()')} from wanted e
+     ${newDelivery('e', 's', 'atelier.now()')} from wanted e
       cross join lateral (select e.webhook_id as id) s
       cross join lateral ${sendableEvent('e.id')} sendable
       order by e.created_at, e.id
@@ -261,7 +262,7 @@ const forgetSkipped = statement({
 const finish = statement({
   name: 'recovery.finish',
   parameters: { recoveryId: 'uuid' },
-  text: `update recovery set finished_at = clock_timestamp() where organization_id = :organizationId
+  text: `update recovery set finished_at = atelier.now() where organization_id = :organizationId
     and environment = :environment and id = :recoveryId`,
 });
 

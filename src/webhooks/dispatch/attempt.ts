@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import { readRetryAfter } from '../../platform/core/retry-after.ts';
 import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
@@ -90,8 +91,8 @@ const findWork = statement({
   text: `select d.id as "deliveryId", d.attempts, d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
           s.max_attempts as "maxAttempts", s.last_failed_at is not null as "hasFailed", s.url, s.integration,
           s.payload, s.signature, s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
-          case when s.previous_secret_expires_at > clock_timestamp() then s.sealed_previous_secret end as "sealedPreviousSecret",
-          case when s.older_secret_expires_at > clock_timestamp() then s.sealed_older_secret end as "sealedOlderSecret",
+          case when s.previous_secret_expires_at > atelier.now() then s.sealed_previous_secret end as "sealedPreviousSecret",
+          case when s.older_secret_expires_at > atelier.now() then s.sealed_older_secret end as "sealedOlderSecret",
           e.id as "eventId", e.type as "eventType", ${isTestEvent('e')} as "isTest", e.facts, e.created_at as "eventCreatedAt",
           e.correlation_id as "correlationId", d.subject
      from delivery d
@@ -161,7 +162,7 @@ export async function makeAttempt(
   signal?: AbortSignal,
 ): Promise<AttemptOutcome> {
   const { deadlineMs, keptResponseBytes } = services.deliveryPolicy;
-  const startedAt = new Date();
+  const startedAt = clock.date();
   const failed = (errorClass: Extract<AttemptResult, { errorClass: string }>['errorClass'], durationMs: number) => {
     return { work, result: { errorClass }, startedAt, durationMs, responseBody: null, responseBodyTruncated: false };
   };
@@ -174,7 +175,7 @@ export async function makeAttempt(
       maxResponseBytes: keptResponseBytes,
       ...(signal && { signal }),
     });
-    const retryAfterMs = readRetryAfter(headers['retry-after'], Date.now());
+    const retryAfterMs = readRetryAfter(headers['retry-after'], clock.now());
     const result = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
     return { work, result, startedAt, durationMs, responseBody: textOf(body), responseBodyTruncated: truncated };
   } catch (failure) {
@@ -186,6 +187,6 @@ export async function makeAttempt(
       ? 'a webhook was not sent, because its secret cannot be opened: SEALING_KEYS lacks its key'
       : 'an attempt failed unexpectedly';
     services.log.error({ err: failure, deliveryId, correlationId }, message);
-    return failed(isSealed ? unreadable : unforeseen, Date.now() - startedAt.getTime());
+    return failed(isSealed ? unreadable : unforeseen, clock.now() - startedAt.getTime());
   }
 }

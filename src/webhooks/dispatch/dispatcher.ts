@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { clock } from '../../platform/clock.ts';
 import { WakeSignal } from '../../platform/concurrency/wake-signal.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { Scope } from '../../platform/database/scope.ts';
@@ -96,7 +97,7 @@ export class Dispatcher {
     const free = deliveryPolicy.maxConcurrentAttempts - this.#underWay;
     this.#pacedUntil = 0;
     if (free <= 0) return pollEveryMs;
-    const now = Date.now();
+    const now = clock.now();
     const room = {
       free,
       held: (organizationId: string) => this.#underWayOf.get(this.#keyOf(organizationId)) ?? 0,
@@ -153,7 +154,7 @@ export class Dispatcher {
 
   #ended(key: TenantKey, { recorded }: EndedAttempt): void {
     this.#count(key, -1);
-    if (this.#stopping || Date.now() >= this.#pacedUntil) this.wake();
+    if (this.#stopping || clock.now() >= this.#pacedUntil) this.wake();
     if (recorded?.status === 'dead_lettered') this.#services.onDeadLetter();
   }
 }

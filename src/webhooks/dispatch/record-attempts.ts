@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import type { CountedUse } from '../../platform/database/counted-use.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
@@ -53,8 +54,8 @@ const recordStatement = statement({
         set status = g.status, attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1,
             leased_until = null, ignores_breaker = false,
             parked_at = case when g.status = 'dead_lettered' then null else d.parked_at end,
-            next_attempt_at = case when g.status = 'retrying' then clock_timestamp() + make_interval(secs => g.delay_ms / 1000) end,
-            finished_at = case when g.status <> 'retrying' then clock_timestamp() end,
+            next_attempt_at = case when g.status = 'retrying' then atelier.now() + make_interval(secs => g.delay_ms / 1000) end,
+            finished_at = case when g.status <> 'retrying' then atelier.now() end,
             status_code = g.status_code, duration_ms = g.duration_ms,
             response_body = case when d.content_expunged_at is null then g.response_body end,
             response_body_truncated = d.content_expunged_at is null and g.response_body_truncated, error_class = g.error_class
@@ -182,7 +183,7 @@ async function saveFailures(
   judged: Judged[],
   policy: DeliveryPolicy,
 ): Promise<'opened' | 'closed' | undefined> {
-  const now = Date.now();
+  const now = clock.now();
   let breaker: Breaker = { failuresInARow: row.consecutiveFailures, nextProbeAt: ms(row.nextProbeAt) };
   let failing: Failing = { since: ms(row.failingSince), lastAt: ms(row.lastFailedAt) };
   for (const { verdict, outcome } of judged) {

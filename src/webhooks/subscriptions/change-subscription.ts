@@ -1,3 +1,4 @@
+import { clock } from '../../platform/clock.ts';
 import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
 import type { Scope, Transaction } from '../../platform/database/scope.ts';
@@ -83,9 +84,9 @@ export async function updateSubscription(
     const isElsewhere = fields.url !== undefined && fields.url !== subscription.url;
     const isFilteredOtherwise = fields.filter !== undefined && fields.filter !== (subscription.filter ?? null);
     const isOrderedOtherwise = fields.ordering !== undefined && fields.ordering !== subscription.ordering;
-    Object.assign(subscription, fields, { updatedAt: new Date() });
+    Object.assign(subscription, fields, { updatedAt: clock.date() });
     if (isFilteredOtherwise) Object.assign(subscription, { filterErrors: 0 });
-    if (isFilteredOtherwise || isOrderedOtherwise) Object.assign(subscription, { rulesChangedAt: new Date() });
+    if (isFilteredOtherwise || isOrderedOtherwise) Object.assign(subscription, { rulesChangedAt: clock.date() });
     if (headers) {
       subscription.sealedHeaders = sealHeaders(services.sealer, headers, { id: subscription.id, tenant });
     }
@@ -124,7 +125,7 @@ export async function deleteSubscription(
   await scope.transaction(async (tx) => {
     const subscription = await lockSubscription(tx.em, id);
     Object.assign(subscription, {
-      deletedAt: new Date(),
+      deletedAt: clock.date(),
       sealedSecret: null,
       sealedPreviousSecret: null,
       sealedOlderSecret: null,
@@ -168,9 +169,9 @@ export async function rotateSecret(
     const moved = (sealed: string, from: SealedColumn, to: SealedColumn) =>
       sealer.seal(sealer.open(sealed, place(from)), place(to));
     const { sealedSecret, sealedPreviousSecret, previousSecretExpiresAt: olderSecretExpiresAt } = subscription;
-    const older = olderSecretExpiresAt && olderSecretExpiresAt.getTime() > Date.now() ? sealedPreviousSecret : null;
+    const older = olderSecretExpiresAt && olderSecretExpiresAt.getTime() > clock.now() ? sealedPreviousSecret : null;
     const { secret, publicKey } = newKeys(subscription.signature);
-    const previousSecretExpiresAt = new Date(Date.now() + previousSecretMs);
+    const previousSecretExpiresAt = new Date(clock.now() + previousSecretMs);
     Object.assign(subscription, {
       publicKey,
       sealedSecret: sealer.seal(secret, place('sealed_secret')),

@@ -1,4 +1,5 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { clock } from '../../platform/clock.ts';
 import { lockForTransaction } from '../../platform/concurrency/tenant-locks.ts';
 import type { IdempotencyClaim, Once } from '../../platform/database/idempotency.ts';
 import type { Page, PageRequest } from '../../platform/database/page.ts';
@@ -159,7 +160,7 @@ export async function createSubscription(
     const { headers, ...fields } = input;
     const id = newId();
     if (fields.isActive) await checkSameUrl(tx, { id, ...fields });
-    const now = new Date();
+    const now = clock.date();
     const keys = of?.secret === undefined ? newKeys(fields.signature) : { secret: of.secret, publicKey: null };
     const made = tx.em.create(WebhookSubscription, {
       id,

@@ -4,6 +4,7 @@ import { cancelRun } from '../../../../src/automation/runs/cancel-run.ts';
 import { type CreatedRun, createRun } from '../../../../src/automation/runs/create-run.ts';
 import { getRun, type RunDetail } from '../../../../src/automation/runs/runs.ts';
 import { findSchemaProblem } from '../../../../src/automation/steps/output-schema.ts';
+import { clock } from '../../../../src/platform/clock.ts';
 import { resourceDeleted } from '../../../../src/platform/database/idempotency.ts';
 import { AppError, type FieldError, invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
@@ -93,7 +94,7 @@ const statuses = { queued: 'queued', running: 'processing' } as const;
 
 function responseOf(run: RunDetail): RunResponse | undefined {
   const about = run.metadata?.[kept] as WorkflowAbout | undefined;
-  if (!about || run.createdAt.getTime() < Date.now() - keptForMs) return;
+  if (!about || run.createdAt.getTime() < clock.now() - keptForMs) return;
   const { id: runId, status, automationId, finishedAt } = run;
   const failure = status === 'failed' ? publishedError(run.error) : null;
   return {

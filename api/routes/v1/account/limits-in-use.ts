@@ -1,4 +1,5 @@
 import { limitUse } from '../../../../src/operations/limit-use.ts';
+import { clock } from '../../../../src/platform/clock.ts';
 import type { Scope } from '../../../../src/platform/database/scope.ts';
 import { catalog, type Services } from '../../../../src/services.ts';
 import { maxUsableKeys, usableKeys } from '../../../../src/tenancy/administration/own-keys.ts';
@@ -16,7 +17,7 @@ type CountServices = Pick<Services, 'limiter' | 'openRequests'>;
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
-const endOf = (ms: number): string => new Date((Math.floor(Date.now() / ms) + 1) * ms).toISOString();
+const endOf = (ms: number): string => new Date((Math.floor(clock.now() / ms) + 1) * ms).toISOString();
 
 /** Limits of requests of one operation. */
 const operations = catalog.limits.map(({ name }) => name).filter((name) => name.startsWith('operationsPerMinute.'));

@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { creditsUsed } from '../../../../src/credits/balance.ts';
+import { clock } from '../../../../src/platform/clock.ts';
 import { invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import { keyIds } from '../../../../src/tenancy/core/ids.ts';
@@ -42,7 +43,7 @@ const refused = (path: string, message: string) => invalid([{ path, message }]);
 /** The requested whole days, or hours, of a query. @throws AppError validation_error */
 function spanOf(from: string | undefined, to: string | undefined, dimension: UsageDimension | undefined): UsageSpan {
   const unit = isHourly(dimension) ? hourMs : dayMs;
-  const first = from === undefined ? new Date(to ?? Date.now()) : new Date(from);
+  const first = from === undefined ? new Date(to ?? clock.now()) : new Date(from);
   const start = from === undefined ? Date.UTC(first.getUTCFullYear(), first.getUTCMonth()) : first.getTime();
   const end = to === undefined ? Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1) : Date.parse(to);
   const span = { from: new Date(Math.floor(start / unit) * unit), to: new Date(Math.ceil(end / unit) * unit) };

@@ -4,6 +4,7 @@ import { waitsBeyond } from '../../../../src/automation/flows/waits.ts';
 import { type CreatedRun, createRun } from '../../../../src/automation/runs/create-run.ts';
 import { getRun, type RunDetail } from '../../../../src/automation/runs/runs.ts';
 import { testTimeoutMs, timeOutTestRun } from '../../../../src/automation/test-runs/test-runs.ts';
+import { clock } from '../../../../src/platform/clock.ts';
 import { readPatiently } from '../../../../src/platform/database/database-errors.ts';
 import { type IdempotencyClaim, resourceDeleted } from '../../../../src/platform/database/idempotency.ts';
 import type { Scope } from '../../../../src/platform/database/scope.ts';
@@ -78,7 +79,7 @@ export async function awaitRun(
 ): Promise<AwaitedRun> {
   if (queuedFor === 'delay' || queuedFor === 'paused') return 'unfinished';
   const timeoutMs = env.SYNC_WAIT_SECONDS * 1000;
-  const deadline = new Date(Date.now() + timeoutMs);
+  const deadline = new Date(clock.now() + timeoutMs);
   const look = () => findOutcome(scope, runId, deadline);
   // The run of an earlier request may have ended before this process listened for it.
   const ended = await waiters.wait(runId, look, timeoutMs, signal, replayed);

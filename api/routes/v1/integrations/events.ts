@@ -4,6 +4,7 @@ import type { Inbound, InboundRequest } from '../../../../src/integrations/defin
 import { integrationNotFound } from '../../../../src/integrations/errors.ts';
 import { type Proven, proveProvider, proveSender } from '../../../../src/integrations/inbound/prove.ts';
 import { takeNotices } from '../../../../src/integrations/inbound/take-notices.ts';
+import { clock } from '../../../../src/platform/clock.ts';
 import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
 import { readJson } from '../../../../src/platform/core/bounded-json.ts';
 import { AppError, invalid } from '../../../../src/platform/errors.ts';
@@ -114,7 +115,7 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const integration = requireIntegration(id);
     const { inbound } = integration;
     if (!inbound) throw integrationNotFound(id);
-    const now = Date.now();
+    const now = clock.now();
     const head = readHead(c, env.PUBLIC_URL);
     const unsigned = answerHandshake(c, inbound, head, false);
     if (unsigned) return unsigned;

@@ -1,5 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { BoundedWork } from '../../../platform/bounded-work/bounded-work.ts';
+import { clock } from '../../../platform/clock.ts';
 import { readRetryAfter } from '../../../platform/core/retry-after.ts';
 import { withoutEnd } from '../../../platform/core/without-end.ts';
 import type { Scope } from '../../../platform/database/scope.ts';
@@ -72,7 +73,7 @@ async function endOf(step: HttpFields, answer: HttpAnswer, number: number, hide:
   if (!isSuccess(step, status)) {
     const message = `The server answered with status ${status}.`;
     if (isTemporary(status) && !answer.isFinal && mayRepeat(step) && number < httpAttempts(step)) {
-      const waitMs = readRetryAfter(answer.headers['retry-after'], Date.now());
+      const waitMs = readRetryAfter(answer.headers['retry-after'], clock.now());
       throw new ProviderFailure(status === 429 ? 'rate_limited' : 'unavailable', message, {
         status,
         ...(waitMs !== undefined && { retryAfterMs: Math.min(waitMs, maxRetryAfterMs) }),

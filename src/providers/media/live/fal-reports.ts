@@ -1,5 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
+import { clock } from '../../../platform/clock.ts';
 import { parseJson } from '../../../platform/core/bounded-json.ts';
 import { CollectedBytes, PieceCount } from '../../../platform/egress/collected-bytes.ts';
 import { fetchDispatcher } from '../../../platform/egress/egress-dispatcher.ts';
@@ -106,7 +107,7 @@ export class FalReports {
   #triedAt = Number.NEGATIVE_INFINITY;
   #fetching: Promise<void> | undefined;
 
-  constructor({ keysUrl, read = fetchText, now = Date.now }: FalReportsOptions) {
+  constructor({ keysUrl, read = fetchText, now = clock.now }: FalReportsOptions) {
     this.#url = keysUrl;
     this.#read = read;
     this.#now = now;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-
 import { AccessTokenRefused } from '../../../connections/index.ts';
+import { clock } from '../../../platform/clock.ts';
 import { readJson } from '../../../platform/core/bounded-json.ts';
 
 import { readRetryAfter } from '../../../platform/core/retry-after.ts';
@@ -174,7 +174,7 @@ export class CalendarHttp {
     if (truncated) throw this.malformed('it is too large');
     const json = readJson(body, maxAnswerBytes);
     if (status < 200 || status >= 300) {
-      const retryAfterMs = readRetryAfter(headers['retry-after'], Date.now());
+      const retryAfterMs = readRetryAfter(headers['retry-after'], clock.now());
       throw new CalendarRefusal(status, this.#options.codesOf(json), retryAfterMs);
     }
     const result = schema.safeParse(json);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { clock } from '../../../platform/clock.ts';
 import { ProviderFailure } from '../../../platform/provider-failure.ts';
 import { CalendarHttp, type CalendarHttpOptions, CalendarRefusal, isStatus, meetingUrlOf } from './calendar-http.ts';
 import { eventSchema, type MicrosoftEvent, readEvent, type Series } from './microsoft-events.ts';
@@ -190,7 +191,7 @@ export class MicrosoftCalendarClient implements CalendarClient {
     channel: PushChannel | undefined,
     { signal }: CalendarCall,
   ): Promise<PushChannel> {
-    const expirationDateTime = new Date(Date.now() + channelMs).toISOString();
+    const expirationDateTime = new Date(clock.now() + channelMs).toISOString();
     const create = () =>
       this.#http.ask(
         account,
