@@ -31,24 +31,6 @@ const begun = (runId: string) => until('the run has begun', async () => (await s
 const patch = (path: string, body: object) => api.request('PATCH', path, body);
 
 describe('a delayed run', () => {
-  test('waits for its delay, and shows when it begins', async () => {
-    const { id } = await makeWorkflow(api);
-    // On a busy machine the delay may be over before the run is read: then another one is started.
-    const { sentAt, runId, waiting } = await until('a run is seen in its delay', async () => {
-      const sentAt = Date.now();
-      const { status, body } = await api.post(`/api/v1/workflows/${id}/execute`, { delay: 'PT4.5S', tags: ['a'] }, inA);
-      expect([status, body.data.status]).toEqual([202, 'PENDING']);
-      const waiting = await detail(body.data.runId);
-      return Date.now() - sentAt < 4_500 && { sentAt, runId: body.data.runId, waiting };
-    });
-    expect(waiting).toMatchObject({ status: 'queued', queuedFor: 'delay', tags: ['a'], triggeredBy: { type: 'api' } });
-    expect(Date.parse(waiting.scheduledFor) - sentAt).toBeGreaterThanOrEqual(4_400);
-    const ended = await endOf(api, runId);
-    expect(ended).toMatchObject({ status: 'completed' });
-    expect(ended).not.toHaveProperty('queuedFor');
-    expect(Date.parse(ended.startedAt)).toBeGreaterThanOrEqual(Date.parse(waiting.scheduledFor));
-  });
-
   test('is moved while it waits, and not afterwards', async () => {
     const { id } = await makeWorkflow(api);
     const { runId } = await start(id, { startAt: new Date(Date.now() + 3_600_000).toISOString(), expiresIn: '1h' });
@@ -59,20 +41,6 @@ describe('a delayed run', () => {
     expect([late.status, late.body.error.code]).toEqual([409, 'conflict']);
     const described = await patch(`/api/v1/runs/${runId}`, { metadata: { ticket: 7 } });
     expect(described.body.data.metadata).toEqual({ ticket: 7 });
-  });
-
-  test('is cancelled like any other, and never begins', async () => {
-    const { id } = await makeWorkflow(api);
-    // On a busy machine the delay may be over before it is cancelled: then another one is.
-    const runId = await until('a run is cancelled in its delay', async () => {
-      const sentAt = Date.now();
-      const { runId } = await start(id, { delay: 5 });
-      await api.post(`/api/v1/runs/${runId}/cancel`);
-      return Date.now() - sentAt < 5_000 && runId;
-    });
-    const later = await start(id, { delay: 5.2 });
-    await endOf(api, later.runId);
-    expect(await statusOf(runId)).toBe('cancelled');
   });
 
   test.each([

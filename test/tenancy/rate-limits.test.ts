@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { clock } from '../../src/platform/clock.ts';
 import { generateKey, generateToken } from '../../src/tenancy/key-format.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
 import { openProduct, type Product } from '../product.ts';
 import { until } from '../until.ts';
-import { untilDayHasRoom, withinMinute } from './rate-windows.ts';
+import { advanceToMinute } from './rate-windows.ts';
 
 // A product of its own: tests lock whole tables.
 let product: Product;
@@ -44,7 +45,7 @@ const lasting = ({ status, headers, body }: Answer) => {
 
 describe('a refusal', () => {
   test.each(['A', 'B', 'C'])('is the same before the routes and in them, in variant %s', async (variant) => {
-    await untilDayHasRoom(15);
+    await advanceToMinute(product);
     const { test: limited } = await clients({ rateDay: 1 });
     await limited.get('/api/v1/health');
     const unknown = apiClient(api, generateKey('test'));
@@ -62,8 +63,10 @@ describe('a refusal', () => {
   });
 });
 
-test.each(['A', 'B', 'C'])('an id that nothing can have gets the answer of the routes, in variant %s', (variant) =>
-  withinMinute(async () => {
+test.each(['A', 'B', 'C'])(
+  'an id that nothing can have gets the answer of the routes, in variant %s',
+  async (variant) => {
+    await advanceToMinute(product);
     const { test: client, live } = await clients({ rateMinute: 10_000 });
     // The first request of a key asks the database.
     for (const known of [client, live]) await known.get('/api/v1/health');
@@ -83,76 +86,76 @@ test.each(['A', 'B', 'C'])('an id that nothing can have gets the answer of the r
       // Each of them has been counted.
       expect(await used()).toBe(before - 3);
     }
-  }, 15),
+  },
 );
 
 describe('a plan’s limits', () => {
-  test('let exactly as many requests through as they say, however they arrive', () =>
-    withinMinute(async () => {
-      const { test: client } = await clients({ rateMinute: 60 });
-      const answers = await spend(client, 200);
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
-      expect(answers.filter(({ status }) => status === 429)).toHaveLength(140);
-      const remaining = answers.filter(({ status }) => status === 200).map(({ headers }) => rateOf(headers)[1]);
-      expect(remaining.toSorted((a, b) => a! - b!)).toEqual(Array.from({ length: 60 }, (_, index) => index));
-    }, 20));
+  test('let exactly as many requests through as they say, however they arrive', async () => {
+    await advanceToMinute(product);
+    const { test: client } = await clients({ rateMinute: 60 });
+    const answers = await spend(client, 200);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(140);
+    const remaining = answers.filter(({ status }) => status === 200).map(({ headers }) => rateOf(headers)[1]);
+    expect(remaining.toSorted((a, b) => a! - b!)).toEqual(Array.from({ length: 60 }, (_, index) => index));
+  });
 
-  test('say in every answer what is left and when it begins anew', () =>
-    withinMinute(async () => {
-      const { test: client } = await clients({ rateMinute: 2 });
-      const now = Date.now() / 1000;
-      const { headers } = await client.get('/api/v1/workflows');
-      const [limit, remaining, reset] = rateOf(headers);
-      expect([limit, remaining]).toEqual([2, 1]);
-      expect(Number.isInteger(reset) && reset! > now && reset! <= now + 61).toBe(true);
-      const missing = await client.get('/api/v1/workflows/nothing');
-      expect([missing.status, rateOf(missing.headers)[1]]).toEqual([404, 0]);
-      const refused = await client.get('/api/v1/workflows');
-      expect(refused).toMatchObject({
-        status: 429,
-        body: {
-          success: false,
-          error: { code: 'rate_limit_exceeded', details: { limit: 2, resetAt: reset, window: 'minute' } },
-        },
-      });
-      expect(refused.body.error.message).toBe('Too many requests: the limit is 2 requests per minute.');
-      const retryAfter = Number(refused.headers.get('retry-after'));
-      expect(retryAfter >= 1 && retryAfter <= reset! - now + 1).toBe(true);
-    }));
+  test('say in every answer what is left and when it begins anew', async () => {
+    await advanceToMinute(product);
+    const { test: client } = await clients({ rateMinute: 2 });
+    const now = clock.now() / 1000;
+    const { headers } = await client.get('/api/v1/workflows');
+    const [limit, remaining, reset] = rateOf(headers);
+    expect([limit, remaining]).toEqual([2, 1]);
+    expect(Number.isInteger(reset) && reset! > now && reset! <= now + 61).toBe(true);
+    const missing = await client.get('/api/v1/workflows/nothing');
+    expect([missing.status, rateOf(missing.headers)[1]]).toEqual([404, 0]);
+    const refused = await client.get('/api/v1/workflows');
+    expect(refused).toMatchObject({
+      status: 429,
+      body: {
+        success: false,
+        error: { code: 'rate_limit_exceeded', details: { limit: 2, resetAt: reset, window: 'minute' } },
+      },
+    });
+    expect(refused.body.error.message).toBe('Too many requests: the limit is 2 requests per minute.');
+    const retryAfter = Number(refused.headers.get('retry-after'));
+    expect(retryAfter >= 1 && retryAfter <= reset! - now + 1).toBe(true);
+  });
 
-  test('speak of the day where the day is tighter, and a refused request counts in neither window', () =>
-    withinMinute(async () => {
-      const { test: client } = await clients({ rateMinute: 50, rateDay: 3 });
-      const answers = [];
-      for (let sent = 0; sent < 6; sent++) answers.push(await client.get('/api/v1/health'));
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429, 429]);
-      const midnight = Math.floor(Date.now() / 86_400_000 + 1) * 86_400;
-      expect(answers.map(({ headers }) => rateOf(headers))).toEqual(
-        [2, 1, 0, 0, 0, 0].map((remaining) => [3, remaining, midnight]),
-      );
-    }));
+  test('speak of the day where the day is tighter, and a refused request counts in neither window', async () => {
+    await advanceToMinute(product);
+    const { test: client } = await clients({ rateMinute: 50, rateDay: 3 });
+    const answers = [];
+    for (let sent = 0; sent < 6; sent++) answers.push(await client.get('/api/v1/health'));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429, 429]);
+    const midnight = Math.floor(clock.now() / 86_400_000 + 1) * 86_400;
+    expect(answers.map(({ headers }) => rateOf(headers))).toEqual(
+      [2, 1, 0, 0, 0, 0].map((remaining) => [3, remaining, midnight]),
+    );
+  });
 
-  test('are an environment’s own', () =>
-    withinMinute(async () => {
-      const { test: client, live } = await clients({ rateMinute: 1 });
-      expect((await spend(client, 2)).map(({ status }) => status).toSorted()).toEqual([200, 429]);
-      expect((await live.get('/api/v1/health')).status).toBe(200);
-    }));
+  test('are an environment’s own', async () => {
+    await advanceToMinute(product);
+    const { test: client, live } = await clients({ rateMinute: 1 });
+    expect((await spend(client, 2)).map(({ status }) => status).toSorted()).toEqual([200, 429]);
+    expect((await live.get('/api/v1/health')).status).toBe(200);
+  });
 
-  test('in dialect B use its envelope, with the seconds to wait', () =>
-    withinMinute(async () => {
-      const { test: client } = await clients({ rateMinute: 1 }, 'B');
-      await client.get('/api/v1/health');
-      const refused = await client.get('/api/v1/health');
-      expect(refused.status).toBe(429);
-      expect(refused.body).toEqual({
-        error: {
-          code: 'RATE_LIMITED',
-          message: expect.any(String),
-          retryAfter: Number(refused.headers.get('retry-after')),
-        },
-      });
-    }));
+  test('in dialect B use its envelope, with the seconds to wait', async () => {
+    await advanceToMinute(product);
+    const { test: client } = await clients({ rateMinute: 1 }, 'B');
+    await client.get('/api/v1/health');
+    const refused = await client.get('/api/v1/health');
+    expect(refused.status).toBe(429);
+    expect(refused.body).toEqual({
+      error: {
+        code: 'RATE_LIMITED',
+        message: expect.any(String),
+        retryAfter: Number(refused.headers.get('retry-after')),
+      },
+    });
+  });
 });
 
 test('an address whose keys are refused too often must wait, and its good key still gets in', async () => {
@@ -286,12 +289,11 @@ describe('a shared counter that', () => {
     ],
   ])('%s lets each process count for itself, fails no request and makes it unready', async (_, port) => {
     const alone = await product.serve({ REDIS_URL: `redis://127.0.0.1:${await port()}` });
-    await withinMinute(async () => {
-      const { id } = await createOrganization(product.database, { name: 'Alone', plan: 'enterprise', rateMinute: 5 });
-      const { key } = await createKey(product.database, { organizationId: id, environment: 'test' });
-      const statuses = (await spend(apiClient(alone.api, key), 20)).map(({ status }) => status);
-      expect(statuses.toSorted()).toEqual([...Array(5).fill(200), ...Array(15).fill(429)]);
-    }, 15);
+    await advanceToMinute(product);
+    const { id } = await createOrganization(product.database, { name: 'Alone', plan: 'enterprise', rateMinute: 5 });
+    const { key } = await createKey(product.database, { organizationId: id, environment: 'test' });
+    const statuses = (await spend(apiClient(alone.api, key), 20)).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([...Array(5).fill(200), ...Array(15).fill(429)]);
     expect(await apiClient(alone.api).get('/api/ready')).toMatchObject({
       status: 503,
       body: { checks: { cache: 'failed' } },

@@ -1,3 +1,5 @@
+import { clock } from '../../src/platform/clock.ts';
+import { advance } from '../clock.ts';
 import { until } from '../until.ts';
 
 /** Waits until the current minute has some seconds left, so that what follows falls into one window. */
@@ -25,3 +27,7 @@ export async function withinMinute<Result>(work: () => Promise<Result>, seconds 
     return end.value;
   }
 }
+
+/** Begins a new minute on a product of the test's own: nothing is counted in its windows, and neither minute nor day ends soon. */
+export const advanceToMinute = (product: { ownerUrl: string }): Promise<void> =>
+  advance(product, 60_000 - (clock.now() % 60_000));
