@@ -2,12 +2,12 @@ import pg from 'pg';
 import { clockChannel, clockFollowedChannel, setClockOffset } from '../src/platform/clock.ts';
 import { until } from './until.ts';
 
-const clockOf = (ms: number) => `create or replace function atelier.now() returns timestamptz language sql volatile
+const clockOf = (ms: number) => `create or replace function atelier_now() returns timestamptz language sql volatile
     parallel safe as 'select clock_timestamp() + interval ''${ms} milliseconds''';
-  create or replace function atelier.statement_now() returns timestamptz language sql stable
+  create or replace function atelier_statement_now() returns timestamptz language sql stable
     parallel safe as 'select statement_timestamp() + interval ''${ms} milliseconds''';`;
 
-const readOffset = `select (extract(epoch from atelier.statement_now() - statement_timestamp()) * 1000)::float8 as ms`;
+const readOffset = `select (extract(epoch from atelier_statement_now() - statement_timestamp()) * 1000)::float8 as ms`;
 
 /** Each process of the product has one connection for its notifications, on which it says that its clock follows. */
 const processes = `select pid from pg_stat_activity

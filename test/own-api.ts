@@ -20,6 +20,8 @@ export interface OwnApi {
 
 /** Starts in a tenth of the processor time that a process takes: its code is loaded already. */
 export async function startOwnApi(options: ProcessOptions): Promise<OwnApi> {
+  // They are applied to a whole process, in which other test files run later.
+  if (options.env?.PLAN_LIMITS) throw new Error('PLAN_LIMITS needs a process of its own.');
   const env = readEnv(processEnvironment(options, runningServers()));
   const log: LogLine[] = [];
   const destination = { write: (line: string) => void log.push(readLine(line)) };

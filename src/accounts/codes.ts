@@ -15,16 +15,16 @@ const findAsked = systemStatement({
   parameters: { challenge: 'text' },
   row: { userId: 'text' },
   text: `select value as "userId" from auth."verification"
-    where "identifier" = :challenge and "expiresAt" > atelier.now()`,
+    where "identifier" = :challenge and "expiresAt" > atelier_now()`,
 });
 const use = systemStatement({
   name: 'code.use',
   parameters: { id: 'uuid', seconds: 'float8' },
   row: { id: 'uuid' },
   text: `insert into auth."verification" ("id", "identifier", "value", "expiresAt")
-    values (:id, 'code:' || :id::text, '', atelier.now() + make_interval(secs => :seconds))
+    values (:id, 'code:' || :id::text, '', atelier_now() + make_interval(secs => :seconds))
     on conflict ("id") do update set "expiresAt" = excluded."expiresAt"
-     where auth."verification"."expiresAt" < atelier.now()
+     where auth."verification"."expiresAt" < atelier_now()
     returning id`,
 });
 const release = systemStatement({

@@ -17,8 +17,8 @@ const maxSwept = 100;
 /** Mails of one organization that a process sends at the same time, so that those of others do not wait for them. */
 const maxConcurrent = 4;
 
-const isDue = `i."mailedAt" is null and i."status" = 'pending' and i."expiresAt" > atelier.now()
-      and (i."leasedUntil" is null or i."leasedUntil" < atelier.now())`;
+const isDue = `i."mailedAt" is null and i."status" = 'pending' and i."expiresAt" > atelier_now()
+      and (i."leasedUntil" is null or i."leasedUntil" < atelier_now())`;
 
 // The first of each organization, then the second of each; those that failed come after those that were not tried.
 const findDue = systemStatement({
@@ -44,7 +44,7 @@ const lease = systemStatement({
   name: 'invitation.lease',
   parameters: { id: 'uuid', leaseMinutes: 'int' },
   row: { id: 'uuid' },
-  text: `update auth."invitation" i set "leasedUntil" = atelier.now() + make_interval(mins => :leaseMinutes)
+  text: `update auth."invitation" i set "leasedUntil" = atelier_now() + make_interval(mins => :leaseMinutes)
      from organization o
     where i.id = :id and ${isDue} and o.id = i."organizationId" and o.deleted_at is null
    returning i.id`,
@@ -52,7 +52,7 @@ const lease = systemStatement({
 const setMailed = systemStatement({
   name: 'invitation.mailed',
   parameters: { id: 'uuid' },
-  text: `update auth."invitation" set "mailedAt" = atelier.now() where id = :id`,
+  text: `update auth."invitation" set "mailedAt" = atelier_now() where id = :id`,
 });
 
 /** Another process mails the invitation or has, or it is not open any more. */

@@ -73,7 +73,7 @@ const columns = {
 const selected = `i.id, i."organizationId", o.name as "organizationName", i.email, i.role
    from auth."invitation" i join organization o on o.id = i."organizationId" and o.deleted_at is null`;
 
-const isPending = `i."status" = 'pending' and i."expiresAt" > atelier.now()`;
+const isPending = `i."status" = 'pending' and i."expiresAt" > atelier_now()`;
 
 const findByToken = systemStatement({
   name: 'invitation.by_token',
@@ -107,7 +107,7 @@ const insertMember = systemStatement({
   parameters: { id: 'uuid', organizationId: 'uuid', userId: 'uuid', role: 'text' },
   row: { id: 'uuid' },
   text: `insert into auth."member" ("id", "organizationId", "userId", "role", "createdAt")
-    values (:id, :organizationId, :userId, :role, atelier.now())
+    values (:id, :organizationId, :userId, :role, atelier_now())
     on conflict ("organizationId", "userId") do nothing returning id`,
 });
 

@@ -20,13 +20,13 @@ const find = systemStatement({
   parameters: { identifier: 'text' },
   row: { email: 'text' },
   text: `select value as email from auth."verification"
-    where "identifier" = :identifier and "expiresAt" > atelier.now()`,
+    where "identifier" = :identifier and "expiresAt" > atelier_now()`,
 });
 const consume = systemStatement({
   name: 'account_link.consume',
   parameters: { identifier: 'text' },
   row: { email: 'text' },
-  text: `delete from auth."verification" where "identifier" = :identifier and "expiresAt" > atelier.now()
+  text: `delete from auth."verification" where "identifier" = :identifier and "expiresAt" > atelier_now()
     returning value as email`,
 });
 
@@ -37,7 +37,7 @@ export const mayHaveLink = systemStatement({
   row: { isKnown: 'boolean' },
   text: `select exists (select from auth."user" where email = :email)
     or exists (select from auth."invitation" where email = :email and "status" = 'pending'
-                and "expiresAt" > atelier.now()) as "isKnown"`,
+                and "expiresAt" > atelier_now()) as "isKnown"`,
 });
 
 const identifierOf = (token: string) => `link:${hashOfToken(token).toString('base64url')}`;

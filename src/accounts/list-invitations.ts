@@ -31,7 +31,7 @@ const findPage = systemStatement({
   },
   text: `select id, email, role, "expiresAt", "createdAt", (count(*) over ())::int as total,
       case when status = 'accepted' then 'accepted' when status <> 'pending' then 'revoked'
-        when "expiresAt" <= atelier.now() then 'expired' else 'pending' end as status
+        when "expiresAt" <= atelier_now() then 'expired' else 'pending' end as status
      from auth."invitation" where "organizationId" = :organizationId order by id desc limit :limit offset :offset`,
 });
 const countAll = systemStatement({

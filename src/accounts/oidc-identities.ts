@@ -21,7 +21,7 @@ const join = systemStatement({
   parameters: { provider: 'text', accountId: 'text', userId: 'uuid' },
   row: { userId: 'uuid' },
   text: `insert into auth."account" ("accountId", "providerId", "userId", "updatedAt")
-    values (:accountId, :provider, :userId, atelier.now())
+    values (:accountId, :provider, :userId, atelier_now())
     on conflict ("accountId") where "providerId" = 'oidc' do nothing returning "userId"`,
 });
 

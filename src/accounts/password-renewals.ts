@@ -20,21 +20,21 @@ const find = systemStatement({
   parameters: { identifier: 'text', userId: 'uuid' },
   row: { found: 'boolean' },
   text: `select exists (select from auth."verification" where "identifier" = :identifier and "value" = :userId::text
-    and "expiresAt" > atelier.now()) as found`,
+    and "expiresAt" > atelier_now()) as found`,
 });
 const consume = systemStatement({
   name: 'password_renewal.consume',
   parameters: { identifier: 'text', userId: 'uuid' },
   row: { id: 'uuid' },
   text: `delete from auth."verification" where "identifier" = :identifier and "value" = :userId::text
-    and "expiresAt" > atelier.now() returning id`,
+    and "expiresAt" > atelier_now() returning id`,
 });
 const replace = systemStatement({
   name: 'password_renewal.replace',
   parameters: { userId: 'uuid', sessionId: 'uuid', password: 'text' },
   text: `with others as (
      delete from auth."session" where "userId" = :userId and id <> :sessionId)
-   update auth."account" set "password" = :password, "updatedAt" = atelier.now()
+   update auth."account" set "password" = :password, "updatedAt" = atelier_now()
     where "userId" = :userId and "providerId" = 'credential'`,
 });
 

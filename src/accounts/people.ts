@@ -26,7 +26,7 @@ const verify = systemStatement({
   parameters: { id: 'uuid' },
   text: `with ways as (delete from auth."account" where "userId" = :id),
    sessions as (delete from auth."session" where "userId" = :id)
-   update auth."user" set "emailVerified" = true, "updatedAt" = atelier.now() where id = :id`,
+   update auth."user" set "emailVerified" = true, "updatedAt" = atelier_now() where id = :id`,
 });
 
 // The condition stands twice: a row that another transaction has changed meanwhile is checked again by the outer one.
@@ -37,7 +37,7 @@ const removeUnproved = systemStatement({
   text: `with gone as (
      delete from auth."user" where not "emailVerified" and id = any(array(
        select id from auth."user" where not "emailVerified"
-          and "createdAt" < atelier.now() - make_interval(secs => :seconds) limit :limit)) returning 1)
+          and "createdAt" < atelier_now() - make_interval(secs => :seconds) limit :limit)) returning 1)
    select count(*)::int as count from gone`,
 });
 

@@ -23,7 +23,7 @@ const reset = systemStatement({
   parameters: { userId: 'uuid' },
   row: { id: 'uuid' },
   text: `with person as (
-     update auth."user" set "twoFactorEnabled" = false, "updatedAt" = atelier.now()
+     update auth."user" set "twoFactorEnabled" = false, "updatedAt" = atelier_now()
       where id = :userId returning id),
    factors as (delete from auth."twoFactor" where "userId" in (select id from person)),
    sessions as (delete from auth."session" where "userId" in (select id from person))
@@ -44,9 +44,9 @@ const beginChange = systemStatement({
   parameters: { id: 'uuid', holder: 'text', seconds: 'float8' },
   row: { id: 'uuid' },
   text: `insert into auth."verification" ("id", "identifier", "value", "expiresAt")
-    values (:id, 'second-factor:' || :id::text, :holder, atelier.now() + make_interval(secs => :seconds))
+    values (:id, 'second-factor:' || :id::text, :holder, atelier_now() + make_interval(secs => :seconds))
     on conflict ("id") do update set "value" = excluded."value", "expiresAt" = excluded."expiresAt"
-     where auth."verification"."expiresAt" < atelier.now()
+     where auth."verification"."expiresAt" < atelier_now()
     returning id`,
 });
 const endChange = systemStatement({

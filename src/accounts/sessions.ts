@@ -10,8 +10,8 @@ import type { AccountTimes } from './core/times.ts';
 
 // Sessions are looked up for every request and never cached: an ended one is refused everywhere, at once.
 
-const isOpen = `s."expiresAt" > atelier.now()
-  and s."updatedAt" > atelier.now() - make_interval(secs => :idleSeconds)`;
+const isOpen = `s."expiresAt" > atelier_now()
+  and s."updatedAt" > atelier_now() - make_interval(secs => :idleSeconds)`;
 
 const userOfSession = {
   id: 'uuid',
@@ -22,7 +22,7 @@ const userOfSession = {
 } as const;
 
 const userColumns = `s.id, u.id as "userId", u.email, u.name,
-  s."updatedAt" < atelier.now() - make_interval(secs => :touchSeconds) or u."lastSeenAt" is null as "isStale"`;
+  s."updatedAt" < atelier_now() - make_interval(secs => :touchSeconds) or u."lastSeenAt" is null as "isStale"`;
 
 const find = systemStatement({
   name: 'session.find',
@@ -61,8 +61,8 @@ const touch = systemStatement({
   name: 'session.touch',
   parameters: { id: 'uuid' },
   text: `with used as (
-     update auth."session" set "updatedAt" = atelier.now() where id = :id returning "userId")
-   update auth."user" u set "lastSeenAt" = atelier.now() from used where u.id = used."userId"`,
+     update auth."session" set "updatedAt" = atelier_now() where id = :id returning "userId")
+   update auth."user" u set "lastSeenAt" = atelier_now() from used where u.id = used."userId"`,
 });
 
 const findGoingOn = systemStatement({
@@ -111,11 +111,11 @@ const forgetOld = systemStatement({
      delete from auth."session" s where not (${isOpen}) and s.id = any(array(
        select s.id from auth."session" s where not (${isOpen}) limit :limit)) returning 1),
    used as (
-     delete from auth."verification" where "expiresAt" < atelier.now() and id = any(array(
-       select id from auth."verification" where "expiresAt" < atelier.now() limit :limit)) returning 1),
+     delete from auth."verification" where "expiresAt" < atelier_now() and id = any(array(
+       select id from auth."verification" where "expiresAt" < atelier_now() limit :limit)) returning 1),
    invited as (
      delete from auth."invitation" where id = any(array(
-       select id from auth."invitation" where "expiresAt" < atelier.now() - make_interval(days => ${invitationDays})
+       select id from auth."invitation" where "expiresAt" < atelier_now() - make_interval(days => ${invitationDays})
         limit :limit)) returning 1)
    select (select count(*) from old)::int + (select count(*) from used)::int + (select count(*) from invited)::int as count`,
 });

@@ -9,7 +9,7 @@ const openRuns = systemStatement({
   name: 'gauges.open_runs',
   row: { status: 'text', count: 'int', oldestSeconds: 'float8' },
   text: `select wanted.status, count(run.status)::int as count,
-          coalesce(extract(epoch from atelier.now() - min(run.created_at)), 0)::float8 as "oldestSeconds"
+          coalesce(extract(epoch from atelier_now() - min(run.created_at)), 0)::float8 as "oldestSeconds"
      from unnest(array[${openRun}]) as wanted (status)
      left join run on run.status = wanted.status and run.status in (${openRun})
     group by wanted.status`,

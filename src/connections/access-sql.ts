@@ -45,8 +45,8 @@ export const leaseRefresh = statement({
   name: 'connection.lease',
   parameters: { id: 'uuid', version: 'int', leaseSeconds: 'float8' },
   row: { leased: 'boolean' },
-  text: `update oauth_connection set lease_until = atelier.now() + make_interval(secs => :leaseSeconds)
-    where ${unchanged} and (lease_until is null or lease_until <= atelier.now())
+  text: `update oauth_connection set lease_until = atelier_now() + make_interval(secs => :leaseSeconds)
+    where ${unchanged} and (lease_until is null or lease_until <= atelier_now())
     returning true as leased`,
 });
 
@@ -54,7 +54,7 @@ export const leaseRefresh = statement({
 export const postponeRefresh = statement({
   name: 'connection.postpone',
   parameters: { id: 'uuid', version: 'int', seconds: 'float8' },
-  text: `update oauth_connection set lease_until = atelier.now() + make_interval(secs => :seconds)
+  text: `update oauth_connection set lease_until = atelier_now() + make_interval(secs => :seconds)
     where ${unchanged}`,
 });
 
@@ -73,7 +73,7 @@ export const saveTokens = statement({
       set sealed_access_token = :sealedAccessToken, 
           sealed_refresh_token = coalesce(:sealedRefreshToken, sealed_refresh_token),
           access_expires_at = :accessExpiresAt, refresh_at = :refreshAt, version = version + 1, lease_until = null,
-          updated_at = atelier.now()
+          updated_at = atelier_now()
     where ${unchanged} returning version`,
 });
 
@@ -84,6 +84,6 @@ export const endAccess = statement({
   row: { purpose: 'text' },
   text: `update oauth_connection
       set status = 'auth_expired', sealed_access_token = null, sealed_refresh_token = null, access_expires_at = null,
-          refresh_at = null, version = version + 1, lease_until = null, updated_at = atelier.now()
+          refresh_at = null, version = version + 1, lease_until = null, updated_at = atelier_now()
     where ${unchanged} returning purpose`,
 });

@@ -34,7 +34,7 @@ const add = systemStatement({
   parameters: { organizationId: 'uuid', url: 'text' },
   row: { added: 'boolean' },
   text: `insert into allowed_redirect (organization_id, url, created_at)
-    values (:organizationId, :url, atelier.now())
+    values (:organizationId, :url, atelier_now())
    on conflict (organization_id, url) do nothing returning true as added`,
 });
 const remove = systemStatement({

@@ -34,7 +34,7 @@ export interface Asked extends Question {
 const removeOver = statement({
   name: 'oauth_state.remove_over',
   text: `delete from oauth_state where organization_id = :organizationId and environment = :environment
-    and expires_at <= atelier.now()`,
+    and expires_at <= atelier_now()`,
 });
 const keep = statement({
   name: 'oauth_state.keep',
@@ -55,7 +55,7 @@ const keep = statement({
   text: `insert into oauth_state (organization_id, environment, state_hash, purpose, provider, subject, redirect_url,
                             login_hint, scopes, sealed_verifier, correlation_id, created_at, expires_at)
    select :organizationId, :environment, :stateHash, :purpose, :provider, :subject, :redirectUrl, :loginHint, :scopes,
-          :sealedVerifier, :correlationId, atelier.now(), atelier.now() + make_interval(secs => :stateSeconds)
+          :sealedVerifier, :correlationId, atelier_now(), atelier_now() + make_interval(secs => :stateSeconds)
     where (select count(*) from oauth_state
             where organization_id = :organizationId and environment = :environment) < :maxOpen
    returning true as kept`,
@@ -63,7 +63,7 @@ const keep = statement({
 
 const columns = `organization_id as "organizationId", environment, purpose, provider, subject,
   redirect_url as "redirectUrl", login_hint as "loginHint", scopes, sealed_verifier as "sealedVerifier",
-  correlation_id as "correlationId", expires_at > atelier.now() as "isOpen"`;
+  correlation_id as "correlationId", expires_at > atelier_now() as "isOpen"`;
 
 const rowColumns = {
   organizationId: 'uuid',
@@ -99,7 +99,7 @@ const removeExpired = systemStatement({
   parameters: { limit: 'int' },
   row: { removed: 'boolean' },
   text: `delete from oauth_state where state_hash in (
-     select state_hash from oauth_state where expires_at <= atelier.statement_now() order by expires_at limit :limit)
+     select state_hash from oauth_state where expires_at <= atelier_statement_now() order by expires_at limit :limit)
    returning true as removed`,
 });
 

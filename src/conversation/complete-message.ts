@@ -17,7 +17,7 @@ const complete = statement({
   text: `with ended as (
      update conversation_message
         set status = 'completed', reply = :reply, credits = :credits, request = null, tools = null,
-            streamed_text = null, finished_at = atelier.now()
+            streamed_text = null, finished_at = atelier_now()
       where organization_id = :organizationId and environment = :environment and id = :messageId and status = 'processing'
       returning id, kind, model, key_id),
    dropped as (${dropEntries}),

@@ -65,7 +65,7 @@ const insertMessage = statement({
   text: `insert into conversation_message (id, organization_id, environment, kind, status, model, has_tools, request, correlation_id,
                                   asked_until, about, key_id, created_at)
    values (:id, :organizationId, :environment, :kind, 'processing', :model, :hasTools, :request, :correlationId,
-           atelier.now() + make_interval(secs => :leaseMs / 1000), :about, :keyId, atelier.now())
+           atelier_now() + make_interval(secs => :leaseMs / 1000), :about, :keyId, atelier_now())
    returning id`,
 });
 

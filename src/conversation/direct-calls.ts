@@ -27,7 +27,7 @@ const hold = statement({
   name: 'message.hold_lease',
   parameters: { messageId: 'uuid', leaseMs: 'float8' },
   row: { id: 'uuid' },
-  text: `update conversation_message set asked_until = atelier.now() + make_interval(secs => :leaseMs / 1000)
+  text: `update conversation_message set asked_until = atelier_now() + make_interval(secs => :leaseMs / 1000)
     where organization_id = :organizationId and environment = :environment and id = :messageId and status in (${messageStates.sql('processing')})
    returning id`,
 });

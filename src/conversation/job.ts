@@ -33,7 +33,7 @@ const stop = statement({
         for no key update),
    ended as (
      update conversation_message t
-        set status = :status, error = :error, request = null, tools = null, streamed_text = null, finished_at = atelier.now()
+        set status = :status, error = :error, request = null, tools = null, streamed_text = null, finished_at = atelier_now()
        from open where t.organization_id = :organizationId and t.environment = :environment and t.id = open.id and t.status = 'processing'
      returning t.id),
    dropped as (${dropEntries})

@@ -40,8 +40,8 @@ const find = statement({
     askedForMs: 'float8?',
   },
   text: `select id, kind, model, has_tools as "hasTools", request, tools, streamed_text as "streamedText",
-          extract(epoch from atelier.now() - created_at)::float8 * 1000 as "ageMs",
-          extract(epoch from asked_until - atelier.now())::float8 * 1000 as "askedForMs"
+          extract(epoch from atelier_now() - created_at)::float8 * 1000 as "ageMs",
+          extract(epoch from asked_until - atelier_now())::float8 * 1000 as "askedForMs"
      from conversation_message
     where organization_id = :organizationId and environment = :environment and id = :messageId and status in (${messageStates.sql('processing')})`,
 });

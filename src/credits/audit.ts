@@ -74,15 +74,15 @@ export async function findLedgerFaults(database: Database): Promise<LedgerFault[
 const tryLock = systemStatement({
   name: 'credit.check_turn',
   row: { organizationId: 'uuid?', environment: 'text?' },
-  text: `insert into ledger_check (name, due_at) values ('credits', atelier.now() + interval '1 hour')
-   on conflict (name) do update set due_at = excluded.due_at where ledger_check.due_at <= atelier.now()
+  text: `insert into ledger_check (name, due_at) values ('credits', atelier_now() + interval '1 hour')
+   on conflict (name) do update set due_at = excluded.due_at where ledger_check.due_at <= atelier_now()
    returning checked_organization_id as "organizationId", checked_environment as environment`,
 });
 
 const recordProgress = systemStatement({
   name: 'credit.check_progress',
   parameters: { organizationId: 'uuid', environment: 'text', faults: 'int', unchecked: 'int' },
-  text: `update ledger_check set due_at = atelier.now(), checked_organization_id = :organizationId,
+  text: `update ledger_check set due_at = atelier_now(), checked_organization_id = :organizationId,
           checked_environment = :environment, found = found + :faults, unchecked = unchecked + :unchecked
     where name = 'credits'`,
 });
@@ -93,15 +93,15 @@ const recordCheck = systemStatement({
   parameters: { faults: 'int', unchecked: 'int' },
   text: `update ledger_check set checked_organization_id = null, checked_environment = null,
           faults = found + :faults, found = 0, unchecked = 0,
-          checked_at = case when unchecked + :unchecked = 0 then atelier.now() else checked_at end,
-          due_at = atelier.now()
+          checked_at = case when unchecked + :unchecked = 0 then atelier_now() else checked_at end,
+          due_at = atelier_now()
             + case when unchecked + :unchecked = 0 then interval '1 hour' else interval '5 minutes' end
     where name = 'credits'`,
 });
 
 const unlock = systemStatement({
   name: 'credit.check_unlock',
-  text: `update ledger_check set due_at = atelier.now() where name = 'credits'`,
+  text: `update ledger_check set due_at = atelier_now() where name = 'credits'`,
 });
 
 interface CheckOptions {

@@ -10,7 +10,7 @@ interface LedgerCheckState {
 const ledgerCheck = systemStatement({
   name: 'gauges.ledger_check',
   row: { faults: 'int', ageSeconds: 'float8' },
-  text: `select faults, extract(epoch from atelier.now() - checked_at)::float8 as "ageSeconds"
+  text: `select faults, extract(epoch from atelier_now() - checked_at)::float8 as "ageSeconds"
      from ledger_check where checked_at is not null`,
 });
 

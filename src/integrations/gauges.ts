@@ -14,7 +14,7 @@ const openActions = systemStatement({
   name: 'gauges.open_actions',
   row: { status: 'text', count: 'int', lateSeconds: 'float8' },
   text: `select wanted.status, count(open.due_at)::int as count,
-          greatest(coalesce(extract(epoch from atelier.now() - min(open.due_at)), 0), 0)::float8 as "lateSeconds"
+          greatest(coalesce(extract(epoch from atelier_now() - min(open.due_at)), 0), 0)::float8 as "lateSeconds"
      from unnest(array[${openAction}]) as wanted (status)
      left join (select status, due_at from integration_action where status in (${openAction})
                  order by due_at limit ${countedTo}) open using (status)
@@ -35,7 +35,7 @@ const waitingEvents = systemStatement({
   name: 'gauges.integration_events',
   row: { count: 'int', oldestSeconds: 'float8' },
   text: `select count(*)::int as count,
-          coalesce(extract(epoch from atelier.now() - min(received_at)), 0)::float8 as "oldestSeconds"
+          coalesce(extract(epoch from atelier_now() - min(received_at)), 0)::float8 as "oldestSeconds"
      from (select received_at from integration_inbound_event where reference is not null limit ${countedTo}) waiting`,
 });
 

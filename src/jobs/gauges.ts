@@ -22,7 +22,7 @@ export function jobGauges<Of extends JobTypes>({ table, isOpen, gauges }: JobDec
     text: `select wanted.kind, coalesce(found.count, 0) as count, coalesce(found.seconds, 0) as "oldestSeconds"
        from unnest(array[${literals(kinds)}]) as wanted (kind)
        left join (select kind, count(*)::int as count,
-                         extract(epoch from atelier.now() - min(created_at))::float8 as seconds
+                         extract(epoch from atelier_now() - min(created_at))::float8 as seconds
                     from ${table} where ${isOpen} group by kind) found using (kind)`,
   });
   return {

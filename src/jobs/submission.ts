@@ -15,7 +15,7 @@ export function jobSubmission({
     name: `${name}.mark_submitted`,
     parameters: { id: 'uuid' },
     row: { id: 'uuid' },
-    text: `update ${table} set submitted_at = atelier.now()
+    text: `update ${table} set submitted_at = atelier_now()
       where organization_id = :organizationId and environment = :environment and id = :id and submitted_at is null and ${isOpen}
      returning id`,
   });

@@ -60,7 +60,7 @@ export function jobSweeps<Of extends JobTypes>(
     parameters: { limit: 'int', ages: 'float8[]' },
     row: openRow,
     text: `select ${openColumns} from ${table}
-      where ${isOpen} and ${from} < atelier.statement_now() - make_interval(secs => ${sql} / 1000)
+      where ${isOpen} and ${from} < atelier_statement_now() - make_interval(secs => ${sql} / 1000)
       order by ${from} limit :limit`,
   });
   const outdated = forgets && {
@@ -76,8 +76,8 @@ export function jobSweeps<Of extends JobTypes>(
       text: `with old as (
          delete from ${table} where ctid = any(array(
            select ctid from ${table}
-            where created_at <= atelier.statement_now() - make_interval(hours => :keptHours) and not ${isOpen}
-              and ${outdated.keptFrom} <= atelier.now() - make_interval(hours => :keptHours)
+            where created_at <= atelier_statement_now() - make_interval(hours => :keptHours) and not ${isOpen}
+              and ${outdated.keptFrom} <= atelier_now() - make_interval(hours => :keptHours)
             order by created_at limit :limit))
          returning id)${outdated.also}
        select count(*)::int as count from old`,

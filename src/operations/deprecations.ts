@@ -20,7 +20,7 @@ const recordUse = systemStatement({
   name: 'deprecation.use',
   parameters: { organizationId: 'uuid', route: 'text', sunset: 'date' },
   text: `insert into deprecated_use (organization_id, route, sunset, last_used_at)
-    values (:organizationId, :route, :sunset, atelier.now())
+    values (:organizationId, :route, :sunset, atelier_now())
    on conflict (organization_id, route) do update set sunset = excluded.sunset, last_used_at = excluded.last_used_at`,
 });
 

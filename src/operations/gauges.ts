@@ -17,7 +17,7 @@ const outboxState = systemStatement({
   name: 'gauges.outbox',
   row: { depth: 'int', oldestSeconds: 'float8' },
   text: `select (select count(*) from (select from outbox limit 10000) as counted)::int as depth,
-          coalesce((select extract(epoch from atelier.now() - created_at) from outbox order by id
+          coalesce((select extract(epoch from atelier_now() - created_at) from outbox order by id
             limit 1), 0)::float8
             as "oldestSeconds"`,
 });
@@ -33,7 +33,7 @@ const kindStates = systemStatement({
   name: 'gauges.outbox_kinds',
   row: { kind: 'text', depth: 'int', failing: 'int', oldestSeconds: 'float8' },
   text: `select kind, count(*)::int as depth, count(last_error)::int as failing,
-          extract(epoch from atelier.now() - min(created_at))::float8 as "oldestSeconds"
+          extract(epoch from atelier_now() - min(created_at))::float8 as "oldestSeconds"
      from (select kind, created_at, last_error from outbox limit 10000) as entry group by kind`,
 });
 

@@ -13,22 +13,22 @@ const lease = systemStatement({
   parameters: { organizationId: 'uuid', about: 'text', leaseMinutes: 'int' },
   row: { leased: 'boolean' },
   text: `insert into notice (organization_id, about, leased_until, sent_at)
-   values (:organizationId, :about, atelier.now() + make_interval(mins => :leaseMinutes), null)
+   values (:organizationId, :about, atelier_now() + make_interval(mins => :leaseMinutes), null)
    on conflict (organization_id, about) do update set leased_until = excluded.leased_until
-    where notice.sent_at is null and notice.leased_until < atelier.now()
+    where notice.sent_at is null and notice.leased_until < atelier_now()
    returning true as leased`,
 });
 
 const markSent = systemStatement({
   name: 'notice.sent',
   parameters: { organizationId: 'uuid', about: 'text' },
-  text: 'update notice set sent_at = atelier.now() where organization_id = :organizationId and about = :about',
+  text: 'update notice set sent_at = atelier_now() where organization_id = :organizationId and about = :about',
 });
 
 const releaseLease = systemStatement({
   name: 'notice.release',
   parameters: { organizationId: 'uuid', about: 'text', minutes: 'int' },
-  text: `update notice set leased_until = atelier.now() + make_interval(mins => :minutes)
+  text: `update notice set leased_until = atelier_now() + make_interval(mins => :minutes)
     where organization_id = :organizationId and about = :about and sent_at is null`,
 });
 

@@ -9,13 +9,13 @@ const unusedDays = 365;
 const forgetUses = removalOf({
   name: 'deprecation.forget',
   table: 'deprecated_use',
-  where: `last_used_at < atelier.now() - make_interval(days => ${unusedDays})`,
+  where: `last_used_at < atelier_now() - make_interval(days => ${unusedDays})`,
 });
 
 const forgetNotices = removalOf({
   name: 'notice.forget',
   table: 'notice',
-  where: `greatest(leased_until, sent_at) < atelier.now() - make_interval(days => ${noticeDays})
+  where: `greatest(leased_until, sent_at) < atelier_now() - make_interval(days => ${noticeDays})
             and not exists (select from deprecated_use u where u.organization_id = notice.organization_id
                                and notice.about = 'deprecation ' || u.route || ' ' || u.sunset::text)`,
 });

@@ -17,8 +17,8 @@ export type PurgeServices = Pick<Foundation, 'database' | 'log'> &
 // From here on it cannot be restored.
 const markPurging = systemStatement({
   name: 'organization.mark_purging',
-  text: `update organization set purging_at = atelier.now()
-    where deleted_at < atelier.statement_now() - make_interval(days => ${restorableDays}) and purging_at is null`,
+  text: `update organization set purging_at = atelier_now()
+    where deleted_at < atelier_statement_now() - make_interval(days => ${restorableDays}) and purging_at is null`,
 });
 
 // Those that were not tried for the longest time: one that cannot be removed comes after all others the next time.
@@ -26,7 +26,7 @@ const takePurging = systemStatement({
   name: 'organization.take_purging',
   parameters: { limit: 'int' },
   row: { id: 'uuid' },
-  text: `update organization set purging_at = atelier.now()
+  text: `update organization set purging_at = atelier_now()
     where purging_at is not null
       and id in (select id from organization where purging_at is not null order by purging_at, id limit :limit)
    returning id`,

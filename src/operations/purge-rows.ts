@@ -51,10 +51,10 @@ const markFiles = systemStatement({
   parameters: { organizationId: 'uuid' },
   row: { count: 'int' },
   text: `with marked as (
-     update file set remove_at = atelier.now()
+     update file set remove_at = atelier_now()
       where name = any(array(select name from file
                               where organization_id = :organizationId and (remove_at is null
-                                or remove_at > atelier.now())
+                                or remove_at > atelier_now())
                               limit ${batchSize}))
      returning 1)
    select count(*)::int as count from marked`,

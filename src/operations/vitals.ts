@@ -19,7 +19,7 @@ const merge = systemStatement({
   },
   row: { kept: 'boolean' },
   text: `insert into vital as v (name, path, samples, count, measured_at)
-   select :name, :path, :values, :count, atelier.now()
+   select :name, :path, :values, :count, atelier_now()
     where (select count(*) from vital) < :maxSeries or exists (select from vital where name = :name and path = :path)
    on conflict (name, path) do update
       set samples = (v.samples || excluded.samples)[greatest(1,

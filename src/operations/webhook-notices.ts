@@ -43,7 +43,7 @@ const findTurnedOff = systemStatement({
        and n.about = 'webhook-off ' || s.id || ' ' || floor(extract(epoch from s.disabled_at))::bigint
     where s.disabled_reason is not null and s.deleted_at is null
       and s.disabled_at > :now - make_interval(days => :noticeDays)
-      and n.sent_at is null and (n.leased_until is null or n.leased_until < atelier.now())
+      and n.sent_at is null and (n.leased_until is null or n.leased_until < atelier_now())
     order by n.leased_until nulls first, s.disabled_at limit :limit`,
 });
 

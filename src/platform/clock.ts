@@ -7,7 +7,7 @@ export const clockChannel = 'advance_clock';
 /** The channel on which a process answers that its clock agrees with the database. */
 export const clockFollowedChannel = 'clock_followed';
 
-/** The current time for all product code. Statements ask `atelier.now()` and `atelier.statement_now()`. */
+/** The current time for all product code. Statements ask `atelier_now()` and `atelier_statement_now()`. */
 export const clock = {
   /** Milliseconds since 1970. */
   now: (): number => Date.now() + offsetMs,

@@ -6,7 +6,7 @@ import { sqlOn, systemStatement } from './database/sql.ts';
 const findOffset = systemStatement({
   name: 'clock.offset',
   row: { ms: 'float8' },
-  text: 'select (extract(epoch from atelier.statement_now() - statement_timestamp()) * 1000)::float8 as ms',
+  text: 'select (extract(epoch from atelier_statement_now() - statement_timestamp()) * 1000)::float8 as ms',
 });
 
 /**

@@ -15,13 +15,13 @@ const literals = (texts: readonly string[]) => texts.map((text) => `'${text}'`).
 const dueEffects = systemStatement({
   name: 'gauges.booking_effects',
   row: { type: 'text', due: 'int', retrying: 'int', lateSeconds: 'float8' },
-  text: `select wanted.type, count(*) filter (where open.due_at <= atelier.now())::int as due,
+  text: `select wanted.type, count(*) filter (where open.due_at <= atelier_now())::int as due,
           count(*) filter (where open.status = 'retrying')::int as retrying,
-          greatest(coalesce(extract(epoch from atelier.now() - min(open.due_at)), 0), 0)::float8 as "lateSeconds"
+          greatest(coalesce(extract(epoch from atelier_now() - min(open.due_at)), 0), 0)::float8 as "lateSeconds"
      from unnest(array[${literals(effectTypes)}]) as wanted (type)
      left join (select case when kind like 'reminder%' then 'reminder' else kind end as type, status, due_at
                   from booking_effect
-                 where status in (${openEffect}) and due_at < atelier.statement_now() + interval '1 day'
+                 where status in (${openEffect}) and due_at < atelier_statement_now() + interval '1 day'
                  order by due_at limit ${countedTo}) open using (type)
     group by wanted.type`,
 });
@@ -31,7 +31,7 @@ const calendars = systemStatement({
   name: 'gauges.calendars',
   row: { status: 'text', count: 'int', staleSeconds: 'float8' },
   text: `select wanted.status, count(found.status)::int as count,
-          coalesce(extract(epoch from atelier.now() - min(found.since)), 0)::float8 as "staleSeconds"
+          coalesce(extract(epoch from atelier_now() - min(found.since)), 0)::float8 as "staleSeconds"
      from unnest(array[${literals(calendarStatuses)}]) as wanted (status)
      left join (select case when status = 'syncing' and last_error_code is not null then 'error'
        else status end as status,

@@ -55,8 +55,8 @@ const makeDefault = statement({
   parameters: { id: 'uuid', defaultWeek: 'json' },
   text: `insert into scheduling_host (id, organization_id, environment, name, email, is_default, timezone, weekly_hours,
                                 created_at, updated_at)
-   values (:id, :organizationId, :environment, 'Default', null, true, 'UTC', :defaultWeek, atelier.now(),
-     atelier.now())
+   values (:id, :organizationId, :environment, 'Default', null, true, 'UTC', :defaultWeek, atelier_now(),
+     atelier_now())
    on conflict (organization_id, environment) where is_default do nothing`,
 });
 const findOne = statement({

@@ -22,8 +22,8 @@ const findOld = systemStatement({
     cross join lateral (
       select id, environment from booking b
        where organization_id = o.id and b.environment = e.environment
-         and start_at < atelier.statement_now() - make_interval(days => kept.days::int)
-         and end_at < atelier.statement_now() - make_interval(days => kept.days::int) and ${hasNoOpenEffect('b')}
+         and start_at < atelier_statement_now() - make_interval(days => kept.days::int)
+         and end_at < atelier_statement_now() - make_interval(days => kept.days::int) and ${hasNoOpenEffect('b')}
        order by start_at, id limit :limit) b
     limit :limit`,
 });
@@ -77,7 +77,7 @@ const sweepOf = (table: keyof typeof unused) => {
     parameters: { limit: 'int' },
     row: { id: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text') },
     text: `select d.id, d.organization_id as "organizationId", d.environment from ${table} d
-      where d.deleted_at < atelier.statement_now() - interval '1 hour' and ${unused[table]('d')} order by d.deleted_at limit :limit`,
+      where d.deleted_at < atelier_statement_now() - interval '1 hour' and ${unused[table]('d')} order by d.deleted_at limit :limit`,
   });
   const remove = statement({
     name: `${table}.remove_deleted`,

@@ -13,8 +13,8 @@ export const announce = statement({
   parameters: { name: 'text', kind: 'text', contentType: 'text', title: 'text' },
   row: { name: 'text' },
   text: `insert into file (organization_id, environment, name, kind, content_type, title, created_at, remove_at)
-   values (:organizationId, :environment, :name, :kind, :contentType, :title, atelier.now(),
-     atelier.now() + make_interval(hours => ${orphanAfterHours}))
+   values (:organizationId, :environment, :name, :kind, :contentType, :title, atelier_now(),
+     atelier_now() + make_interval(hours => ${orphanAfterHours}))
    returning name`,
 });
 
@@ -22,9 +22,9 @@ export const markRecorded = statement({
   name: 'file.record',
   parameters: { name: 'text', bytes: 'bigint', sha256: 'bytea', until: 'timestamptz?' },
   row: { name: 'text' },
-  text: `update file set bytes = :bytes, sha256 = :sha256, recorded_at = atelier.now(), remove_at = :until
+  text: `update file set bytes = :bytes, sha256 = :sha256, recorded_at = atelier_now(), remove_at = :until
     where organization_id = :organizationId and environment = :environment and name = :name and recorded_at is null
-      and created_at > atelier.now() - make_interval(hours => ${recordWithinHours})
+      and created_at > atelier_now() - make_interval(hours => ${recordWithinHours})
    returning name`,
 });
 
@@ -32,7 +32,7 @@ export const markWithdrawn = statement({
   name: 'file.withdraw',
   parameters: { name: 'text' },
   row: { name: 'text' },
-  text: `update file set remove_at = atelier.now()
+  text: `update file set remove_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and name = :name and recorded_at is null
    returning name`,
 });
@@ -41,10 +41,10 @@ export const markRemovable = statement({
   name: 'file.remove',
   parameters: { names: 'text[]' },
   row: { name: 'text' },
-  text: `update file set remove_at = atelier.now()
+  text: `update file set remove_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and name = any(:names)
       and recorded_at is not null
-      and (remove_at is null or remove_at > atelier.now())
+      and (remove_at is null or remove_at > atelier_now())
    returning name`,
 });
 
@@ -53,10 +53,10 @@ export const markRemovable = statement({
  * `file.remove` does.
  */
 export const removeFilesSql = (from: string, column: string) => `
-  update file set remove_at = atelier.now()
+  update file set remove_at = atelier_now()
     where organization_id = :organizationId and environment = :environment
       and name in (select ${column} from ${from} where ${column} is not null)
-      and recorded_at is not null and (remove_at is null or remove_at > atelier.now())`;
+      and recorded_at is not null and (remove_at is null or remove_at > atelier_now())`;
 
 /** A holder of a signed address may read its file: no tenant is needed. */
 export const findReadable = systemStatement({
@@ -66,7 +66,7 @@ export const findReadable = systemStatement({
   text: `select name, organization_id as "organizationId", content_type as "contentType", bytes::float8 as bytes,
     sha256, title
      from file
-    where name = :name and recorded_at is not null and (remove_at is null or remove_at > atelier.now())`,
+    where name = :name and recorded_at is not null and (remove_at is null or remove_at > atelier_now())`,
 });
 
 export const findRemovable = systemStatement({
@@ -95,5 +95,5 @@ export const forgetRemoved = systemStatement({
 export const putOff = systemStatement({
   name: 'file.put_off',
   parameters: { failed: 'text[]', now: 'timestamptz' },
-  text: 'update file set remove_at = atelier.now() where name = any(:failed) and remove_at <= :now',
+  text: 'update file set remove_at = atelier_now() where name = any(:failed) and remove_at <= :now',
 });

@@ -10,7 +10,7 @@ const storageState = systemStatement({
   name: 'gauges.storage',
   row: { bytes: 'float8', lateSeconds: 'float8' },
   text: `select (select coalesce(sum(bytes), 0) from storage_used)::float8 as bytes,
-          greatest(coalesce((select extract(epoch from atelier.now() - min(remove_at)) from file
+          greatest(coalesce((select extract(epoch from atelier_now() - min(remove_at)) from file
                               where remove_at is not null), 0), 0)::float8 as "lateSeconds"`,
 });
 

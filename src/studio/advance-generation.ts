@@ -47,7 +47,7 @@ const recordUpstream = statement({
   name: 'generation.record_upstream',
   parameters: { id: 'uuid', upstreamId: 'text' },
   row: { isOpen: 'boolean' },
-  text: `update generation set upstream_id = :upstreamId, asked_at = atelier.now()
+  text: `update generation set upstream_id = :upstreamId, asked_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :id
    returning status in (${generationStates.sql('processing')}) as "isOpen"`,
 });
@@ -98,7 +98,7 @@ const complete = statement({
   row: { input: 'text?' },
   text: `update generation set status = 'completed', file = :file, width = :width, height = :height,
           seconds = :seconds, credits = :credits, has_transparency = :hasTransparency, image_url = null,
-          finished_at = atelier.now()
+          finished_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
    returning image->>'file' as input`,
 });
@@ -195,7 +195,7 @@ const recordAsked = statement({
   name: 'generation.record_asked',
   parameters: { id: 'uuid', progress: 'int' },
   row: { progress: 'smallint?' },
-  text: `update generation set asked_at = atelier.now(),
+  text: `update generation set asked_at = atelier_now(),
           progress = case when progress is not null then greatest(progress, :progress) end
     where organization_id = :organizationId and environment = :environment and id = :id
    returning progress`,

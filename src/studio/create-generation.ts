@@ -48,7 +48,7 @@ const insertGeneration = statement({
    insert into generation (id, organization_id, environment, number, kind, status, request, seed, image_url,
                            correlation_id, expected_ms, progress, claim, created_at)
    select :id, :organizationId, :environment, number, :kind, 'processing', :request, :seed, :imageUrl, :correlationId,
-          :expectedMs, :progress, :claim, atelier.now()
+          :expectedMs, :progress, :claim, atelier_now()
      from numbered
    returning id`,
 });

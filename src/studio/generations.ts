@@ -38,7 +38,7 @@ export interface GenerationDetail {
 }
 
 /** Milliseconds since a generation was created, in SQL. */
-export const ageMs = `extract(epoch from atelier.now() - created_at)::float8 * 1000 as "ageMs"`;
+export const ageMs = `extract(epoch from atelier_now() - created_at)::float8 * 1000 as "ageMs"`;
 
 /** Columns of a `GenerationDetail`. */
 export const generationRow = {
@@ -64,7 +64,7 @@ export const generationRow = {
 } as const;
 export const generationColumns = `id, status, request, seed::float8 as seed, image, file, width, height, seconds,
   has_transparency as "hasTransparency", credits, error, progress, expected_ms as "expectedMs", ${ageMs},
-  extract(epoch from atelier.now() - asked_at)::float8 * 1000 as "askedMsAgo",
+  extract(epoch from atelier_now() - asked_at)::float8 * 1000 as "askedMsAgo",
   status = 'processing' and image_url is not null and image is null as "awaitsImage",
   created_at as "createdAt", finished_at as "finishedAt"`;
 

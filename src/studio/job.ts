@@ -34,7 +34,7 @@ const stop = statement({
     claim: typed<Pick<IdempotencyClaim, 'method' | 'path' | 'key'> | null>('jsonb?'),
     input: 'text?',
   },
-  text: `update generation set status = :status, error = :error, image_url = null, finished_at = atelier.now()
+  text: `update generation set status = :status, error = :error, image_url = null, finished_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}
    returning kind, finished_at as "finishedAt", claim, image->>'file' as input`,
 });

@@ -9,7 +9,7 @@ const findReported = systemStatement({
   name: 'generation.reported',
   parameters: { generationId: 'uuid', upstreamId: 'text' },
   row: { id: 'uuid' },
-  text: `update generation set upstream_id = coalesce(upstream_id, :upstreamId), asked_at = atelier.now()
+  text: `update generation set upstream_id = coalesce(upstream_id, :upstreamId), asked_at = atelier_now()
     where id = :generationId and submitted_at is not null and status in (${generationStates.sql('processing')})
    returning id`,
 });

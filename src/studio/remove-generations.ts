@@ -24,10 +24,10 @@ const removeStatement = statement({
       where organization_id = :organizationId and environment = :environment and id = any(:ids) and status in (${ended})
      returning number, kind, status, file),
    files as (
-     update file set remove_at = atelier.now()
+     update file set remove_at = atelier_now()
       where organization_id = :organizationId and environment = :environment and name in (select file from gone
         where file is not null)
-        and recorded_at is not null and (remove_at is null or remove_at > atelier.now())),
+        and recorded_at is not null and (remove_at is null or remove_at > atelier_now())),
    blocks as (
      update generation_block b set images = b.images - c.image, videos = b.videos - c.video, music = b.music - c.music
        from (select (number - 1) / ${blockSize} as block, ${historyTypes.map(countOf).join(', ')} from gone group by 1) c

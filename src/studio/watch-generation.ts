@@ -13,10 +13,10 @@ const claimQuestion = statement({
   name: 'generation.claim_question',
   parameters: { id: 'uuid', watchedEveryMs: 'float8' },
   row: { id: 'uuid' },
-  text: `update generation set asked_at = atelier.now()
+  text: `update generation set asked_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :id
       and status in (${generationStates.sql('processing')})
-      and asked_at < atelier.now() - make_interval(secs => :watchedEveryMs / 1000)
+      and asked_at < atelier_now() - make_interval(secs => :watchedEveryMs / 1000)
    returning id`,
 });
 

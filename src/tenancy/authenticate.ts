@@ -45,7 +45,7 @@ const findKey = systemStatement({
 const touchKey = systemStatement({
   name: 'api_key.touch',
   parameters: { keyId: 'uuid' },
-  text: 'update api_key set last_used_at = atelier.now() where id = :keyId',
+  text: 'update api_key set last_used_at = atelier_now() where id = :keyId',
 });
 
 /** @throws AppError unauthorized when what the caller sent has expired */

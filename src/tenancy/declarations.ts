@@ -9,7 +9,7 @@ export const tenancyDeclarations: OperatorDeclarations = {
   limitUse: {
     mailsPerDay: {
       used: `(select mails from mail_day where organization_id = :organizationId and environment = :environment
-                and day = (atelier.now() at time zone 'UTC')::date)`,
+                and day = (atelier_now() at time zone 'UTC')::date)`,
       resets: 'day',
     },
   },

@@ -3,7 +3,7 @@ import type { Scope } from '../platform/database/scope.ts';
 import { statement } from '../platform/database/sql.ts';
 import { tenancyLimits } from './core/limits.ts';
 
-const today = "(atelier.now() at time zone 'UTC')::date";
+const today = "(atelier_now() at time zone 'UTC')::date";
 
 const count = statement({
   name: 'mails.count',

@@ -21,7 +21,7 @@ const complete = statement({
   parameters: { id: 'uuid', name: 'text?', transcript: 'text?' },
   row: { price: 'smallint', file: 'text?' },
   text: `update voice_call set status = 'completed', file = coalesce(:name, file), transcript = :transcript,
-          request = null, finished_at = atelier.now()
+          request = null, finished_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
    returning price, file`,
 });

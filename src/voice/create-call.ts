@@ -40,7 +40,7 @@ const insertCall = statement({
   text: `insert into voice_call (id, organization_id, environment, kind, status, price, request, file, correlation_id,
     created_at)
    values (:id, :organizationId, :environment, :kind, 'processing', :price, :sealed, :file, :correlationId,
-           atelier.now())
+           atelier_now())
    returning id`,
 });
 

@@ -22,7 +22,7 @@ const stop = statement({
   name: 'voice.stop',
   parameters: { id: 'uuid', status: 'text', error: 'jsonb?' },
   row: { file: 'text?' },
-  text: `update voice_call set status = :status, error = :error, request = null, finished_at = atelier.now()
+  text: `update voice_call set status = :status, error = :error, request = null, finished_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}
    returning file`,
 });

@@ -30,7 +30,7 @@ const findOpen = statement({
   name: 'voice.open',
   parameters: { id: 'uuid' },
   row: { kind: typed<VoiceKind>('text'), request: 'text', file: 'text?', ageMs: 'float8' },
-  text: `select kind, request, file, extract(epoch from atelier.now() - created_at)::float8 * 1000 as "ageMs"
+  text: `select kind, request, file, extract(epoch from atelier_now() - created_at)::float8 * 1000 as "ageMs"
      from voice_call
     where organization_id = :organizationId and environment = :environment and id = :id
       and status in (${voiceCallStates.sql('processing')})`,

@@ -13,7 +13,7 @@ const openDeliveries = systemStatement({
   name: 'gauges.open_deliveries',
   row: { status: 'text', count: 'int', oldestSeconds: 'float8' },
   text: `select wanted.wait as status, count(since)::int as count, coalesce(extract(epoch
-    from atelier.now() - min(since)), 0)::float8 as "oldestSeconds"
+    from atelier_now() - min(since)), 0)::float8 as "oldestSeconds"
      from (values ('first'), ('retry'), ('dead_lettered')) as wanted (wait)
      left join lateral (
        (select created_at as since from delivery where wanted.wait = 'first' and ${isFirst}
@@ -41,13 +41,13 @@ const failingWebhooks = systemStatement({
      left join (
        select case when c.paused_at is not null then 'paused' when s.next_probe_at is not null then 'open'
          else 'retrying' end
-                as state, extract(epoch from atelier.now() - due.at) as late
+                as state, extract(epoch from atelier_now() - due.at) as late
          from (select subscription_id, paused_at from retry_release limit ${maxCountedReleases}) c
          join webhook_subscription s on s.id = c.subscription_id
          left join lateral (
            select next_attempt_at as at from delivery
             where subscription_id = c.subscription_id and ${isWaiting}
-              and next_attempt_at < atelier.statement_now() and (leased_until is null or leased_until < atelier.now())
+              and next_attempt_at < atelier_statement_now() and (leased_until is null or leased_until < atelier_now())
             order by next_attempt_at limit 1) due on true) failing on failing.state = wanted.state
     group by wanted.state`,
 });

@@ -12,7 +12,7 @@ afterAll(() => product.close());
 
 test('PLAN_LIMITS changes the numbers that it names, and no others', async () => {
   const limits = { free: { workflows: 1, monthlyCredits: 7, operationsPerMinute: { tts: 9 } } };
-  const { api } = await product.serve({ PLAN_LIMITS: JSON.stringify(limits) });
+  const { api } = await product.start(['api'], { PLAN_LIMITS: JSON.stringify(limits) });
   const { testKey, liveKey } = await product.createTenant({ plan: 'free' });
   const client = apiClient(api, testKey);
   await makeWorkflow(client);
@@ -41,7 +41,7 @@ test.each([
   ['{"pro": {"retentionDays": 0}}', /PLAN_LIMITS: pro\.retentionDays:/],
   ['{"pro": {"storageBytes": 1.5}}', /PLAN_LIMITS: pro\.storageBytes: expected a whole number/],
 ])('a process and a command refuse PLAN_LIMITS=%s', async (limits, message) => {
-  await expect(product.serve({ PLAN_LIMITS: limits })).rejects.toThrow(message);
+  await expect(product.start(['api'], { PLAN_LIMITS: limits })).rejects.toThrow(message);
   const errors: string[] = [];
   const variables = { DATABASE_URL: product.databaseUrl, PLAN_LIMITS: limits };
   const code = await runCommand(['org', 'list'], { variables, print() {}, printError: (text) => errors.push(text) });

@@ -52,7 +52,7 @@ const insertApproval = statement({
     insert into approval (id, organization_id, environment, run_id, path, step_id, automation_id, message, actions, form,
                           approvers, status, expires_at, remind_at, correlation_id, created_at)
     select :id, :organizationId, :environment, r.id, :path, :stepId, r.automation_id, :message, :actions::json,
-           :form::json, :approvers::json, 'pending', :expiresAt, :remindAt, :correlationId, atelier.now()
+           :form::json, :approvers::json, 'pending', :expiresAt, :remindAt, :correlationId, atelier_now()
       from run r where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId
     on conflict (run_id, path) do nothing
     returning id`,

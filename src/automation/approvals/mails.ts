@@ -89,8 +89,8 @@ const noteMail = statement({
   parameters: { id: 'uuid', isReminder: 'boolean' },
   text: `
     update approval_link
-       set mailed_at = case when :isReminder then mailed_at else atelier.now() end,
-           reminded_at = case when :isReminder then atelier.now() else reminded_at end
+       set mailed_at = case when :isReminder then mailed_at else atelier_now() end,
+           reminded_at = case when :isReminder then atelier_now() else reminded_at end
      where organization_id = :organizationId and environment = :environment and id = :id`,
 });
 
@@ -152,7 +152,7 @@ const takeDue = systemStatement({
   row: { id: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text'), correlationId: 'text' },
   text: `
     select id, organization_id as "organizationId", environment, correlation_id as "correlationId" from approval
-     where status = 'pending' and remind_at <= atelier.statement_now() order by remind_at limit :max`,
+     where status = 'pending' and remind_at <= atelier_statement_now() order by remind_at limit :max`,
 });
 
 const noteReminder = statement({
@@ -163,7 +163,7 @@ const noteReminder = statement({
     with due as (
       update approval set remind_at = null
        where organization_id = :organizationId and environment = :environment and id = :id and status = 'pending'
-         and remind_at <= atelier.statement_now()
+         and remind_at <= atelier_statement_now()
       returning id)
     select l.id as "linkId" from due join approval_link l on l.approval_id = due.id`,
 });

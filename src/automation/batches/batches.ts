@@ -106,7 +106,7 @@ const markEnded = statement({
   name: 'batch.end',
   parameters: { id: 'uuid' },
   row: { id: 'uuid' },
-  text: `update run_batch b set completed_at = atelier.now(),
+  text: `update run_batch b set completed_at = atelier_now(),
           status = case b.status when 'processing' then 'completed' else b.status end
     where b.organization_id = :organizationId and b.environment = :environment and b.id = :id and b.completed_at is null
       and not exists (select from run r where r.batch_id = b.id and r.status in (${openRun}))

@@ -60,12 +60,12 @@ const takeKeys = statement({
   row: { key: 'text' },
   text: `insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome, created_at)
    select :organizationId, :environment, 'POST', :path, k.key, k.fingerprint, k.run_id, json_build_object('id', k.run_id),
-          atelier.now()
+          atelier_now()
      from unnest(:keys, :fingerprints, :runIds) as k (key, fingerprint, run_id) order by k.key
    on conflict (organization_id, environment, method, path, key) do update
       set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, outcome = excluded.outcome,
           created_at = excluded.created_at
-    where idempotency.created_at <= atelier.now() - make_interval(hours => :hours)
+    where idempotency.created_at <= atelier_now() - make_interval(hours => :hours)
    returning key`,
 });
 
@@ -83,7 +83,7 @@ const insertBatch = statement({
   text: `insert into run_batch (id, organization_id, environment, automation_id, name, status, total, reused, skipped, created_at,
                                correlation_id)
    values (:id, :organizationId, :environment, :automationId, :name, 'processing', :total, :reused, :skipped,
-           atelier.now(), :correlationId)`,
+           atelier_now(), :correlationId)`,
 });
 
 const countOpen = statement({

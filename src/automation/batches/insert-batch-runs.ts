@@ -30,7 +30,7 @@ const insertRuns = statement({
                       input_bytes, variables_bytes, finished_steps, total_steps, correlation_id, key_id, created_at,
                       ${rareInsert.columns})
      select id, :organizationId, :environment, :automationId, definition_id, before + position, 'queued', input, variables, input_bytes,
-            variables_bytes, 0, total_steps, :correlationId, :keyId, atelier.now(), ${rareInsert.values}
+            variables_bytes, 0, total_steps, :correlationId, :keyId, atelier_now(), ${rareInsert.values}
        from numbered cross join given order by position
      returning id, queued_for, tags, created_at),
    counted as (${countRuns('inserted')}),

@@ -82,7 +82,7 @@ const markAborted = statement({
   name: 'bulk_action.abort',
   parameters: { id: 'uuid' },
   row: { id: 'uuid' },
-  text: `update bulk_action set status = 'aborted', completed_at = atelier.now()
+  text: `update bulk_action set status = 'aborted', completed_at = atelier_now()
     where ${tenant} and id = :id and status in (${openBulkAction})
    returning id`,
 });

@@ -83,7 +83,7 @@ const insert = statement({
   text: `insert into bulk_action (id, organization_id, environment, action, definition, status, total, run_ids, done, succeeded,
                                  failed, skipped, errors, created_at, correlation_id)
    values (:id, :organizationId, :environment, :action, :definition, 'pending', :total, :runIds, 0, 0, :failed, 0, :errors,
-           atelier.now(), :correlationId)`,
+           atelier_now(), :correlationId)`,
 });
 
 interface CreatedBulkAction {

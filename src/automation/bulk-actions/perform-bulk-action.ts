@@ -39,7 +39,7 @@ const hold = statement({
   },
   text: `update bulk_action
       set status = case when done < cardinality(run_ids) then 'running' else 'completed' end,
-          completed_at = case when done >= cardinality(run_ids) then atelier.now() end
+          completed_at = case when done >= cardinality(run_ids) then atelier_now() end
     where ${tenant} and id = :id and status in (${openBulkAction})
    returning action, definition, status, done, run_ids[done + 1 : done + :limit] as next`,
 });

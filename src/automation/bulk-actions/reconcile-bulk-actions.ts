@@ -42,10 +42,10 @@ const findOpenAfter = systemStatement({
     mayStart: 'boolean',
   },
   text: `select id, organization_id as "organizationId", environment, correlation_id as "correlationId",
-          created_at > atelier.now() - make_interval(secs => :maxLostAgeMs / 1000) as "mayStart"
+          created_at > atelier_now() - make_interval(secs => :maxLostAgeMs / 1000) as "mayStart"
      from bulk_action b
     where completed_at is null and (organization_id, environment, id) > (:afterOrganization, :afterEnvironment, :afterId)
-      and created_at <= atelier.now() - make_interval(secs => :minAgeMs / 1000)
+      and created_at <= atelier_now() - make_interval(secs => :minAgeMs / 1000)
       and not exists (select from outbox where kind = 'bulk_action.start' and subject_id = b.id)
     order by organization_id, environment, id limit :limit`,
 });

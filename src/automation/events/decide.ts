@@ -43,7 +43,7 @@ export const noteSkips = statement({
   name: 'event_trigger.note_skips',
   parameters: { ids: 'uuid[]', reasons: 'text[]' },
   text: `
-    update event_trigger t set last_skipped_at = atelier.now(), last_skipped_reason = s.reason
+    update event_trigger t set last_skipped_at = atelier_now(), last_skipped_reason = s.reason
       from unnest(:ids, :reasons) as s (id, reason)
      where t.organization_id = :organizationId and t.environment = :environment and t.id = s.id`,
 });

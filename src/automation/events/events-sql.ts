@@ -8,7 +8,7 @@ export const leaseSeconds = 30;
 /** The channel that wakes the processes that decide events and start their runs. */
 export const eventsChannel = 'atelier_workflow_events';
 
-const leased = `atelier.now() + interval '${leaseSeconds} seconds'`;
+const leased = `atelier_now() + interval '${leaseSeconds} seconds'`;
 
 /**
  * Writes an event of a caller. If no wait and no trigger has its name, it is decided at once. A wait for the name that
@@ -30,7 +30,7 @@ export const insertEvent = statement({
                                 received_at, looked_at, resumed, started, is_answered, was_complete, is_complete, lease,
                                 leased_until)
     select :id, :organizationId, :environment, :type, :externalId, false, :content::json, '[]', :correlationId,
-           atelier.now(), 0, 0, 0, not a.is_awaited, case when not a.is_awaited then true end, not a.is_awaited, :lease,
+           atelier_now(), 0, 0, 0, not a.is_awaited, case when not a.is_awaited then true end, not a.is_awaited, :lease,
            ${leased}
       from (select lock_event_name(:organizationId, :environment, :type) as is_awaited offset 0) a
     returning is_complete as "isComplete"`,
@@ -68,7 +68,7 @@ const claimNext = (name: string, open: string) =>
       update workflow_event e set lease = :lease, leased_until = ${leased}
         from next
        where e.id = next.id and not e.is_complete
-         and (e.lease = :lease or e.leased_until is null or e.leased_until < atelier.now())
+         and (e.lease = :lease or e.leased_until is null or e.leased_until < atelier_now())
       returning e.id, e.type, e.external_id as "externalId", e.is_own as "isOwn", coalesce(e.content, '{}')::text as content,
                 e.chain::text as chain, e.subject_id as "subjectId", e.correlation_id as "correlationId",
                 e.received_at as "receivedAt", e.after_id as "afterId", e.looked_at as "lookedAt",

@@ -22,7 +22,7 @@ const findOld = (name: string, isOld: string) =>
 // An hour for steps that look back, and a day for who sends an event again.
 const findEmptied = findOld(
   'workflow_event.find_emptied',
-  `e.received_at < atelier.statement_now() - interval '65 minutes' and e.received_at > atelier.statement_now() - interval '3 hours'
+  `e.received_at < atelier_statement_now() - interval '65 minutes' and e.received_at > atelier_statement_now() - interval '3 hours'
        and e.content is not null and not exists (select from event_start s where s.event_id = e.id)`,
 );
 
@@ -38,7 +38,7 @@ const emptyOld = systemStatement({
 
 const findRemoved = findOld(
   'workflow_event.find_removed',
-  `e.received_at < atelier.statement_now() - interval '25 hours'`,
+  `e.received_at < atelier_statement_now() - interval '25 hours'`,
 );
 
 const removeOld = systemStatement({

@@ -15,7 +15,7 @@ const resolveStatement = statement({
        where organization_id = :organizationId and environment = :environment and id = :eventId and content is not null
          for key share),
     resolved as (
-      update run_wait set state = 'resolved', outcome = :outcome::json, event_id = :eventId, resolved_at = atelier.now()
+      update run_wait set state = 'resolved', outcome = :outcome::json, event_id = :eventId, resolved_at = atelier_now()
        where organization_id = :organizationId and environment = :environment and id = any(:ids) and state = 'open'
          and exists (select from event)
       returning run_id),

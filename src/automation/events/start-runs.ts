@@ -51,7 +51,7 @@ const noteFired = statement({
   name: 'event_trigger.note_fired',
   parameters: { id: 'uuid' },
   text: `
-    update event_trigger set last_fired_at = atelier.now()
+    update event_trigger set last_fired_at = atelier_now()
      where organization_id = :organizationId and environment = :environment and id = :id`,
 });
 

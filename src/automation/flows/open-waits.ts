@@ -43,7 +43,7 @@ const closeStatement = statement({
   name: 'run_wait.close',
   parameters: { runId: 'uuid', paths: 'text[]' },
   row: { id: 'uuid' },
-  text: `update run_wait set state = 'resolved', outcome = null, resolved_at = atelier.now()
+  text: `update run_wait set state = 'resolved', outcome = null, resolved_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and run_id = :runId and path = any(:paths) and (state = 'open' or outcome is not null)
    returning id`,
 });

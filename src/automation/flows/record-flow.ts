@@ -160,7 +160,7 @@ const findBegun = statement({
   name: 'flow.begun',
   parameters: { runId: 'uuid', positions: 'int[]' },
   row: { position: 'int', attempts: 'int', rounds: 'smallint', ageMs: 'float8' },
-  text: `select position, attempts, rounds, extract(epoch from atelier.now() - started_at)::float8 * 1000 as "ageMs" from run_step
+  text: `select position, attempts, rounds, extract(epoch from atelier_now() - started_at)::float8 * 1000 as "ageMs" from run_step
     where organization_id = :organizationId and environment = :environment and run_id = :runId
       and position = any(:positions) and status = 'running'`,
 });

@@ -113,16 +113,16 @@ export const recordFlow = statement({
      select *, output_bytes > ${inRow.each} and sum(output_bytes) over () > ${inRow.all} as apart from outputs),
    result as (select path, output, apart from kept where path = :resultPath),
    used as (
-     update run_wait set state = 'resolved', outcome = null, resolved_at = coalesce(resolved_at, atelier.now())
+     update run_wait set state = 'resolved', outcome = null, resolved_at = coalesce(resolved_at, atelier_now())
       where run_id in (select id from mine) and (outcome is not null or type = 'slot')
         and path in (select path from given where finished_at is not null)),
    moved as (
-     update run set status = :status, fence = fence + 1, started_at = coalesce(started_at, atelier.now()),
+     update run set status = :status, fence = fence + 1, started_at = coalesce(started_at, atelier_now()),
             current_step = coalesce(:currentStep, current_step), finished_steps = :finished, total_steps = :known,
             tokens_used = coalesce(tokens_used, 0) + totals.tokens,
             waited_ms = case when waiting_since is not null and not :isWaiting
-              then coalesce(waited_ms, 0) + round(extract(epoch from atelier.now() - waiting_since) * 1000) else waited_ms end,
-            waiting_since = case when :isWaiting then coalesce(waiting_since, atelier.now()) end,
+              then coalesce(waited_ms, 0) + round(extract(epoch from atelier_now() - waiting_since) * 1000) else waited_ms end,
+            waiting_since = case when :isWaiting then coalesce(waiting_since, atelier_now()) end,
             output = case when :status <> 'running' then json_build_object(
               'result', coalesce((select case when not apart then output end from result),
                 case when total_steps = 0 and coalesce(input_bytes, 0) <= ${inRow.all} then input end, 'null'),
@@ -132,15 +132,15 @@ export const recordFlow = statement({
             outputs_apart = (select jsonb_object_agg(path, output_bytes) from kept where apart),
             result_step = :resultPath,
             error = :error, error_code = :error ->> 'code',
-            finished_at = case when :status <> 'running' then atelier.now() end,
+            finished_at = case when :status <> 'running' then atelier_now() end,
             duration_ms = case when :status <> 'running'
-              then round(extract(epoch from atelier.now() - coalesce(started_at, atelier.now())) * 1000) end
+              then round(extract(epoch from atelier_now() - coalesce(started_at, atelier_now())) * 1000) end
        from totals
       where organization_id = :organizationId and environment = :environment and id in (select id from mine) and status in (${openRun})
      returning ${changedRun(wasQueued)}, run.key_id, totals.tokens as tokens),
    over as (select id from moved where status <> 'running'),
    stopped as (
-     update run_step set status = 'cancelled', finished_at = atelier.now()
+     update run_step set status = 'cancelled', finished_at = atelier_now()
       where run_id in (select id from over) and status in (${openStep}) and position not in (select position from given)),
    ${closeWaitsSql('over')},
    counted as (${countTokens('tokens', '(select tokens from moved where not is_test) spent')}),
@@ -150,7 +150,7 @@ export const recordFlow = statement({
    select (select waiting from released_total) as waiting,
           (select array_agg(output_file) from recorded where output_file is not null) as files,
           (select json_agg(json_build_object('position', position, 'attempts', attempts, 'rounds', rounds,
-                    'ageMs', extract(epoch from atelier.now() - started_at) * 1000))
+                    'ageMs', extract(epoch from atelier_now() - started_at) * 1000))
              from recorded where status = 'running') as begun,
           case when :notify is not null and status <> 'running' then pg_notify(:notify, id::text) end,
           automation_id as "automationId", key_id as "keyId", is_test as "isTest", ${modelTokensSql} as used,

@@ -41,7 +41,7 @@ const insertWait = statement({
   row: { id: 'uuid' },
   text: `insert into run_wait as w (id, run_id, path, organization_id, environment, type, step_id, since, until, event, match, state,
                               subject_id, look_back)
-   select uuidv7(), r.id, :path, :organizationId, :environment, :type, :stepId, atelier.now(), :until, :event, :match,
+   select uuidv7(), r.id, :path, :organizationId, :environment, :type, :stepId, atelier_now(), :until, :event, :match,
           'open', :subjectId, :lookBack
      from run r where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId and r.status in (${openRun})
    on conflict (run_id, path) do update
@@ -57,7 +57,7 @@ const resolveEnded = statement({
   row: { id: 'uuid' },
   text: `with subject as (
      select status from run where organization_id = :organizationId and environment = :environment and id = :runId for share)
-   update run_wait set state = 'resolved', outcome = '{"output": null}', resolved_at = atelier.now()
+   update run_wait set state = 'resolved', outcome = '{"output": null}', resolved_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :waitId and state = 'open'
       and not exists (select from subject where status in (${openRun}))
    returning id`,
@@ -98,7 +98,7 @@ const resolve = (name: string, by: string) =>
     parameters: { id: 'uuid', outcome: 'json', correlationId: 'text' },
     row: { id: 'uuid', entryId: 'uuid' },
     text: `with resolved as (
-       update run_wait set state = 'resolved', outcome = :outcome, resolved_at = atelier.now()
+       update run_wait set state = 'resolved', outcome = :outcome, resolved_at = atelier_now()
         where organization_id = :organizationId and environment = :environment and ${by} = :id and state = 'open'
        returning run_id),
      runs as (select distinct run_id from resolved),
@@ -135,7 +135,7 @@ export async function resolveWait(
 /** A CTE that closes the waits of runs that end. @param ended a CTE with the column `id` */
 export const closeWaitsSql = (ended: string) => `
    closed_waits as (
-     update run_wait set state = 'resolved', resolved_at = atelier.now()
+     update run_wait set state = 'resolved', resolved_at = atelier_now()
       where run_id in (select id from ${ended}) and state in (${waitStates.sql('open')})
      returning id, type, subject_id)`;
 

@@ -28,7 +28,7 @@ type RunsEvent = SeenEvent & { cursor: string };
 const findTime = statement({
   name: 'run.stream_time',
   row: { now: 'timestamptz' },
-  text: 'select atelier.now() as now where :organizationId is not null and :environment is not null',
+  text: 'select atelier_now() as now where :organizationId is not null and :environment is not null',
 });
 
 const findBy = statementsOf((name: RangeName) =>

@@ -16,7 +16,7 @@ export const slotsByPlan = (): string => automationLimits.callingRuns.byPlan();
 export const slotsOf = (organization: string, byPlan: string) =>
   `(select coalesce(o.calling_runs, (${byPlan}::jsonb ->> o.plan)::int) from organization o where o.id = ${organization})`;
 
-const inMs = (parameter: string) => `atelier.now() + make_interval(secs => ${parameter}::float8 / 1000)`;
+const inMs = (parameter: string) => `atelier_now() + make_interval(secs => ${parameter}::float8 / 1000)`;
 
 // The row of totals decides, because an update sees its latest version: claims at the same time never get more slots
 // than there are, in one statement. A run that has a slot keeps it, and a waiting run continues to wait. A flow's waiting
@@ -92,7 +92,7 @@ const releaseExpired = statement({
   text: `with removed as (
      delete from calling_run where run_id in (
        select run_id from calling_run
-        where organization_id = :organizationId and environment = :environment and leased_until <= atelier.statement_now() for update skip locked)
+        where organization_id = :organizationId and environment = :environment and leased_until <= atelier_statement_now() for update skip locked)
      returning leased_until is not null as was_held, 1 + extra as slots),${countOut}`,
 });
 
@@ -135,7 +135,7 @@ const admitNext = statement({
 const renew = systemStatement({
   name: 'calling_run.renew',
   parameters: { runIds: 'uuid[]', leaseMs: 'float8' },
-  text: `update calling_run set leased_until = atelier.now() + make_interval(secs => :leaseMs / 1000)
+  text: `update calling_run set leased_until = atelier_now() + make_interval(secs => :leaseMs / 1000)
     where run_id in (select run_id from calling_run
                       where run_id = any(:runIds) and leased_until is not null order by run_id for update)`,
 });
@@ -146,7 +146,7 @@ const findStalled = systemStatement({
   parameters: { slotsByPlan: 'jsonb' },
   row: { organizationId: 'uuid', environment: typed<Environment>('text') },
   text: `select organization_id as "organizationId", environment from calling_run
-    where leased_until <= atelier.statement_now() group by 1, 2
+    where leased_until <= atelier_statement_now() group by 1, 2
    union
    select organization_id, environment from calling_total t
     where t.waiting > 0 and t.held < ${slotsOf('t.organization_id', ':slotsByPlan')}`,

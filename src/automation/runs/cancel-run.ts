@@ -15,13 +15,13 @@ const cancelStatement = statement({
   parameters: { runId: 'uuid', correlationId: 'text' },
   row: { id: 'uuid', entryId: 'uuid' },
   text: `with moved as (
-     update run set status = 'cancelled', waiting_since = null, finished_at = atelier.now(), tokens_used = coalesce(tokens_used, 0),
-            duration_ms = round(extract(epoch from atelier.now() - coalesce(started_at, atelier.now())) * 1000)
+     update run set status = 'cancelled', waiting_since = null, finished_at = atelier_now(), tokens_used = coalesce(tokens_used, 0),
+            duration_ms = round(extract(epoch from atelier_now() - coalesce(started_at, atelier_now())) * 1000)
       where organization_id = :organizationId and environment = :environment and id = :runId and status in (${openRun})
       returning ${changedRun('false')}),
    stopped as (
-     update run_step set status = 'cancelled', finished_at = atelier.now(),
-            duration_ms = round(extract(epoch from atelier.now() - started_at) * 1000)
+     update run_step set status = 'cancelled', finished_at = atelier_now(),
+            duration_ms = round(extract(epoch from atelier_now() - started_at) * 1000)
       where run_id in (select id from moved) and status in (${openStep})),
    ${closeWaitsSql('moved')},
    unstarted as (delete from outbox where kind = 'run.start' and subject_id in (select id from moved)),

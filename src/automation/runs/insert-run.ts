@@ -99,7 +99,7 @@ export const rareColumns = `tags jsonb, metadata json, trigger_type text, trigge
        concurrency_group uuid, is_over_limit boolean, max_duration_seconds int`;
 
 /** Why a run may not begin: the first reason that applies. */
-const queuedForSql = `case when scheduled_for > atelier.now() then 'delay' when is_paused then 'paused'
+const queuedForSql = `case when scheduled_for > atelier_now() then 'delay' when is_paused then 'paused'
                                   when is_over_limit then 'concurrency' end`;
 
 /** The columns and values of the rare members of a run. */
@@ -107,7 +107,7 @@ export const rareInsert = {
   columns: `tags, metadata, trigger_type, triggered_by, parent_run_id, parent_path, root_run_id, depth, batch_id,
                       scheduled_for, expires_at, priority, concurrency_group, max_duration_seconds, queued_for, slot`,
   values: `tags, metadata, trigger_type, triggered_by, parent_run_id, parent_path, root_run_id, depth, batch_id, scheduled_for,
-            coalesce(scheduled_for, atelier.now()) + make_interval(secs => expires_in_ms / 1000), priority,
+            coalesce(scheduled_for, atelier_now()) + make_interval(secs => expires_in_ms / 1000), priority,
             concurrency_group, max_duration_seconds, ${queuedForSql},
             case when concurrency_group is not null and ${queuedForSql} is null then 'held' end`,
 };
@@ -152,7 +152,7 @@ const insertRun = statement({
                       ${rareInsert.columns})
      select :runId, :organizationId, :environment, :automationId, :definitionId, number, 'queued', :input, :variables, :inputBytes, :variablesBytes,
             :firstPosition, :retryOf,
-            0, :totalSteps, :correlationId, :keyId, atelier.now(), ${rareInsert.values}
+            0, :totalSteps, :correlationId, :keyId, atelier_now(), ${rareInsert.values}
        from numbered cross join json_to_record(:rare) as rare (${rareColumns})
      returning id, queued_for, tags, created_at),
    counted as (${countRuns('inserted')}),

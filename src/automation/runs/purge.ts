@@ -75,7 +75,7 @@ const markCancelled = statement({
   parameters: { ids: 'uuid[]' },
   row: { id: 'uuid' },
   text: `with moved as (
-     update run set status = 'cancelled', waiting_since = null, finished_at = atelier.now()
+     update run set status = 'cancelled', waiting_since = null, finished_at = atelier_now()
       where organization_id = :organizationId and environment = :environment and id = any(:ids) and status in (${openRun})
      returning id),
    ${closeWaitsSql('moved')}

@@ -38,11 +38,11 @@ const leaseOpenRuns = systemStatement({
   name: 'reconcile.lease',
   parameters: { everyMs: 'float8', limit: 'int' },
   row: openRunRow,
-  text: `update run set checked_at = atelier.now()
+  text: `update run set checked_at = atelier_now()
     where id in (
       select id from run r
        where status in (${openRun}) and queued_for is null
-         and coalesce(checked_at, created_at) <= atelier.now() - make_interval(secs => :everyMs / 1000)
+         and coalesce(checked_at, created_at) <= atelier_now() - make_interval(secs => :everyMs / 1000)
          and not exists (select from outbox where kind = 'run.start' and subject_id = r.id)
        order by coalesce(checked_at, created_at) limit :limit for update skip locked)
    returning ${openRunColumns}`,
@@ -88,15 +88,15 @@ const endRun = statement({
                     as step_id
        from run r where r.organization_id = :organizationId and r.environment = :environment and r.id = :runId and r.status in (${openRun}) for update),
    moved as (
-     update run set status = :status, waiting_since = null, finished_at = atelier.now(), tokens_used = coalesce(tokens_used, 0),
-            duration_ms = round(extract(epoch from atelier.now() - started_at) * 1000),
+     update run set status = :status, waiting_since = null, finished_at = atelier_now(), tokens_used = coalesce(tokens_used, 0),
+            duration_ms = round(extract(epoch from atelier_now() - started_at) * 1000),
             error_code = :code, error = case when :code is not null then
               json_strip_nulls(json_build_object('stepId', cut.step_id, 'message', :message, 'code', :code)) end
        from cut where run.id = cut.id and run.status in (${openRun})
      returning ${changedRun('false')}, run.error),
    steps as (
-     update run_step set status = :status, error = moved.error, finished_at = atelier.now(),
-            duration_ms = round(extract(epoch from atelier.now() - run_step.started_at) * 1000)
+     update run_step set status = :status, error = moved.error, finished_at = atelier_now(),
+            duration_ms = round(extract(epoch from atelier_now() - run_step.started_at) * 1000)
        from moved where run_step.run_id = moved.id and run_step.status in (${openStep})),
    ${closeWaitsSql('moved')},
    ${publishRunEventsSql('moved')}

@@ -35,10 +35,10 @@ const removeStatement = statement({
    calls as (delete from run_step_call where run_id in (select id from batch)),
    waits as (delete from run_wait where run_id in (select id from batch)),
    files as (
-     update file set remove_at = atelier.now()
+     update file set remove_at = atelier_now()
       where organization_id = :organizationId and environment = :environment
         and name in (select output_file from steps where output_file is not null)
-        and recorded_at is not null and (remove_at is null or remove_at > atelier.now())
+        and recorded_at is not null and (remove_at is null or remove_at > atelier_now())
         and not exists (select from run_step other
                          where other.output_file = file.name and other.run_id not in (select id from batch))),
    numbers as (

@@ -85,8 +85,8 @@ const takeOver = statement({
             case when not g."isOpen" then s.output end, case when not g."isOpen" then s.output_bytes end,
             case when not g."isOpen" then s.output_file end, case when g."isOpen" then '[]' else s.warnings end,
             case when not g."isOpen" then s.warnings_total end, s.provider, s.model, s.models,
-            case when g."isNew" then atelier.now() else s.started_at end,
-            case when g."isOpen" then null when g."isNew" then atelier.now() else s.finished_at end,
+            case when g."isNew" then atelier_now() else s.started_at end,
+            case when g."isOpen" then null when g."isNew" then atelier_now() else s.finished_at end,
             case when not g."isOpen" then 0 end, g.path, case when not g."isOpen" then s.counts end,
             case when not g."isOpen" then s.error end
        from given g

@@ -69,7 +69,7 @@ const put = statement({
      insert into automation_schedule (automation_id, organization_id, environment, revision, cron, timezone, paused, input,
                                       variables, tags, metadata, expires_in_ms, priority, version, created_at, updated_at)
      select id, :organizationId, :environment, :revision, :cron, :timezone, :paused, :input, :variables, :tags, :metadata,
-            :expiresInMs, :priority, :version, atelier.now(), atelier.now()
+            :expiresInMs, :priority, :version, atelier_now(), atelier_now()
        from live
      on conflict (automation_id) do update
         set revision = excluded.revision, cron = excluded.cron, timezone = excluded.timezone, paused = excluded.paused,

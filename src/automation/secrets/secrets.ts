@@ -100,9 +100,9 @@ const findSealed = statement({
 const markUsed = statement({
   name: 'secret.mark_used',
   parameters: { ids: 'uuid[]' },
-  text: `update secret set last_used_at = atelier.statement_now()
+  text: `update secret set last_used_at = atelier_statement_now()
     where organization_id = :organizationId and environment = :environment and id = any(:ids)
-      and (last_used_at is null or last_used_at < atelier.statement_now() - interval '1 minute')`,
+      and (last_used_at is null or last_used_at < atelier_statement_now() - interval '1 minute')`,
 });
 
 /**

@@ -131,7 +131,7 @@ const admitQueued = statement({
      select id from run
       where organization_id = :organizationId and environment = :environment and automation_id = :automationId
         and queued_for = 'concurrency' and concurrency_group = :group and status = 'queued'
-        and coalesce(expires_at > atelier.now(), true)
+        and coalesce(expires_at > atelier_now(), true)
       order by priority, number limit :count for update),
    admitted as (
      update run set queued_for = null, slot = 'held' from next where run.id = next.id
@@ -139,7 +139,7 @@ const admitQueued = statement({
    enqueued as (
      insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
      select uuidv7(), :organizationId, :environment, 'run.start', id, correlation_id, 0,
-            atelier.now(), atelier.now() + make_interval(secs => ${directGraceMs / 1000})
+            atelier_now(), atelier_now() + make_interval(secs => ${directGraceMs / 1000})
        from admitted
      on conflict (kind, subject_id) do nothing
      returning subject_id)

@@ -20,16 +20,16 @@ const endStatement = statement({
        from run r where r.organization_id = :organizationId and r.environment = :environment and r.id = any(:ids) and r.status in (${openRun})
       order by r.id for update),
    moved as (
-     update run set status = :status, waiting_since = null, finished_at = atelier.now(), tokens_used = coalesce(tokens_used, 0),
-            duration_ms = round(extract(epoch from atelier.now() - coalesce(started_at, atelier.now())) * 1000),
+     update run set status = :status, waiting_since = null, finished_at = atelier_now(), tokens_used = coalesce(tokens_used, 0),
+            duration_ms = round(extract(epoch from atelier_now() - coalesce(started_at, atelier_now())) * 1000),
             error_code = :code, error = case when :code is not null then json_strip_nulls(json_build_object(
               'stepId', ended.step_id, 'message', :message, 'code', :code)) end
        from ended where run.id = ended.id
      returning ${changedRun('false')}, run.error),
    stopped as (
-     update run_step set status = :status, finished_at = atelier.now(),
+     update run_step set status = :status, finished_at = atelier_now(),
             error = case when :status = 'failed' then moved.error end,
-            duration_ms = round(extract(epoch from atelier.now() - run_step.started_at) * 1000)
+            duration_ms = round(extract(epoch from atelier_now() - run_step.started_at) * 1000)
        from moved where run_step.run_id = moved.id and run_step.status in (${openStep})),
    ${closeWaitsSql('moved')},
    unstarted as (delete from outbox where kind = 'run.start' and subject_id in (select id from moved)),

@@ -103,17 +103,17 @@ const findDue = systemStatement({
     weight: 'int',
   },
   text: `(select id, organization_id as "organizationId", environment, 'delay' as due, 0 as weight from run
-       where status = 'queued' and queued_for = 'delay' and scheduled_for <= atelier.now()
+       where status = 'queued' and queued_for = 'delay' and scheduled_for <= atelier_now()
        order by scheduled_for limit :limit)
     union all
      (select id, organization_id, environment, 'expiry', 0 from run
-       where status = 'queued' and expires_at <= atelier.now() order by expires_at limit :limit)
+       where status = 'queued' and expires_at <= atelier_now() order by expires_at limit :limit)
     union all
      (select id, organization_id, environment, 'time_limit', total_steps from run
-       where times_out_at <= atelier.now() order by times_out_at limit :limit)
+       where times_out_at <= atelier_now() order by times_out_at limit :limit)
     union all
      (select id, organization_id, environment, 'test', total_steps from run
-       where is_test and status in (${openRun}) and created_at <= atelier.now() - interval '${testSeconds} seconds'
+       where is_test and status in (${openRun}) and created_at <= atelier_now() - interval '${testSeconds} seconds'
        order by created_at limit :limit)`,
 });
 

@@ -47,7 +47,7 @@ const insert = statement({
                       tags, metadata, trigger_type, triggered_by, parent_run_id, parent_path, root_run_id, depth, priority,
                       is_test, mocks)
      select :runId, :organizationId, :environment, id, :definitionId, number, 'queued', :input, :variables, :inputBytes,
-            :variablesBytes, 0, 0, :totalSteps, :correlationId, atelier.now(), :tags, :metadata, :triggerType,
+            :variablesBytes, 0, 0, :totalSteps, :correlationId, atelier_now(), :tags, :metadata, :triggerType,
             :triggeredBy, :parentRunId, :parentPath, :rootRunId, :depth, :priority, true, :mocks
        from numbered
      returning id),

@@ -57,10 +57,10 @@ const insert = statement({
           payload, claim, due_at, delayed, attempts, paused_ms, submitted_at, begun_until, correlation_id, priority,
             created_at, unsent)
    select :id, :organizationId, :environment, :integration, :action, :accountId, :status, :repeatable, :payload, :claim,
-          atelier.now() + make_interval(secs => :delaySeconds), :delaySeconds > 0,
+          atelier_now() + make_interval(secs => :delaySeconds), :delaySeconds > 0,
           case when :begunMs is null then 0 else 1 end, 0,
-          case when :begunMs is not null then atelier.now() end,
-          atelier.now() + make_interval(secs => :begunMs / 1000), :correlationId, :priority, atelier.now(),
+          case when :begunMs is not null then atelier_now() end,
+          atelier_now() + make_interval(secs => :begunMs / 1000), :correlationId, :priority, atelier_now(),
           :begunMs is not null
     where (select count(*) from (
              select from integration_action where organization_id = :organizationId and environment = :environment

@@ -15,7 +15,7 @@ const complete = statement({
   parameters: { id: 'uuid', sealedResult: 'text' },
   row: endedRow,
   text: `update integration_action set status = 'completed', answer = :sealedResult, payload = null,
-    finished_at = atelier.now()
+    finished_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
    returning ${endedColumns}`,
 });
@@ -25,7 +25,7 @@ const fail = statement({
   parameters: { id: 'uuid', status: 'text', failure: 'jsonb', attempts: 'smallint' },
   row: endedRow,
   text: `update integration_action set status = :status, failure = :failure, payload = null,
-    finished_at = atelier.now()
+    finished_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
       and attempts = :attempts
    returning ${endedColumns}`,
@@ -38,7 +38,7 @@ const cancelAttempt = statement({
   row: endedRow,
   text: `update integration_action a
       set status = case when sent.is_lost then 'unknown' else 'cancelled' end,
-          failure = case when sent.is_lost then :unknown else :failed end, payload = null, finished_at = atelier.now()
+          failure = case when sent.is_lost then :unknown else :failed end, payload = null, finished_at = atelier_now()
      from (select id, submitted_at is not null and not repeatable and not unsent as is_lost from integration_action
             where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
               and attempts = :attempts for update) sent
@@ -50,7 +50,7 @@ const cancelScheduled = statement({
   name: 'action.cancel_scheduled',
   parameters: { id: 'uuid' },
   row: endedRow,
-  text: `update integration_action set status = 'cancelled', payload = null, finished_at = atelier.now()
+  text: `update integration_action set status = 'cancelled', payload = null, finished_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'scheduled'
    returning ${endedColumns}`,
 });

@@ -36,7 +36,7 @@ const markUnknown = statement({
   parameters: { id: 'uuid', failure: 'jsonb' },
   row: endedRow,
   text: `update integration_action set status = 'unknown', failure = :failure, payload = null,
-    finished_at = atelier.now()
+    finished_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
       and submitted_at is not null and not repeatable and not unsent
    returning ${endedColumns}`,
@@ -47,7 +47,7 @@ const abandon = statement({
   parameters: { id: 'uuid', status: 'text', failure: 'jsonb' },
   row: endedRow,
   text: `update integration_action set status = :status, failure = :failure, payload = null,
-    finished_at = atelier.now()
+    finished_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}
    returning ${endedColumns}`,
 });

@@ -28,7 +28,7 @@ const attempt = 'id, integration, action, account_id as "accountId", payload, at
 
 // An action without effects, or one that sent nothing, is taken over from a process that has died.
 const mayBeAttempted = `(submitted_at is null or repeatable or unsent)
-      and due_at > atelier.now() - make_interval(secs => :deadlineMs / 1000)`;
+      and due_at > atelier_now() - make_interval(secs => :deadlineMs / 1000)`;
 
 // Not before the end of a pause, whoever has waited for it. Actions of a deleted organization are not performed.
 const take = statement({
@@ -44,10 +44,10 @@ const take = statement({
     pausedMs: 'int',
   },
   text: `update integration_action
-      set status = 'processing', submitted_at = atelier.now(), begun_until = null, attempts = attempts + 1,
+      set status = 'processing', submitted_at = atelier_now(), begun_until = null, attempts = attempts + 1,
           unsent = true
     where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}
-      and ${mayBeAttempted} and coalesce(begun_until < atelier.now(), true)
+      and ${mayBeAttempted} and coalesce(begun_until < atelier_now(), true)
       and ${isKept('organization_id')}
    returning ${attempt}`,
 });
@@ -56,7 +56,7 @@ const look = statement({
   name: 'action.look',
   parameters: { id: 'uuid', deadlineMs: 'float8' },
   row: { waitMs: 'float8?', isPaused: 'boolean', mayBeAttempted: 'boolean' },
-  text: `select extract(epoch from begun_until - atelier.now())::float8 * 1000 as "waitMs",
+  text: `select extract(epoch from begun_until - atelier_now())::float8 * 1000 as "waitMs",
       submitted_at is null as "isPaused", ${mayBeAttempted} as "mayBeAttempted"
     from integration_action
     where organization_id = :organizationId and environment = :environment and id = :id and ${isOpen}`,
@@ -67,7 +67,7 @@ const giveBack = statement({
   parameters: { id: 'uuid', pausedMs: 'int', attempts: 'smallint' },
   row: { id: 'uuid' },
   text: `update integration_action set submitted_at = null, paused_ms = paused_ms + :pausedMs, unsent = false,
-      begun_until = atelier.now() + make_interval(secs => :pausedMs / 1000.0)
+      begun_until = atelier_now() + make_interval(secs => :pausedMs / 1000.0)
     where organization_id = :organizationId and environment = :environment and id = :id and status = 'processing'
       and attempts = :attempts
    returning id`,

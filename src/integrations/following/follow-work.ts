@@ -78,8 +78,8 @@ const shorten = statement({
       where organization_id = :organizationId and environment = :environment and connection_id = :connectionId
         and subscription_id = any(:subscriptionIds)
       order by resource for update)
-   update integration_push p set ends_at = least(p.ends_at, atelier.now() + make_interval(secs => :seconds)),
-          missed_at = case when :wasMissed then ${missedAtSql('p', 'atelier.now()')} else p.missed_at end
+   update integration_push p set ends_at = least(p.ends_at, atelier_now() + make_interval(secs => :seconds)),
+          missed_at = case when :wasMissed then ${missedAtSql('p', 'atelier_now()')} else p.missed_at end
      from own where p.connection_id = own.connection_id and p.resource = own.resource
    returning true as shortened`,
 });

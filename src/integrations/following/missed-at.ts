@@ -8,7 +8,7 @@ import { statement } from '../../platform/database/sql.ts';
  */
 export const missedAtSql = (table: string, since: string): string =>
   `case when ${table}.missed_at is null then ${since}
-        when ${table}.missed_at = (${table}.catch_up->>'missedAt')::timestamptz then atelier.now()
+        when ${table}.missed_at = (${table}.catch_up->>'missedAt')::timestamptz then atelier_now()
         else ${table}.missed_at end`;
 
 const missAll = statement({
@@ -18,7 +18,7 @@ const missAll = statement({
      select connection_id, resource from integration_push
       where organization_id = :organizationId and environment = :environment and connection_id = :connectionId
       order by resource for update)
-   update integration_push p set missed_at = ${missedAtSql('p', 'atelier.now()')}
+   update integration_push p set missed_at = ${missedAtSql('p', 'atelier_now()')}
      from own where p.connection_id = own.connection_id and p.resource = own.resource`,
 });
 

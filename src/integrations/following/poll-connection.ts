@@ -27,7 +27,7 @@ const saveCursor = statement({
       where organization_id = :organizationId and environment = :environment and id = :connectionId
         and status = 'connected' for update)
    insert into integration_poll (connection_id, organization_id, environment, cursor, polled_at)
-   select id, :organizationId, :environment, :cursor, atelier.now() from own where :before is null
+   select id, :organizationId, :environment, :cursor, atelier_now() from own where :before is null
    on conflict (connection_id) do nothing returning true as saved`,
 });
 const moveCursor = statement({
@@ -38,7 +38,7 @@ const moveCursor = statement({
      select id from integration_connection
       where organization_id = :organizationId and environment = :environment and id = :connectionId
         and status = 'connected' for update)
-   update integration_poll p set cursor = :cursor, polled_at = atelier.now() from own
+   update integration_poll p set cursor = :cursor, polled_at = atelier_now() from own
     where p.organization_id = :organizationId and p.environment = :environment and p.connection_id = own.id
       and p.cursor = :before
    returning true as saved`,

@@ -51,7 +51,7 @@ const keep = statement({
    on conflict (connection_id, resource) do update set subscription_id = excluded.subscription_id,
      client_state_hash = excluded.client_state_hash, ends_at = excluded.ends_at,
      missed_at = case when known.subscription_id = excluded.subscription_id then known.missed_at
-       else ${missedAtSql('known', 'least(atelier.now(), known.ends_at)')} end
+       else ${missedAtSql('known', 'least(atelier_now(), known.ends_at)')} end
    returning listened_since as "listenedSince", missed_at::text as "missedAt", catch_up as "catchUp"`,
 });
 const forget = statement({

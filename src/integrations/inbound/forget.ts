@@ -9,7 +9,7 @@ const forget = systemStatement({
   row: { forgotten: 'boolean' },
   text: `delete from integration_inbound_event where (connection_id, digest) in (
      select connection_id, digest from integration_inbound_event
-      where received_at < atelier.statement_now() - make_interval(hours => ${keptHours})
+      where received_at < atelier_statement_now() - make_interval(hours => ${keptHours})
       order by received_at limit :limit for update skip locked)
    returning true as forgotten`,
 });

@@ -64,7 +64,7 @@ const givenIn = (parameter: string) => `given as (
      select * from rows from (
        json_to_recordset(${parameter}::json) as (id uuid, type text, digest uuid, correlation text, facts json)
      ) with ordinality as t(id, type, digest, correlation, facts, place)),
-   moment as materialized (select atelier.now() as now)`;
+   moment as materialized (select atelier_now() as now)`;
 
 // Rows are written in the order of their digests, so that two requests with the same events wait for each other and never
 // in a circle. Their times have the order in which the events were received.

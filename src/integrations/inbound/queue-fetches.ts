@@ -17,7 +17,7 @@ const queue = statement({
    fresh as (
      insert into integration_inbound_event (connection_id, digest, organization_id, environment, received_at, trigger,
        reference)
-     select :connectionId, t.digest, :organizationId, :environment, atelier.now(), t.trigger, t.reference
+     select :connectionId, t.digest, :organizationId, :environment, atelier_now(), t.trigger, t.reference
        from given t join subscribed using (type) order by t.digest
      on conflict (connection_id, digest) do nothing
      returning digest)

@@ -27,9 +27,9 @@ const takeOver = statement({
   name: 'idempotency.take_over',
   parameters: { method: 'text', path: 'text', key: 'text', id: 'text', outcome: 'json', limitMs: 'float8' },
   row: { taken: 'boolean' },
-  text: `update idempotency set outcome = :outcome, created_at = atelier.now()
+  text: `update idempotency set outcome = :outcome, created_at = atelier_now()
     where ${ofKey} and outcome->>'id' = :id
-      and created_at < atelier.now() - make_interval(secs => coalesce((outcome->>'limitMs')::float8, :limitMs) / 1000)
+      and created_at < atelier_now() - make_interval(secs => coalesce((outcome->>'limitMs')::float8, :limitMs) / 1000)
    returning true as taken`,
 });
 

@@ -69,7 +69,7 @@ const find = statement({
   text: `select resource_id as "resourceId", fingerprint, outcome from idempotency
     where organization_id = :organizationId and environment = :environment and method = :method and path = :path
       and key = :key
-      and created_at > atelier.now() - make_interval(hours => :keptHours)`,
+      and created_at > atelier_now() - make_interval(hours => :keptHours)`,
 });
 
 // Waits for a concurrent claim of the same key to commit or roll back; an outdated one is taken over.
@@ -87,11 +87,11 @@ const take = statement({
   row: { claimed: 'boolean' },
   text: `insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome,
     created_at)
-   values (:organizationId, :environment, :method, :path, :key, :fingerprint, :resourceId, :stored, atelier.now())
+   values (:organizationId, :environment, :method, :path, :key, :fingerprint, :resourceId, :stored, atelier_now())
    on conflict (organization_id, environment, method, path, key) do update
       set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, outcome = excluded.outcome,
           created_at = excluded.created_at
-    where idempotency.created_at <= atelier.now() - make_interval(hours => :keptHours)
+    where idempotency.created_at <= atelier_now() - make_interval(hours => :keptHours)
    returning true as claimed`,
 });
 
@@ -238,13 +238,13 @@ const takeAll = statement({
    taken as (
      insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome,
        created_at)
-     select :organizationId, :environment, method, path, key, fingerprint, resource_id, null, atelier.now()
+     select :organizationId, :environment, method, path, key, fingerprint, resource_id, null, atelier_now()
        from asked
       order by method, path, key
      on conflict (organization_id, environment, method, path, key) do update
         set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, outcome = excluded.outcome,
             created_at = excluded.created_at
-      where idempotency.created_at <= atelier.now() - make_interval(hours => :keptHours)
+      where idempotency.created_at <= atelier_now() - make_interval(hours => :keptHours)
      returning method, path, key)
    select a.n::int as n from asked a join taken t on (t.method, t.path, t.key) = (a.method, a.path, a.key)`,
 });
@@ -303,5 +303,5 @@ export async function readClaimed<Outcome extends object>(
 export const forgetOldClaims = removalOf({
   name: 'idempotency.forget',
   table: 'idempotency',
-  where: `created_at <= atelier.statement_now() - make_interval(hours => ${keptHours}) order by created_at`,
+  where: `created_at <= atelier_statement_now() - make_interval(hours => ${keptHours}) order by created_at`,
 });

@@ -54,8 +54,8 @@ export const kindsInStatements = (): ReadonlySet<string> => enqueuedKinds;
 export function enqueueSql(kind: string, { subject, correlation, from, due }: Source): string {
   enqueuedKinds.add(kind);
   return `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
-   select uuidv7(), :organizationId, :environment, '${kind}', ${subject}, ${correlation}::text, 0, atelier.now(),
-          atelier.now() + make_interval(secs => ${due === 'now' ? 0 : directGraceMs / 1000})
+   select uuidv7(), :organizationId, :environment, '${kind}', ${subject}, ${correlation}::text, 0, atelier_now(),
+          atelier_now() + make_interval(secs => ${due === 'now' ? 0 : directGraceMs / 1000})
      from ${from}`;
 }
 
@@ -72,8 +72,8 @@ export const enqueue = statement({
   parameters: { kind: 'text', subjectId: 'uuid', correlationId: 'text' },
   row: { id: 'uuid' },
   text: `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
-   values (uuidv7(), :organizationId, :environment, :kind, :subjectId, :correlationId, 0, atelier.now(),
-           atelier.now() + make_interval(secs => ${directGraceMs / 1000}))
+   values (uuidv7(), :organizationId, :environment, :kind, :subjectId, :correlationId, 0, atelier_now(),
+           atelier_now() + make_interval(secs => ${directGraceMs / 1000}))
    ${replacingEarlier}
    returning id`,
   // The transaction notes the entry itself.
@@ -95,7 +95,7 @@ export function enqueuedBy<Row extends QueryResultRow>({ enqueues }: Statement<R
 export const releaseToDrain = systemStatement({
   name: 'outbox.release',
   parameters: { organizationId: 'uuid', environment: 'text', kinds: 'text[]', subjectIds: 'uuid[]' },
-  text: `update outbox set available_at = least(available_at, atelier.now())
+  text: `update outbox set available_at = least(available_at, atelier_now())
     where organization_id = :organizationId and environment = :environment
       and kind = any(:kinds) and subject_id = any(:subjectIds)`,
 });

@@ -5,7 +5,7 @@ const hold = statement({
   name: 'outbox.hold',
   parameters: { kind: 'text', subjectId: 'uuid' },
   row: { id: 'uuid' },
-  text: `update outbox set available_at = greatest(available_at, atelier.now() + interval '30 seconds')
+  text: `update outbox set available_at = greatest(available_at, atelier_now() + interval '30 seconds')
     where organization_id = :organizationId and environment = :environment and kind = :kind and subject_id = :subjectId
    returning id`,
 });

@@ -36,14 +36,14 @@ const lease = systemStatement({
     attempts: 'int',
   },
   text: `with recursive tenant as (
-     (select organization_id, environment from outbox where kind = :kind and available_at <= atelier.statement_now()
+     (select organization_id, environment from outbox where kind = :kind and available_at <= atelier_statement_now()
        order by organization_id, environment limit 1)
      union all
      select next.organization_id, next.environment
        from tenant cross join lateral
          (select organization_id, environment from outbox
            where kind = :kind and (organization_id, environment) > (tenant.organization_id, tenant.environment)
-             and available_at <= atelier.statement_now()
+             and available_at <= atelier_statement_now()
            order by organization_id, environment limit 1) next),
    due as (
      select entry.id, row_number() over (partition by organization_id, environment order by entry.available_at) as turn,
@@ -54,11 +54,11 @@ const lease = systemStatement({
       cross join lateral
          (select id, available_at from outbox
            where kind = :kind and organization_id = tenant.organization_id and environment = tenant.environment
-             and available_at <= atelier.statement_now()
+             and available_at <= atelier_statement_now()
            order by available_at limit least(:limit, coalesce(known.free, :limitOfOthers))
              for update skip locked) entry)
-   update outbox set available_at = atelier.now() + make_interval(secs => :leaseMs / 1000),
-          attempts = attempts + 1, last_attempt_at = atelier.now()
+   update outbox set available_at = atelier_now() + make_interval(secs => :leaseMs / 1000),
+          attempts = attempts + 1, last_attempt_at = atelier_now()
     where id in (select id from due order by turn, available_at limit :limit)
    returning id, kind, subject_id as "subjectId", organization_id as "organizationId", environment,
              correlation_id as "correlationId", attempts`,
@@ -113,7 +113,7 @@ export const postpone = statement({
     leaseMs: 'float8?',
   },
   text: `update outbox
-      set available_at = greatest(atelier.now() + make_interval(secs => :waitMs / 1000),
+      set available_at = greatest(atelier_now() + make_interval(secs => :waitMs / 1000),
             case when available_at > last_attempt_at + make_interval(secs => :leaseMs / 1000) then available_at end),
           last_error = :error
     where organization_id = :organizationId and environment = :environment and id = :id`,
@@ -139,7 +139,7 @@ const findDue = systemStatement({
   parameters: { kinds: 'text[]' },
   row: { kind: 'text' },
   text: `select known.kind from unnest(:kinds) as known (kind)
-    where exists (select from outbox o where o.kind = known.kind and o.available_at <= atelier.statement_now())`,
+    where exists (select from outbox o where o.kind = known.kind and o.available_at <= atelier_statement_now())`,
 });
 
 /** The kinds that have an entry which is due: one question, because at rest there is none. */

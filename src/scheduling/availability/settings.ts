@@ -20,7 +20,7 @@ const upsert = (column: 'business_hours' | 'limits') =>
     name: `scheduling_settings.put_${column}`,
     parameters: { value: 'json' },
     text: `insert into scheduling_settings (organization_id, environment, ${column}, updated_at)
-     values (:organizationId, :environment, :value, atelier.now())
+     values (:organizationId, :environment, :value, atelier_now())
      on conflict (organization_id, environment) do update
         set ${column} = excluded.${column}, updated_at = excluded.updated_at`,
   });
@@ -86,7 +86,7 @@ export const putLimits = (scope: Scope, limits: BookingLimits): Promise<void> =>
 const putLimitsOfHost = statement({
   name: 'host.put_limits',
   parameters: { hostId: 'uuid', limits: 'json' },
-  text: `update scheduling_host set limits = :limits, updated_at = atelier.now()
+  text: `update scheduling_host set limits = :limits, updated_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :hostId`,
 });
 

@@ -39,7 +39,7 @@ const apply = statement({
                       + added.count <= :limit end as is_left from added),
    ended as (
      update calendar
-        set sync_token = :syncToken, status = 'active', last_synced_at = atelier.now(),
+        set sync_token = :syncToken, status = 'active', last_synced_at = atelier_now(),
             last_error_code = null, last_error_message = null, last_error_at = null
       where organization_id = :organizationId and environment = :environment and id = :calendarId
         and sync_id = :syncId and generation = :generation

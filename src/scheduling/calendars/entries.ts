@@ -154,7 +154,7 @@ const record = statement({
   text: `insert into calendar_entry (organization_id, environment, booking_id, calendar_id, event_id, version,
                                starts_at, ends_at, meeting_url, is_removed, written_at, seen_generation, outside_change)
    select :organizationId, :environment, :bookingId, c.id, :eventId, :version, :startAt, :endAt, :meetingUrl, false,
-          atelier.now(), null, null
+          atelier_now(), null, null
      from calendar c where c.id = :calendarId
    on conflict (booking_id) do update
       set calendar_id = excluded.calendar_id, event_id = excluded.event_id, version = excluded.version,
@@ -200,7 +200,7 @@ const recordEntry = (
 const recordRemoved = statement({
   name: 'calendar_entry.record_removed',
   parameters: { bookingId: 'uuid' },
-  text: `update calendar_entry set is_removed = true, written_at = atelier.now(), outside_change = null
+  text: `update calendar_entry set is_removed = true, written_at = atelier_now(), outside_change = null
     where organization_id = :organizationId and environment = :environment and booking_id = :bookingId`,
 });
 

@@ -66,8 +66,8 @@ const endBaseline = statement({
   row: { id: 'uuid' },
   text: `update calendar
       set generation = :generation, sync_token = :syncToken, window_starts_at = :windowStartsAt,
-        window_ends_at = :windowEndsAt, baselined_at = atelier.now(),
-          baseline = null, status = 'active', last_synced_at = atelier.now(),
+        window_ends_at = :windowEndsAt, baselined_at = atelier_now(),
+          baseline = null, status = 'active', last_synced_at = atelier_now(),
           last_error_code = null, last_error_message = null, last_error_at = null
     where organization_id = :organizationId and environment = :environment and id = :calendarId and sync_id = :syncId
       returning id`,

@@ -55,7 +55,7 @@ const noteTry = statement({
   name: 'calendar.outside_change_tried',
   parameters: { bookingId: 'uuid', change: 'jsonb' },
   row: { bookingId: 'uuid' },
-  text: `update calendar_entry set settle_tried_at = atelier.now()
+  text: `update calendar_entry set settle_tried_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and booking_id = :bookingId
       and outside_change = :change
    returning booking_id as "bookingId"`,

@@ -99,7 +99,7 @@ const fail = statement({
   parameters: { calendarId: 'uuid', code: 'text', message: 'text' },
   row: { id: 'uuid' },
   text: `update calendar
-      set status = 'error', last_error_code = :code, last_error_message = :message, last_error_at = atelier.now()
+      set status = 'error', last_error_code = :code, last_error_message = :message, last_error_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :calendarId
       and status not in ('auth_expired', 'disconnected')
    returning id`,
@@ -109,7 +109,7 @@ const note = statement({
   name: 'calendar.note_sync_error',
   parameters: { calendarId: 'uuid', code: 'text', message: 'text' },
   row: { id: 'uuid' },
-  text: `update calendar set last_error_code = :code, last_error_message = :message, last_error_at = atelier.now()
+  text: `update calendar set last_error_code = :code, last_error_message = :message, last_error_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :calendarId
       and status not in ('auth_expired', 'disconnected')
    returning id`,
@@ -139,7 +139,7 @@ const stop = statement({
   row: { id: 'uuid' },
   text: `update calendar
       set status = :status, last_error_code = :status, last_error_message = :lastErrorMessage,
-        last_error_at = atelier.now()
+        last_error_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :calendarId and status <> :status
    returning id`,
 });

@@ -89,7 +89,7 @@ const findLate = systemStatement({
   text: `select distinct on (l.due_at, l.booking_id) l.booking_id as "bookingId", l.due_at as "dueAt",
           l.organization_id as "organizationId", l.environment, b.correlation_id as "correlationId", o.plan
      from (select * from booking_effect e where status in (${openEffect})
-              and due_at < atelier.statement_now() - make_interval(mins => ${lateMinutes})
+              and due_at < atelier_statement_now() - make_interval(mins => ${lateMinutes})
               and (due_at, booking_id) > (:afterDueAt, :afterBookingId)
               and (select deleted_at from organization where id = e.organization_id) is null
             order by due_at, booking_id limit :limit) l

@@ -63,7 +63,7 @@ const findBooking = statement({
     hostTimezone: 'text',
     failed: typed<{ kind: EffectKind; lastError: string | null }[]>('jsonb'),
   },
-  text: `select b.id, atelier.now() as now, b.status, b.reschedule_count as "rescheduleCount", b.start_at as start,
+  text: `select b.id, atelier_now() as now, b.status, b.reschedule_count as "rescheduleCount", b.start_at as start,
           b.end_at as "end", b.location, b.token, b.host_token as "hostToken", b.responses, t.questions,
             o.name as organization,
           ${hostName('h')} as host, h.email as "hostEmail", t.name as "eventType", t.locations as offered,

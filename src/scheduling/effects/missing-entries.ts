@@ -16,8 +16,8 @@ const perPage = 500;
 const entryIsDue = (bookings: string) =>
   `insert into booking_effect (booking_id, version, kind, organization_id, environment, status, attempts, facts, due_at,
                                created_at, updated_at)
-   select id, version, 'calendar_entry', :organizationId, :environment, 'pending', 0, null, atelier.now(),
-          atelier.now(), atelier.now()
+   select id, version, 'calendar_entry', :organizationId, :environment, 'pending', 0, null, atelier_now(),
+          atelier_now(), atelier_now()
      from ${bookings}
    on conflict (booking_id, version, kind) do update
       set status = 'pending', attempts = booking_effect.attempts + 1, due_at = excluded.due_at,
@@ -42,7 +42,7 @@ const enqueueMissing = statement({
       cross join lateral (
          select b.reschedule_count + case when b.status = 'cancelled' then 1 else 0 end as version) v
       where c.organization_id = :organizationId and c.environment = :environment and c.id = :calendarId
-        and b.start_at > atelier.now() and (b.start_at, b.id) > (:afterStartAt, :afterBookingId)
+        and b.start_at > atelier_now() and (b.start_at, b.id) > (:afterStartAt, :afterBookingId)
         and case when b.status = 'confirmed' then e.booking_id is null or e.is_removed or e.version < v.version
                  else not e.is_removed end
       order by b.start_at, b.id limit ${perPage}),
@@ -50,8 +50,8 @@ const enqueueMissing = statement({
      ${entryIsDue('lacking')}),
    links as (
      update booking_effect f
-        set status = 'pending', attempts = f.attempts + 1, due_at = atelier.now(), created_at = atelier.now(),
-            updated_at = atelier.now()
+        set status = 'pending', attempts = f.attempts + 1, due_at = atelier_now(), created_at = atelier_now(),
+            updated_at = atelier_now()
        from lacking l
       where f.organization_id = :organizationId and f.environment = :environment and f.booking_id = l.id
         and f.version = l.version

@@ -17,7 +17,7 @@ const begin = statement({
   name: 'booking_effect.begin',
   parameters: { bookingId: 'uuid', version: 'int', kind: 'text', attempts: 'int' },
   row: { attempts: 'int' },
-  text: `update booking_effect set attempts = attempts + 1, updated_at = atelier.now()
+  text: `update booking_effect set attempts = attempts + 1, updated_at = atelier_now()
     where ${one} and attempts = :attempts and status in (${openEffect}) and handed_over_at is null
    returning attempts`,
 });
@@ -34,7 +34,7 @@ const handOver = statement({
   name: 'booking_effect.hand_over',
   parameters: { bookingId: 'uuid', version: 'int', kind: 'text', attempts: 'int' },
   row: { found: 'boolean' },
-  text: `update booking_effect set handed_over_at = atelier.now()
+  text: `update booking_effect set handed_over_at = atelier_now()
     where ${one} and attempts = :attempts and status in (${openEffect})
    returning true as found`,
 });
@@ -55,27 +55,27 @@ export async function noteHandOver(scope: Scope, effect: EffectRef, attempt: num
 const succeed = statement({
   name: 'booking_effect.succeed',
   parameters: { bookingId: 'uuid', version: 'int', kind: 'text' },
-  text: `update booking_effect set status = 'succeeded', last_error = null, updated_at = atelier.now()
+  text: `update booking_effect set status = 'succeeded', last_error = null, updated_at = atelier_now()
     where ${one} and status in (${openEffect}, 'failed')`,
 });
 const skip = statement({
   name: 'booking_effect.skip',
   parameters: { bookingId: 'uuid', version: 'int', kind: 'text', attempts: 'int' },
-  text: `update booking_effect set status = 'skipped', updated_at = atelier.now()
+  text: `update booking_effect set status = 'skipped', updated_at = atelier_now()
     where ${one} and attempts = :attempts and status in (${openEffect})`,
 });
 const fail = statement({
   name: 'booking_effect.fail',
   parameters: { bookingId: 'uuid', version: 'int', kind: 'text', attempts: 'int', error: 'text' },
-  text: `update booking_effect set status = 'failed', last_error = :error, updated_at = atelier.now()
+  text: `update booking_effect set status = 'failed', last_error = :error, updated_at = atelier_now()
     where ${one} and attempts = :attempts and status in (${openEffect})`,
 });
 const postpone = statement({
   name: 'booking_effect.postpone',
   parameters: { bookingId: 'uuid', version: 'int', kind: 'text', attempts: 'int', error: 'text', delayMs: 'float8' },
   text: `update booking_effect
-      set status = 'retrying', last_error = :error, handed_over_at = null, updated_at = atelier.now(),
-          due_at = atelier.now() + make_interval(secs => :delayMs / 1000)
+      set status = 'retrying', last_error = :error, handed_over_at = null, updated_at = atelier_now(),
+          due_at = atelier_now() + make_interval(secs => :delayMs / 1000)
     where ${one} and attempts = :attempts and status in (${openEffect})`,
 });
 
@@ -83,10 +83,10 @@ const failDue = statement({
   name: 'booking_effect.fail_due',
   parameters: { bookingId: 'uuid', error: 'text' },
   text: `update booking_effect
-      set status = 'failed', last_error = :error, attempts = attempts + 1, updated_at = atelier.now()
+      set status = 'failed', last_error = :error, attempts = attempts + 1, updated_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and booking_id = :bookingId
       and status in (${openEffect})
-      and due_at <= atelier.now()`,
+      and due_at <= atelier_now()`,
 });
 
 /**
@@ -123,8 +123,8 @@ const retryFailed = statement({
   name: 'booking_effect.retry',
   parameters: { bookingId: 'uuid' },
   text: `update booking_effect
-      set status = 'retrying', due_at = atelier.now(), created_at = atelier.now(), handed_over_at = null,
-          updated_at = atelier.now()
+      set status = 'retrying', due_at = atelier_now(), created_at = atelier_now(), handed_over_at = null,
+          updated_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and booking_id = :bookingId
       and (status = 'failed' or status = 'retrying' and handed_over_at is null)`,
 });
@@ -140,7 +140,7 @@ const link = statement({
   name: 'booking.set_link',
   parameters: { bookingId: 'uuid', url: 'text' },
   text: `update booking set location = json_build_object('type', location->'type', 'url', :url),
-    updated_at = atelier.now()
+    updated_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :bookingId
       and location->>'url' is null`,
 });

@@ -13,6 +13,6 @@ export const forgetEndedKeys = removalOf({
   where: `id in (
     select id from (
       select id, row_number() over (partition by organization_id order by coalesce(revoked_at, expires_at) desc, id desc) as nth
-        from api_key where revoked_at is not null or expires_at <= atelier.statement_now()) ended
+        from api_key where revoked_at is not null or expires_at <= atelier_statement_now()) ended
      where nth > ${keptEndedKeys})`,
 });

@@ -105,7 +105,7 @@ const replace = statement({
 const count = statement({
   name: 'own_key.count',
   row: { usable: 'int', total: 'int' },
-  text: `select count(*) filter (where revoked_at is null and (expires_at is null or expires_at > atelier.statement_now()))::int as usable,
+  text: `select count(*) filter (where revoked_at is null and (expires_at is null or expires_at > atelier_statement_now()))::int as usable,
       count(*)::int as total from api_key where organization_id = :organizationId and :environment is not null`,
 });
 
@@ -118,7 +118,7 @@ const countUsable = statement({
   row: { usable: 'int' },
   text: `select count(*)::int as usable from (
       select from api_key where organization_id = :organizationId and :environment in ('live', 'test')
-         and revoked_at is null and (expires_at is null or expires_at > atelier.statement_now()) limit ${maxKeys}) as counted`,
+         and revoked_at is null and (expires_at is null or expires_at > atelier_statement_now()) limit ${maxKeys}) as counted`,
 });
 
 /** How many keys of the organization can be used. */

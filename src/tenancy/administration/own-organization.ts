@@ -35,7 +35,7 @@ const change = systemStatement({
   name: 'own_organization.change',
   parameters: { id: 'uuid', name: 'text', slug: 'text', contactEmail: 'text?' },
   row: columns,
-  text: `update organization set name = :name, slug = :slug, email = :contactEmail, updated_at = atelier.now()
+  text: `update organization set name = :name, slug = :slug, email = :contactEmail, updated_at = atelier_now()
     where id = :id returning ${selected}`,
 });
 

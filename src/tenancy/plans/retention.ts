@@ -42,7 +42,7 @@ export function removalByPlan<const Also extends string = never>({
      join jsonb_each_text(:retentionDaysByPlan) as kept (plan, days) on kept.plan = o.plan
     cross join lateral (
       select id, environment, ${weight} as weight${named.map(([, column]) => `, ${column}`).join('')} from ${table}
-       where organization_id = o.id and ${endedAt} < atelier.statement_now() - make_interval(days => kept.days::int)
+       where organization_id = o.id and ${endedAt} < atelier_statement_now() - make_interval(days => kept.days::int)
        order by ${endedAt} limit :limit) r
     limit :limit`,
   });
@@ -68,7 +68,7 @@ export function removalOfFewByPlan({ table, endedAt }: KeptRows<never>): (databa
     row: { count: 'int' },
     text: `with old as (
      select r.id from ${table} r join organization o on o.id = r.organization_id
-      where r.${endedAt} < atelier.now() - make_interval(days => (:days ->> o.plan)::int) limit :limit),
+      where r.${endedAt} < atelier_now() - make_interval(days => (:days ->> o.plan)::int) limit :limit),
    gone as (delete from ${table} where id in (select id from old) returning 1)
    select count(*)::int as count from gone`,
   });

@@ -4,5 +4,5 @@ import { removalOf } from '../../platform/database/remove-rows.ts';
 export const forgetEndedTokens = removalOf({
   name: 'browser_token.forget',
   table: 'browser_token',
-  where: `expires_at < atelier.now() - interval '1 day'`,
+  where: `expires_at < atelier_now() - interval '1 day'`,
 });

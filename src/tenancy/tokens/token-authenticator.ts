@@ -58,7 +58,7 @@ const countUse = systemStatement({
   parameters: { id: 'uuid' },
   row: { uses: 'int' },
   text: `update browser_token set uses = uses + 1
-    where id = :id and uses < max_uses and expires_at > atelier.now() returning uses`,
+    where id = :id and uses < max_uses and expires_at > atelier_now() returning uses`,
 });
 
 /** Finds the callers of browsers' tokens, and counts the uses of tokens with a maximum number. */

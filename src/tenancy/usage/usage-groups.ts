@@ -101,6 +101,6 @@ export const keptDays = { days: 400, hours: 31 };
 export const forgetOldCounts = removalOf({
   name: 'usage.forget_counts',
   table: 'usage_count',
-  where: `starts_at < atelier.statement_now() - interval '${keptDays.days} days'
-            or (starts_at < atelier.statement_now() - interval '${keptDays.hours + 1} days' and dimension in ('hour', 'error'))`,
+  where: `starts_at < atelier_statement_now() - interval '${keptDays.days} days'
+            or (starts_at < atelier_statement_now() - interval '${keptDays.hours + 1} days' and dimension in ('hour', 'error'))`,
 });

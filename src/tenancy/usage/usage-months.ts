@@ -3,7 +3,7 @@ import type { Scope } from '../../platform/database/scope.ts';
 import { statement } from '../../platform/database/sql.ts';
 
 /** The first day of the current UTC month, as SQL. */
-export const thisMonth = "date_trunc('month', atelier.now() at time zone 'UTC')::date";
+export const thisMonth = "date_trunc('month', atelier_now() at time zone 'UTC')::date";
 
 /** A CTE that counts one run of the tenant for each row of `from`. */
 export const countRuns = (from: string) =>

@@ -17,7 +17,7 @@ const addUse = systemStatement({
   name: 'usage.count',
   parameters: { counts: 'json', maxValues: 'int' },
   text: `with given as (
-     select g.*, date_trunc(case when ${isHourly} then 'hour' else 'day' end, atelier.statement_now(), 'UTC') as starts_at
+     select g.*, date_trunc(case when ${isHourly} then 'hour' else 'day' end, atelier_statement_now(), 'UTC') as starts_at
        from json_to_recordset(:counts) as g (organization_id uuid, environment text, dimension text, value text,
               ${columns.map((name) => `${name} bigint`).join(', ')})
       where exists (select from organization o where o.id = g.organization_id)),

@@ -6,7 +6,7 @@ import { deliveriesChannel, deliveryColumns, listens, newDelivery, readsEvent } 
 
 /** A tenant's events belong to a process for so long, unless it renews the lease: another one waits so long after a crash. */
 export const leaseMs = 6_000;
-const leasedUntil = `atelier.now() + make_interval(secs => ${leaseMs / 1_000})`;
+const leasedUntil = `atelier_now() + make_interval(secs => ${leaseMs / 1_000})`;
 
 /** Events that one step reads at most, and bytes of their facts; one event at least. */
 const perStep = { events: 100, bytes: 1_048_576 };
@@ -34,7 +34,7 @@ export const findTenants = systemStatement({
    select t.organization_id as "organizationId", t.environment, coalesce(b.room <= 0, false) as "isFull"
      from tenant t left join delivery_backlog b on b.organization_id = t.organization_id
        and b.environment = t.environment
-    where t.leased_until is null or t.leased_until < atelier.now()
+    where t.leased_until is null or t.leased_until < atelier_now()
     order by random()`,
 });
 
@@ -50,7 +50,7 @@ export const claimTenant = statement({
    update event_addressing a
       set lease = :lease, leased_until = ${leasedUntil} from head
     where a.organization_id = :organizationId and a.environment = :environment and a.event_id = head.event_id
-      and (a.leased_until is null or a.leased_until < atelier.now())
+      and (a.leased_until is null or a.leased_until < atelier_now())
    returning a.event_id as "headId"`,
 });
 

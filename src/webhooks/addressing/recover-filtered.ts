@@ -95,7 +95,7 @@ const writePart = statement({
   row: { queued: 'int' },
   text: `with missed as (
      insert into delivery (${deliveryColumns}, subject)
-     ${newDelivery('e', 's', 'atelier.now()')}, m.subject
+     ${newDelivery('e', 's', 'atelier_now()')}, m.subject
        from unnest(:eventIds, :subjects) with ordinality as m (event_id, subject, nth)
       cross join lateral (select id, type, created_at from event where id = m.event_id offset 0) e
       cross join lateral (select :subscriptionId as id) s

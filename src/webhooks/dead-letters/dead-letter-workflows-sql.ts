@@ -135,7 +135,7 @@ export const markStarting = systemStatement({
 export const markParked = systemStatement({
   name: 'dead_letter_workflow.parked',
   parameters: { ids: 'uuid[]' },
-  text: `update delivery set parked_at = atelier.now() where ${free("parked_at = 'infinity'")}`,
+  text: `update delivery set parked_at = atelier_now() where ${free("parked_at = 'infinity'")}`,
 });
 
 /** Deliveries that are no longer dead letters and whose workflows have not been signalled. */

@@ -136,7 +136,7 @@ export async function redrivePage(
 const readClock = systemStatement({
   name: 'delivery.redrive_begins',
   row: { now: 'timestamptz' },
-  text: 'select atelier.now() as now',
+  text: 'select atelier_now() as now',
 });
 
 const perPage = 20;

@@ -22,7 +22,7 @@ const discardStatement = statement({
   name: 'delivery.discard',
   parameters: { deliveryId: 'uuid' },
   row: { id: 'uuid', subscriptionId: 'uuid' },
-  text: `update delivery set status = 'failed', error_class = 'discarded', finished_at = atelier.now(),
+  text: `update delivery set status = 'failed', error_class = 'discarded', finished_at = atelier_now(),
     parked_at = null
     where organization_id = :organizationId and environment = :environment and id = :deliveryId
       and status = 'dead_lettered'

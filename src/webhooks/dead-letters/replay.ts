@@ -28,7 +28,7 @@ export interface ReplayedDelivery {
 // A new schedule of attempts. The workflow of the dead letter is signalled later: see dead-letter-workflows.ts.
 export const renewed = (
   ignoresBreaker: string,
-) => `status = 'pending', schedule_attempts = 0, next_attempt_at = atelier.now(), finished_at = null,
+) => `status = 'pending', schedule_attempts = 0, next_attempt_at = atelier_now(), finished_at = null,
         leased_until = null, is_held = false, ignores_breaker = ${ignoresBreaker}`;
 
 // Locks the subscription before the delivery, so that turning it off happens before or after the replay, never between.

@@ -100,8 +100,8 @@ const resumeRecoveries = systemStatement({
   name: 'backlog.resume_recoveries',
   text: `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at,
     available_at)
-   select uuidv7(), r.organization_id, r.environment, 'webhook.recover', r.id, 'recovery', 0, atelier.now(),
-     atelier.now()
+   select uuidv7(), r.organization_id, r.environment, 'webhook.recover', r.id, 'recovery', 0, atelier_now(),
+     atelier_now()
      from recovery r
     where r.finished_at is null
       and not exists (select from delivery_backlog b where b.organization_id = r.organization_id

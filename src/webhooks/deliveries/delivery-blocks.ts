@@ -46,7 +46,7 @@ const addBlocks = systemStatement({
         select created_at, id from delivery
          where subscription_id = s.id and ${isBlockEnd}
            and (created_at, id) > (coalesce(latest.ends_at, '-infinity'), coalesce(latest.ends_id, '${noId}'))
-           and created_at < (select atelier.now() - interval '${youngSeconds} seconds')
+           and created_at < (select atelier_now() - interval '${youngSeconds} seconds')
          order by created_at, id limit :limit) e
       limit :limit
      on conflict do nothing

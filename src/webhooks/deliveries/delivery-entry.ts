@@ -79,7 +79,7 @@ export const deliveryRow = {
 export const entryColumns = `d.id, e.id as "eventId", e.type as "eventType", d.status, d.status_code as "statusCode",
   d.response_body as "responseBody", d.response_body_truncated as "responseBodyTruncated",
   d.duration_ms as "durationMs", d.attempts, d.next_attempt_at as "nextAttemptAt", d.error_class as "errorClass",
-  d.ignores_breaker as "ignoresBreaker", d.is_held as "isHeld", coalesce(d.leased_until > atelier.now(), false) as "isLeased",
+  d.ignores_breaker as "ignoresBreaker", d.is_held as "isHeld", coalesce(d.leased_until > atelier_now(), false) as "isLeased",
   ${isTestEvent('e')} as "isTest", coalesce(d.content_expunged_at, e.content_expunged_at) as "contentExpungedAt",
   e.expunge_requested_at is not null as "isExpunged", e.correlation_id as "correlationId", d.created_at as "createdAt"`;
 

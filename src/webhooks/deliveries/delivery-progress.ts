@@ -40,9 +40,9 @@ const findDelivery = statement({
   },
   text: `select d.status, d.attempts, d.status_code as "statusCode", d.error_class as "errorClass",
           s.name as "webhookName", s.url as "webhookUrl",
-          greatest(0, round(extract(epoch from next_attempt_at - atelier.now()) * 1000))::float8 as "waitMs",
-          (extract(epoch from atelier.now() - d.created_at) * 1000)::float8 as "ageMs",
-          coalesce(leased_until > atelier.now(), false) as "isLeased", coalesce(parked_at <= '${leaving}',
+          greatest(0, round(extract(epoch from next_attempt_at - atelier_now()) * 1000))::float8 as "waitMs",
+          (extract(epoch from atelier_now() - d.created_at) * 1000)::float8 as "ageMs",
+          coalesce(leased_until > atelier_now(), false) as "isLeased", coalesce(parked_at <= '${leaving}',
             false) as "isLeft"
      from delivery d join webhook_subscription s on s.id = d.subscription_id
     where d.organization_id = :organizationId and d.environment = :environment and d.id = :deliveryId`,

@@ -35,14 +35,14 @@ const removeAnswers = statement({
      update delivery_attempt set response_body = null, response_body_truncated = false
       where organization_id = :organizationId and environment = :environment and delivery_id = :deliveryId)
    update delivery
-      set response_body = null, response_body_truncated = false, content_expunged_at = atelier.now()
+      set response_body = null, response_body_truncated = false, content_expunged_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :deliveryId`,
 });
 
 const markEvent = statement({
   name: 'event.request_expunge',
   parameters: { eventId: 'uuid' },
-  text: `update event set expunge_requested_at = coalesce(expunge_requested_at, atelier.now())
+  text: `update event set expunge_requested_at = coalesce(expunge_requested_at, atelier_now())
     where organization_id = :organizationId and environment = :environment and id = :eventId`,
 });
 
@@ -74,7 +74,7 @@ const removeBody = statement({
               or ${isAddressed(':organizationId', ':environment', ':eventId')} as still)
    update event e
       set facts = case when needed.still then e.facts else 'null' end, expunge_waits_for = needed.by_delivery,
-          content_expunged_at = case when not needed.still then atelier.now() end
+          content_expunged_at = case when not needed.still then atelier_now() end
      from needed
     where e.organization_id = :organizationId and e.environment = :environment and e.id = :eventId
       and e.expunge_requested_at is not null and e.content_expunged_at is null

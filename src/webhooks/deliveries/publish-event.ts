@@ -114,7 +114,7 @@ export const newDeliveries = `${listenersOf('new_event')},
  */
 export const publishEventsSql = (announced: string) => `
    occurred as materialized (
-     select uuidv7() as id, atelier.now() as created_at, a.type, a.subject_id, a.facts, a.correlation_id
+     select uuidv7() as id, atelier_now() as created_at, a.type, a.subject_id, a.facts, a.correlation_id
        from ${announced} a),
    awaited as (
      select o.* from occurred o
@@ -199,7 +199,7 @@ const publishTestStatement = statement({
   row: { deliveryId: 'uuid' },
   text: `with new_event as (
      insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at, is_test)
-     values (:id, :organizationId, :environment, :type, null, :facts, :correlationId, atelier.now(), true)
+     values (:id, :organizationId, :environment, :type, null, :facts, :correlationId, atelier_now(), true)
      returning id, type, created_at),
    new_delivery as (
      insert into delivery (${deliveryColumns}, ignores_breaker)

@@ -14,4 +14,4 @@ export const afterPart = (isLast: string, last: { at: string; id: string }) =>
   `after_at = case when ${isLast} then r.since else coalesce(${last.at}, r.after_at) end,
             after_id = case when ${isLast} then '${noId}' else coalesce(${last.id}, r.after_id) end,
             reads_late = r.reads_late or ${isLast} and r.late_from is not null,
-            finished_at = case when ${isLast} and (r.late_from is null or r.reads_late) then atelier.now() end`;
+            finished_at = case when ${isLast} and (r.late_from is null or r.reads_late) then atelier_now() end`;

@@ -76,7 +76,7 @@ const begin = statement({
   },
   text: `insert into recovery (id, organization_id, environment, subscription_id, since, until, window_end, event_types,
     status_class, reads_events, late_from, late_until, after_at, after_id, queued)
-   select :recoveryId, :organizationId, :environment, id, reach.since, atelier.now(),
+   select :recoveryId, :organizationId, :environment, id, reach.since, atelier_now(),
      coalesce(:windowEnd, 'infinity'), :eventTypes, :statusClass, false, late.first,
      case when late.first is not null then pg_snapshot_xmax(pg_current_snapshot())::text::bigint end,
      reach.since, '${noId}', 0
@@ -186,7 +186,7 @@ const recoverDeadLetters = statement({
    moved as (
      update recovery r
         set queued = r.queued + done.queued, reads_events = ${isLast},
-            finished_at = case when ${isLast} and r.status_class is not null then atelier.now() end,
+            finished_at = case when ${isLast} and r.status_class is not null then atelier_now() end,
             after_at = case when ${isLast} then greatest(r.since, s.created_at) else latest.created_at end,
             after_id = case when ${isLast} then '${noId}' else latest.id end
        from done cross join webhook_subscription s left join ${latest} on true
@@ -215,7 +215,7 @@ const recoverEvents = statement({
         and not exists (select from delivery d where d.subscription_id = s.id and d.event_id = e.id)),
    missed as (
      insert into delivery (${deliveryColumns})
-     ${newDelivery('e', 's', 'atelier.now()')} from wanted e
+     ${newDelivery('e', 's', 'atelier_now()')} from wanted e
       cross join lateral (select e.webhook_id as id) s
       cross join lateral ${sendableEvent('e.id')} sendable
       order by e.created_at, e.id
@@ -262,7 +262,7 @@ const forgetSkipped = statement({
 const finish = statement({
   name: 'recovery.finish',
   parameters: { recoveryId: 'uuid' },
-  text: `update recovery set finished_at = atelier.now() where organization_id = :organizationId
+  text: `update recovery set finished_at = atelier_now() where organization_id = :organizationId
     and environment = :environment and id = :recoveryId`,
 });
 

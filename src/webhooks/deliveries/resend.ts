@@ -12,7 +12,7 @@ const resendStatement = statement({
   text: `with resent as (
      insert into delivery (${deliveryColumns}, resent_event_id, subject)
      select made.id, :organizationId, :environment, d.subscription_id, made.id, e.type, 'pending', 0, 0,
-            atelier.now(), false, atelier.now(), e.id, d.subject
+            atelier_now(), false, atelier_now(), e.id, d.subject
        from delivery d join event e on e.id = ${eventIdOf('d')} cross join lateral ${sendableEvent('e.id')} sendable
       cross join (select uuidv7() as id) made
       where d.organization_id = :organizationId and d.environment = :environment

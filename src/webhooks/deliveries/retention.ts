@@ -34,7 +34,7 @@ const findSubscriptions = systemStatement({
      from webhook_subscription s
      join organization o on o.id = s.organization_id
      ${keptByPlan}
-    cross join lateral (select atelier.statement_now() - make_interval(days => kept.days::int + ${marginDays}) as before) bound
+    cross join lateral (select atelier_statement_now() - make_interval(days => kept.days::int + ${marginDays}) as before) bound
     cross join lateral (
       select from delivery d
        where d.subscription_id = s.id and d.created_at < bound.before and d.status not in (${openDelivery})
@@ -100,8 +100,8 @@ const findTenants = systemStatement({
      ${keptByPlan}
     cross join (values ('live'), ('test')) as e (environment)
     cross join lateral (
-      select atelier.statement_now() - make_interval(days => ${eventDaysSql}) as before,
-             atelier.statement_now() - make_interval(days => kept.days::int + ${marginDays}) as deliveries_before) bound
+      select atelier_statement_now() - make_interval(days => ${eventDaysSql}) as before,
+             atelier_statement_now() - make_interval(days => kept.days::int + ${marginDays}) as deliveries_before) bound
     cross join lateral (
       select from event
        where organization_id = o.id and environment = e.environment and created_at < bound.before
@@ -171,7 +171,7 @@ const forgetHosts = systemStatement({
   row: { count: 'int' },
   text: `with gone as (
      delete from webhook_host where host in (
-       select host from webhook_host where free_at < (select atelier.now() - interval '1 day')
+       select host from webhook_host where free_at < (select atelier_now() - interval '1 day')
         order by host limit :limit for update skip locked)
      returning host)
    select count(*)::int as count from gone`,

@@ -58,7 +58,7 @@ const addToPeriod = (counted: string, { table, start, slot, columns }: Period) =
   });
   return `insert into ${table} as c (subscription_id, slot, organization_id, environment, ${start}, ${columns.join(', ')}, latencies)
      select r.subscription_id, ${slot}, r.organization_id, r.environment, now.at, ${columns.map((name) => `r.${name}`).join(', ')}, r.latencies
-       from ${counted} r cross join (select date_trunc('${start}', atelier.statement_now(), 'UTC') as at) now
+       from ${counted} r cross join (select date_trunc('${start}', atelier_statement_now(), 'UTC') as at) now
       order by r.subscription_id
      on conflict (subscription_id, slot) do update
         set ${start} = excluded.${start}, ${added.join(', ')},
@@ -106,7 +106,7 @@ export const countDeadLettersSql = (ended: string) => `attempt_count as (
 export const attemptsOfDay = (subscription: string) =>
   `(select coalesce(sum(delivered), 0)::int as delivered, coalesce(sum(failed), 0)::int as failed from attempt_hour
      where organization_id = :organizationId and environment = :environment and subscription_id = ${subscription}
-       and hour > atelier.now() - interval '24 hours')`;
+       and hour > atelier_now() - interval '24 hours')`;
 
 /** Removes the counts of a deleted webhook. */
 export const forgetAttempts = statement({

@@ -91,8 +91,8 @@ const findWork = statement({
   text: `select d.id as "deliveryId", d.attempts, d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
           s.max_attempts as "maxAttempts", s.last_failed_at is not null as "hasFailed", s.url, s.integration,
           s.payload, s.signature, s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
-          case when s.previous_secret_expires_at > atelier.now() then s.sealed_previous_secret end as "sealedPreviousSecret",
-          case when s.older_secret_expires_at > atelier.now() then s.sealed_older_secret end as "sealedOlderSecret",
+          case when s.previous_secret_expires_at > atelier_now() then s.sealed_previous_secret end as "sealedPreviousSecret",
+          case when s.older_secret_expires_at > atelier_now() then s.sealed_older_secret end as "sealedOlderSecret",
           e.id as "eventId", e.type as "eventType", ${isTestEvent('e')} as "isTest", e.facts, e.created_at as "eventCreatedAt",
           e.correlation_id as "correlationId", d.subject
      from delivery d

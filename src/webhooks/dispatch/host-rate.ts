@@ -11,17 +11,17 @@ const takePlaces = systemStatement({
   parameters: { hosts: 'text[]', wanted: 'int[]', perSecond: 'float8', burst: 'int' },
   row: { host: 'text', granted: 'int' },
   text: `insert into webhook_host as h (host, free_at)
-   select w.host, atelier.statement_now() + make_interval(secs => least(w.wanted, :burst) / :perSecond)
+   select w.host, atelier_statement_now() + make_interval(secs => least(w.wanted, :burst) / :perSecond)
      from unnest(:hosts, :wanted) as w (host, wanted) order by w.host
    on conflict (host) do update
-      set free_at = greatest(h.free_at, atelier.statement_now()) + make_interval(secs => least(
-            round(extract(epoch from excluded.free_at - atelier.statement_now()) * :perSecond),
+      set free_at = greatest(h.free_at, atelier_statement_now()) + make_interval(secs => least(
+            round(extract(epoch from excluded.free_at - atelier_statement_now()) * :perSecond),
             greatest(0, floor(:burst + 0.001
-              - extract(epoch from greatest(h.free_at, atelier.statement_now()) - atelier.statement_now()) * :perSecond))
+              - extract(epoch from greatest(h.free_at, atelier_statement_now()) - atelier_statement_now()) * :perSecond))
           )::float8 / :perSecond)
    returning h.host, round(extract(epoch from
-     new.free_at - greatest(coalesce(old.free_at, atelier.statement_now()),
-       atelier.statement_now())) * :perSecond)::int as granted`,
+     new.free_at - greatest(coalesce(old.free_at, atelier_statement_now()),
+       atelier_statement_now())) * :perSecond)::int as granted`,
 });
 
 /** @returns the hostname whose rate is limited; undefined for an address that EGRESS_ALLOW_CIDRS opens */

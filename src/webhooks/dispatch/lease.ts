@@ -43,7 +43,7 @@ export const subscriptionsOf = (condition: string) => `
 
 /** Whether its breaker lets something through, by the latest version of its row `s`. */
 const mayBegin = `${subscriptionIs('s', 'active')}
-      and (s.next_probe_at is null or s.next_probe_at <= atelier.now()
+      and (s.next_probe_at is null or s.next_probe_at <= atelier_now()
            or exists (select from delivery where subscription_id = s.id and ${isExempt} and ${isDue} and ${isFree}))`;
 
 // The first delivery of each organization, then a second of each, and so on, each time in random order: an organization
@@ -96,7 +96,7 @@ const leaseStatement = (name: string, condition: string, order: string) =>
     name: name,
     parameters: { subscriptionIds: 'uuid[]', attempts: 'int[]', leaseMs: 'float8' },
     row: { deliveryId: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text') },
-    text: `update delivery set leased_until = atelier.now() + make_interval(secs => :leaseMs / 1000)
+    text: `update delivery set leased_until = atelier_now() + make_interval(secs => :leaseMs / 1000)
     where id in (
       select d.id from unnest(:subscriptionIds, :attempts) as g (subscription_id, attempts)
        left join retry_release c on c.subscription_id = g.subscription_id
@@ -157,9 +157,9 @@ async function planWithin(sql: Sql, capacity: Capacity, rows: DueRow[], services
 const findNext = systemStatement({
   name: 'delivery.next_due',
   row: { waitMs: 'float8' },
-  text: `select (extract(epoch from next_attempt_at - atelier.now()) * 1000)::float8 as "waitMs" from delivery
-    where ${isWaiting} and next_attempt_at > atelier.statement_now()
-      and next_attempt_at < atelier.statement_now() + interval '1 second'
+  text: `select (extract(epoch from next_attempt_at - atelier_now()) * 1000)::float8 as "waitMs" from delivery
+    where ${isWaiting} and next_attempt_at > atelier_statement_now()
+      and next_attempt_at < atelier_statement_now() + interval '1 second'
     order by next_attempt_at limit 1`,
 });
 

@@ -5,6 +5,6 @@
 export const isFirst = "status = 'pending' and attempts = 0 and not is_held";
 
 /** No process has its attempt. */
-export const isFree = '(leased_until is null or leased_until < atelier.now())';
+export const isFree = '(leased_until is null or leased_until < atelier_now())';
 
-export const isDue = 'next_attempt_at <= atelier.statement_now()';
+export const isDue = 'next_attempt_at <= atelier_statement_now()';

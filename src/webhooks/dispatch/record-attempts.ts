@@ -54,8 +54,8 @@ const recordStatement = statement({
         set status = g.status, attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1,
             leased_until = null, ignores_breaker = false,
             parked_at = case when g.status = 'dead_lettered' then null else d.parked_at end,
-            next_attempt_at = case when g.status = 'retrying' then atelier.now() + make_interval(secs => g.delay_ms / 1000) end,
-            finished_at = case when g.status <> 'retrying' then atelier.now() end,
+            next_attempt_at = case when g.status = 'retrying' then atelier_now() + make_interval(secs => g.delay_ms / 1000) end,
+            finished_at = case when g.status <> 'retrying' then atelier_now() end,
             status_code = g.status_code, duration_ms = g.duration_ms,
             response_body = case when d.content_expunged_at is null then g.response_body end,
             response_body_truncated = d.content_expunged_at is null and g.response_body_truncated, error_class = g.error_class

@@ -29,7 +29,7 @@ export const isBehind = (delivery: string) => `(
             and p.subject = ${delivery}.subject and p.status in (${openDelivery}) and p.id < ${delivery}.id
           order by p.subject, p.id limit 1) is not null
         or (select f.id from delivery f
-             where f.subscription_id = ${delivery}.subscription_id and f.leased_until > atelier.now()
+             where f.subscription_id = ${delivery}.subscription_id and f.leased_until > atelier_now()
                and f.subject = ${delivery}.subject and f.id <> ${delivery}.id limit 1) is not null)`;
 
 /** Deliveries of a webhook that one look reads, of first attempts and of retries each. More than one lease takes. */
@@ -127,8 +127,8 @@ const releaseForgotten = systemStatement({
      returning subscription_id, organization_id, environment, attempts),
    retried as (
      insert into retry_release as c (subscription_id, organization_id, environment, released_until, looks_at, created_at)
-     select subscription_id, organization_id, environment, atelier.now() + interval '10 seconds',
-            '-infinity'::timestamptz, atelier.now()
+     select subscription_id, organization_id, environment, atelier_now() + interval '10 seconds',
+            '-infinity'::timestamptz, atelier_now()
        from (select distinct on (subscription_id) subscription_id, organization_id, environment from released where attempts > 0
               order by subscription_id) r
      on conflict (subscription_id) do update

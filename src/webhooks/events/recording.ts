@@ -23,10 +23,10 @@ export const ownTransaction = 'pg_current_xact_id()::text::bigint';
 const record = statement({
   name: 'event_recording.renew',
   text: `insert into event_recording as r (organization_id, environment, recorded_until)
-   select :organizationId, :environment, atelier.statement_now() + interval '${feedDays} days'
+   select :organizationId, :environment, atelier_statement_now() + interval '${feedDays} days'
     where not exists (select from event_recording
                        where organization_id = :organizationId and environment = :environment
-                         and recorded_until > atelier.statement_now() + interval '${feedDays - 1} days')
+                         and recorded_until > atelier_statement_now() + interval '${feedDays - 1} days')
    on conflict (organization_id, environment) do update set recorded_until = excluded.recorded_until`,
 });
 
@@ -51,17 +51,17 @@ const renewUsed = systemStatement({
   row: { count: 'int' },
   text: `with due as materialized (
      select organization_id, environment, recorded_until from event_recording
-      where recorded_until < atelier.statement_now() + interval '${feedDays - 1} days'
+      where recorded_until < atelier_statement_now() + interval '${feedDays - 1} days'
       order by recorded_until limit :limit for update skip locked),
    looked as materialized (select due.*, ${isUsed('due')} as used from due),
    renewed as (
-     update event_recording r set recorded_until = atelier.statement_now() + interval '${feedDays} days' from looked l
+     update event_recording r set recorded_until = atelier_statement_now() + interval '${feedDays} days' from looked l
       where r.organization_id = l.organization_id and r.environment = l.environment and l.used
      returning 1),
    gone as (
      delete from event_recording r using looked l
       where r.organization_id = l.organization_id and r.environment = l.environment and not l.used
-        and l.recorded_until < atelier.statement_now()
+        and l.recorded_until < atelier_statement_now()
      returning 1)
    select ((select count(*) from renewed) + (select count(*) from gone))::int as count`,
 });

@@ -10,10 +10,10 @@ const tick = systemStatement({
   row: { count: 'int' },
   text: `with old as (
      delete from transaction_clock where at < (
-       select at from transaction_clock where at <= atelier.statement_now() - interval '${feedDays} days' order by at desc limit 1)
+       select at from transaction_clock where at <= atelier_statement_now() - interval '${feedDays} days' order by at desc limit 1)
      returning 1),
    added as (
-     insert into transaction_clock (at, transaction_number) select atelier.statement_now(), ${settledTransaction}
+     insert into transaction_clock (at, transaction_number) select atelier_statement_now(), ${settledTransaction}
      on conflict (at) do nothing returning 1)
    select ((select count(*) from old) + (select count(*) from added))::int as count`,
 });
@@ -29,7 +29,7 @@ const findOldest = systemStatement({
   name: 'transaction_clock.oldest',
   row: { oldest: 'bigint', settled: 'bigint' },
   text: `select coalesce((select transaction_number from transaction_clock
-                        where at <= atelier.statement_now() - interval '${feedDays} days' order by at desc limit 1), 0) as oldest,
+                        where at <= atelier_statement_now() - interval '${feedDays} days' order by at desc limit 1), 0) as oldest,
           ${settledTransaction} as settled`,
 });
 

@@ -51,10 +51,10 @@ const findLost = systemStatement({
   name: 'retry_release.lost',
   parameters: { strandedMs: 'float8', limit: 'int' },
   row: { id: 'uuid', organizationId: 'uuid', environment: typed<Environment>('text') },
-  text: `update retry_release set looks_at = atelier.now() + make_interval(secs => :strandedMs / 1000)
+  text: `update retry_release set looks_at = atelier_now() + make_interval(secs => :strandedMs / 1000)
     where subscription_id in (
       select subscription_id from retry_release
-       where looks_at < (select atelier.now() - make_interval(secs => :strandedMs / 1000))
+       where looks_at < (select atelier_now() - make_interval(secs => :strandedMs / 1000))
        order by looks_at limit :limit for update skip locked)
    returning subscription_id as id, organization_id as "organizationId", environment`,
 });
@@ -68,14 +68,14 @@ const sleepLong = systemStatement({
   parameters: { strandedMs: 'float8' },
   row: { long: 'boolean' },
   text: `select exists (select from retry_release
-                   where looks_at > (select atelier.now() + make_interval(secs => :strandedMs / 1000))) as long`,
+                   where looks_at > (select atelier_now() + make_interval(secs => :strandedMs / 1000))) as long`,
 });
 
 // Long enough ago to count as lost.
 const markLost = systemStatement({
   name: 'retry_release.mark_lost',
   parameters: { stopped: 'uuid[]', strandedMs: 'float8' },
-  text: `update retry_release set looks_at = atelier.now() - make_interval(secs => :strandedMs / 500)
+  text: `update retry_release set looks_at = atelier_now() - make_interval(secs => :strandedMs / 500)
     where subscription_id = any(:stopped)`,
 });
 

@@ -21,8 +21,8 @@ const beginStatement = statement({
   row: { subjectId: 'uuid', entryId: 'uuid' },
   text: `with begun as (
      insert into retry_release as c (${releaseColumns})
-     select id, :organizationId, :environment, atelier.now() + make_interval(secs => :aheadMs / 1000),
-            atelier.now(), atelier.now()
+     select id, :organizationId, :environment, atelier_now() + make_interval(secs => :aheadMs / 1000),
+            atelier_now(), atelier_now()
        from (select distinct id from unnest(:subscriptionIds) as id order by id) wanted
      on conflict (subscription_id) do update
         set released_until = greatest(c.released_until, excluded.released_until),
@@ -52,9 +52,9 @@ const wakeStatement = statement({
   parameters: { subscriptionId: 'uuid', correlationId: 'text', sinceMs: 'float8' },
   row: { subjectId: 'uuid', entryId: 'uuid' },
   text: `with woken as (
-     update retry_release set looks_at = atelier.now()
+     update retry_release set looks_at = atelier_now()
       where organization_id = :organizationId and environment = :environment and subscription_id = :subscriptionId
-        and created_at <= atelier.now() - make_interval(secs => :sinceMs / 1000)
+        and created_at <= atelier_now() - make_interval(secs => :sinceMs / 1000)
      returning subscription_id)
    ${enqueueSql('webhook.wake', { subject: 'subscription_id', correlation: ':correlationId', from: 'woken' })}
    ${replacingEarlier} returning subject_id as "subjectId", id as "entryId"`,
@@ -92,8 +92,8 @@ const releaseMore = statement({
   parameters: { subscriptionId: 'uuid', aheadMs: 'float8', order: 'text?' },
   row: { pausedAt: 'timestamptz?', releasedBefore: 'timestamptz?' },
   text: `insert into retry_release as c (${releaseColumns}, paused_at)
-   values (:subscriptionId, :organizationId, :environment, atelier.now() + make_interval(secs => :aheadMs / 1000),
-           atelier.now(), atelier.now(), case when :order = 'pause' then atelier.now() end)
+   values (:subscriptionId, :organizationId, :environment, atelier_now() + make_interval(secs => :aheadMs / 1000),
+           atelier_now(), atelier_now(), case when :order = 'pause' then atelier_now() end)
    on conflict (subscription_id) do update
       set released_until = greatest(c.released_until, excluded.released_until),
           paused_at = case :order when 'pause' then coalesce(c.paused_at, excluded.paused_at) when 'resume' then null
@@ -108,20 +108,20 @@ const hurryWaiting = statement({
   name: 'delivery.hurry',
   parameters: { subscriptionId: 'uuid' },
   row: { id: 'uuid' },
-  text: `update delivery set next_attempt_at = atelier.now()
+  text: `update delivery set next_attempt_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id in (
       select id from delivery where organization_id = :organizationId and environment = :environment
         and subscription_id = :subscriptionId and ${isWaiting}
-         and next_attempt_at > atelier.statement_now() order by next_attempt_at limit ${maxHurried} for update)
+         and next_attempt_at > atelier_statement_now() order by next_attempt_at limit ${maxHurried} for update)
    returning id`,
 });
 
 const probeNow = statement({
   name: 'subscription.probe_now',
   parameters: { subscriptionId: 'uuid' },
-  text: `update webhook_subscription set next_probe_at = atelier.now()
+  text: `update webhook_subscription set next_probe_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :subscriptionId
-      and next_probe_at > atelier.now()`,
+      and next_probe_at > atelier_now()`,
 });
 
 const ofIt = `from delivery where organization_id = :organizationId and environment = :environment and subscription_id = :subscriptionId`;
@@ -138,7 +138,7 @@ const readWaiting = statement({
     nextUnreleasedAt: 'timestamptz?',
     deadLetters: 'int',
   },
-  text: `select atelier.now() as now,
+  text: `select atelier_now() as now,
           (select count(*)::int from (select ${ofIt} and ${isWaiting} limit ${maxCounted}) w) as count,
           (select min(next_attempt_at) ${ofIt} and ${isWaiting}) as "nextAt",
           (select max(next_attempt_at) ${ofIt} and ${isWaiting}
@@ -152,7 +152,7 @@ const readWaiting = statement({
 const lookLater = statement({
   name: 'retry_release.look_later',
   parameters: { subscriptionId: 'uuid', waitMs: 'float8' },
-  text: `update retry_release set looks_at = atelier.now() + make_interval(secs => :waitMs / 1000)
+  text: `update retry_release set looks_at = atelier_now() + make_interval(secs => :waitMs / 1000)
     where organization_id = :organizationId and environment = :environment and subscription_id = :subscriptionId`,
 });
 
@@ -169,7 +169,7 @@ const wakeDispatchers = statement({
   parameters: { subscriptionId: 'uuid', always: 'boolean', releasedBefore: 'timestamptz?' },
   text: `select pg_notify('${deliveriesChannel}', '')
     where :always
-       or exists (select ${ofIt} and ${isWaiting} and next_attempt_at <= atelier.statement_now() + interval '1 second'
+       or exists (select ${ofIt} and ${isWaiting} and next_attempt_at <= atelier_statement_now() + interval '1 second'
                    and (:releasedBefore is null or next_attempt_at > :releasedBefore))`,
 });
 

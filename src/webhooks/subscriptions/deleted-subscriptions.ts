@@ -14,7 +14,7 @@ const findDeleted = systemStatement({
      from webhook_subscription s
      join organization o on o.id = s.organization_id
      join jsonb_each_text(:retentionDaysByPlan) as kept (plan, days) on kept.plan = o.plan
-    where s.deleted_at < atelier.statement_now() - make_interval(days => kept.days::int)
+    where s.deleted_at < atelier_statement_now() - make_interval(days => kept.days::int)
       and not exists (select from delivery where subscription_id = s.id)
     order by s.deleted_at limit :limit`,
 });

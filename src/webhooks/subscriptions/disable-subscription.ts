@@ -49,7 +49,7 @@ const disableStatement = statement({
   name: 'subscription.turn_off',
   parameters: { subscriptionId: 'uuid', reason: 'text?' },
   text: `update webhook_subscription
-      set is_active = false, disabled_reason = :reason, disabled_at = atelier.now(), updated_at = atelier.now()
+      set is_active = false, disabled_reason = :reason, disabled_at = atelier_now(), updated_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and id = :subscriptionId and is_active
       and deleted_at is null`,
 });
@@ -69,7 +69,7 @@ const parkOpen = statement({
   text: `with ended as (
      update delivery
       set status = 'dead_lettered', error_class = 'subscription_off', next_attempt_at = null,
-          finished_at = atelier.now(), parked_at = null
+          finished_at = atelier_now(), parked_at = null
     where organization_id = :organizationId and environment = :environment and ${some(statesBefore('dead_lettered'))}
       and status in (${statesBefore('dead_lettered')})
       and exists (select from webhook_subscription s where s.id = subscription_id and ${subscriptionIs('s', 'off')})
@@ -98,7 +98,7 @@ const openOf = (condition: string) => `
       cross join lateral (select id from webhook_subscription s where s.id = due.id and ${isOff('s')} offset 0) s
       cross join lateral (
         select id from delivery where subscription_id = s.id and ${condition}
-           and (leased_until is null or leased_until < atelier.now()) limit :limit) o`;
+           and (leased_until is null or leased_until < atelier_now()) limit :limit) o`;
 // As an array, the ids are looked up one by one, even with a plan from a time with few deliveries.
 const sweepStatement = systemStatement({
   name: 'subscription.sweep_deliveries',
@@ -108,7 +108,7 @@ const sweepStatement = systemStatement({
      update delivery d
       set status = case when s.deleted_at is null then 'dead_lettered' else 'failed' end,
           error_class = case when s.deleted_at is null then 'subscription_off' else 'subscription_deleted' end,
-          next_attempt_at = null, finished_at = atelier.now(),
+          next_attempt_at = null, finished_at = atelier_now(),
           parked_at = case when s.deleted_at is not null then d.parked_at end
      from webhook_subscription s
     where s.id = d.subscription_id and d.status in (${openDelivery})
@@ -130,7 +130,7 @@ const endAll = statement({
   row: { id: 'uuid' },
   text: `update delivery
       set status = 'failed', error_class = 'subscription_deleted', next_attempt_at = null,
-        finished_at = atelier.now()
+        finished_at = atelier_now()
     where organization_id = :organizationId and environment = :environment and ${some(statesBefore('failed'))}
       and status in (${statesBefore('failed')})
       and exists (select from webhook_subscription s where s.id = subscription_id and ${subscriptionIs('s', 'deleted')})

@@ -18,7 +18,7 @@ const findSubscription = statement({
   name: 'subscription.of_statistics',
   parameters: { id: 'uuid' },
   row: { id: 'uuid', now: 'timestamptz' },
-  text: `select id, atelier.now() as now from webhook_subscription
+  text: `select id, atelier_now() as now from webhook_subscription
     where organization_id = :organizationId and environment = :environment and id = :id and deleted_at is null`,
 });
 

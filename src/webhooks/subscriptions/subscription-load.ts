@@ -8,9 +8,9 @@ import type { Admitted, SubscriptionLoad } from '../core/admission.ts';
  */
 export const loadColumns = `s.id, s.organization_id as "organizationId", s.environment, s.concurrency, s.rate_limit as "rateLimit",
   s.rate_free_at as "rateFreeAt", s.consecutive_failures as "consecutiveFailures", s.next_probe_at as "nextProbeAt",
-  (select count(*)::int from delivery f where f.subscription_id = s.id and f.leased_until > atelier.now()) as "inFlight",
+  (select count(*)::int from delivery f where f.subscription_id = s.id and f.leased_until > atelier_now()) as "inFlight",
   (select p.paused_at from retry_release p where p.subscription_id = s.id) is not null as "isPaused",
-  atelier.now() as now`;
+  atelier_now() as now`;
 
 /** The types of `loadColumns`. */
 export const loadRow = {

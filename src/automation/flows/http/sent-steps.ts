@@ -6,7 +6,7 @@ const markSent = statement({
   name: 'run_step.mark_sent',
   parameters: { runId: 'uuid', position: 'int' },
   row: { position: 'int' },
-  text: `update run_step set sent_at = atelier.statement_now()
+  text: `update run_step set sent_at = atelier_statement_now()
           where organization_id = :organizationId and environment = :environment and run_id = :runId
             and position = :position and sent_at is null and status in (${openStep})
          returning position`,
