@@ -87,8 +87,8 @@ process.on('disconnect', parentGone);
 if (process.connected === false) parentGone();
 
 /**
- * Exits when a start fails: one line on standard error says why, and the log has the stack. Never returns once the process
- * stops, which ends it.
+ * Exits when a start fails: one line on standard error says why, and the log has the stack. If the process stops meanwhile,
+ * this never returns, because the stop ends the process.
  */
 async function orEnd<Started>(what: string, start: () => Promise<Started>): Promise<Started> {
   try {

@@ -4,7 +4,7 @@ import type { IntegrationStatus } from './core/connection-status.ts';
 
 /** A resource of an account whose subscription failed. */
 export interface RefusedResource {
-  /** In a row. */
+  /** Consecutive failures. */
   failures: number;
   /** When its subscription is requested again, in milliseconds. */
   until: number;

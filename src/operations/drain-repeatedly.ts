@@ -12,9 +12,9 @@ interface DrainServices {
   notifications: Pick<Notifications, 'on'>;
 }
 
-/** Without a notification: one may have been missed, and entries that failed are due again later. */
+/** The drain also looks without a notification: it may have missed one, and entries that failed are due again later. */
 const lookEveryMs = 2_000;
-/** What becomes due within this time is drained together. */
+/** Entries that become due within this time are drained together. */
 const togetherMs = 100;
 
 /**

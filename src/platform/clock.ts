@@ -1,4 +1,4 @@
-/** How far a test has advanced the clock; 0 outside tests. */
+/** How far a test has advanced the clock. It is 0 outside of tests. */
 let offsetMs = 0;
 
 /** The PostgreSQL channel on which a test says that it has advanced the clock of the database. */

@@ -35,7 +35,7 @@ test('a run of the tests that is killed leaves no process and no file behind', a
   const options = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   const program = join(root, 'node_modules/jest/bin/jest.js');
   // One of them starts a PostgreSQL and a Temporal of its own, beside those of the run.
-  const files = ['test/operations/outage.test.ts', 'test/tenancy/usage.test.ts'];
+  const files = ['test/deep/operations/outage.test.ts', 'test/tenancy/usage.test.ts'];
   const isInTheMiddle = () =>
     count(/postgres -D /) === 2 && count(/temporal server start-dev/) === 2 && count(/workers\/main\.ts/) > 0;
   // A busy machine may look too late: then another run is started.

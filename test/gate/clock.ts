@@ -4,7 +4,7 @@ import { tiers } from './tiers.ts';
 
 // npm run test:clock: runs the tests next to the code at moments of a year at which calendars and clocks do something.
 
-/** In UTC. Each is half a minute before what it is about, so that the tests run across it. */
+/** In UTC. Each is half a minute before the event, so that the tests run across it. */
 const moments = {
   'the end of January, after which a month has fewer days': '2027-01-31 23:59:30',
   'the end of February': '2027-02-28 23:59:30',
@@ -20,7 +20,10 @@ const moments = {
   'the leap day ends': '2028-02-29 23:59:30',
 };
 
-/** These compare the clock with the times of files, which the kernel sets: folders of work seem to be left there for months. */
+/**
+ * These compare the clock with the times of files, which the kernel sets. To a moved clock, a new work folder looks months old,
+ * and is removed.
+ */
 const withTimesOfFiles = [
   'src/platform/work-folder',
   'src/storage/disks',

@@ -41,8 +41,8 @@ export const IntegrationAction = defineEntity({
     /** When the attempt under way began. */
     submittedAt: p.datetime().nullable(),
     /**
-     * Until then no other process attempts it. During an attempt: the process that created it makes the attempt, and counts
-     * as dead later. Between two attempts: the pause.
+     * No other process attempts the action before this time. During an attempt, it is when the process that created the
+     * action counts as dead. Between two attempts, it is the end of the pause.
      */
     begunUntil: p.datetime().nullable(),
     correlationId: p.string().length(128),

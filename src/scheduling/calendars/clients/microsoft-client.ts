@@ -26,7 +26,7 @@ import {
  * `readJson` takes in one answer is 40,000.
  */
 const perPage = 50;
-/** These are found with some of their members alone. */
+/** A page that lists events with only a few of their members may be longer. */
 const perFoundPage = 500;
 /** Outlook allows a little less than seven days. */
 const channelMs = 6 * 86_400_000;
@@ -57,7 +57,7 @@ const maxFoundPages = 20;
 const channelSchema = z.object({ id: z.string().max(200), expirationDateTime: z.string() });
 const errorSchema = z.object({ error: z.object({ code: z.string().optional() }) });
 
-/** Names a property of ours, as the API wants it: its type, a set of names of our own, its name. */
+/** The id of an extended property in Microsoft Graph: its type, the GUID of our property set, and its name. */
 const propertyId = (name: string) => `String {7d1c5b2e-5a0c-4c2e-9f43-3d8a6f0c9b11} Name ${name}`;
 const tagId = propertyId(bookingTag);
 const revisionId = propertyId(revisionTag);
